@@ -75,7 +75,7 @@ def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: 
     edit, compared = item.content["edit"], item.content["compared"]
     shown = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
     words = [each.get("attribute") for each in shown] if design.unit == "attributes" else [None, None]
-    questions, checks = asked(design, assignment, item)
+    questions, checks = asked(design, assignment.check, item)
     seen = seen_from_page(answers, design, flipped=assignment.flipped)
     return Page(
         assignment=assignment.id,

@@ -8,11 +8,10 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.assignment.slots import give_back, release, take
+from editgauge.studies.assignment import give_back, release, take
 from editgauge.studies.design import Answer, Answers, Design
 from editgauge.studies.design.answers import is_right
-from editgauge.studies.store import Assignment, Event, Rater, Screening, StudyItem
-from editgauge.studies.store.tables import EventKind
+from editgauge.studies.store import Assignment, Event, EventKind, Rater, Screening, StudyItem
 
 
 def log(
@@ -34,26 +33,28 @@ def judge(
     now: float,
 ) -> None:
     """Looks at a page when it is answered for the first time; excludes the rater who failed too often."""
-    flags: list[str] = []
     seconds = now - assignment.claimed
-    if seconds < design.fast_seconds:
-        flags.append("fast")
+    flags = flags_of(design, answers, assignment.check, seconds)
+    assignment.flags = list(flags)
+    if "fast" in flags:
         log(session, now, "fast", rater, f"answered in {seconds:.1f} s", assignment)
-    check = (
-        next((c for c in design.attention.questions if c.id == assignment.check), None) if design.attention else None
-    )
-    if check is not None and not is_right(check, answers.get(check.id), check.right):
-        flags.append("attention_failed")
-        log(session, now, "attention_failed", rater, f"wrong answer to '{check.id}'", assignment)
+    if "attention_failed" in flags:
+        log(session, now, "attention_failed", rater, f"wrong answer to '{assignment.check}'", assignment)
     if item.right is not None:
         wrong = wrong_answers(design, answers, item.right)
         assignment.passed = not wrong
         if wrong:
             log(session, now, "gold_failed", rater, f"wrong answer to {', '.join(wrong)}", assignment)
-    assignment.flags = flags
     _exclude_if_failed(session, rater, "gold_failed", design.gold.exclude_after, now)
     if design.attention and design.attention.exclude_after:
         _exclude_if_failed(session, rater, "attention_failed", design.attention.exclude_after, now)
+
+
+def flags_of(design: Design, answers: Answers, check: str | None, seconds: float | None) -> tuple[str, ...]:
+    """What is suspicious about a page: too fast, or the attention check failed."""
+    fast = seconds is not None and seconds < design.fast_seconds
+    failed = any(each.id == check and not is_right(each, answers.get(each.id), each.right) for each in design.checks)
+    return (*(["fast"] if fast else []), *(["attention_failed"] if failed else []))
 
 
 def wrong_answers(design: Design, answers: Mapping[str, Answer], right: Mapping[str, Any]) -> list[str]:

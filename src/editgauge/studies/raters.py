@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from editgauge.core.errors import UnknownName
-from editgauge.studies.assignment.slots import give_back, release
+from editgauge.studies.assignment import give_back, release
 from editgauge.studies.errors import BadStudy
 from editgauge.studies.quality import log
 from editgauge.studies.store import AnswerRow, Assignment, Event, Rater, Screening, Served, StudyItem

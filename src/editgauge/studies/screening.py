@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from editgauge.studies.design import Design, QuestionFields
 from editgauge.studies.design.answers import is_right
-from editgauge.studies.design.fields import Eligibility
 from editgauge.studies.errors import BadAnswers, NotAllowed
 from editgauge.studies.quality import log
 from editgauge.studies.store import Rater, Screening
@@ -48,7 +47,7 @@ def answer_eligibility(
 ) -> bool:  # fmt: skip
     """Whether the rater may take part; the answers are kept, and a refusal is logged with the question."""
     _expect(session, rater, design, "eligibility")
-    _check([_as_ask(question) for question in design.eligibility], answers)
+    _check([each.question for each in design.eligibility], answers)
     refused = [question.id for question in design.eligibility if answers[question.id] != question.accept]
     _keep(session, rater, design, "eligibility", not refused, answers, now)
     if refused:
@@ -76,13 +75,8 @@ def answer_qualification(
     return QuizResult(passed, right, len(test.items), tuple(wrong), max(0, test.attempts - tried))
 
 
-def _as_ask(question: Eligibility) -> QuestionFields:
-    return QuestionFields(id=question.id, kind="yes_no", label=question.label)
-
-
 def _expect(session: Session, rater: Rater, design: Design, wanted: Stage) -> None:
-    now_at = stage(session, rater, design)
-    if now_at != wanted:
+    if stage(session, rater, design) != wanted:
         raise NotAllowed(f"There is nothing to answer for the {wanted} now.")
 
 

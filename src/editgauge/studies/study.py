@@ -18,8 +18,7 @@ from editgauge.core.reading.sources import read_text
 from editgauge.studies import quality, screening
 from editgauge.studies.analysis.status import Progress, Status, progress_of, status_of
 from editgauge.studies.answers import submission
-from editgauge.studies.assignment.queue import AssignmentRules, claim
-from editgauge.studies.assignment.slots import expire, release
+from editgauge.studies.assignment import AssignmentRules, claim, expire, release
 from editgauge.studies.design import Design, read_design
 from editgauge.studies.errors import NotAllowed
 from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest

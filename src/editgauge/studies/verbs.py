@@ -17,7 +17,7 @@ from editgauge.studies.analysis.status import Status
 from editgauge.studies.answers.exporting import write_export
 from editgauge.studies.answers.files import read_answers
 from editgauge.studies.answers.importing import Imported, import_records
-from editgauge.studies.exchange.formats import exchanges
+from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import Invitation
 from editgauge.studies.study import Study
 

@@ -38,21 +38,20 @@ def findings(study: Study) -> StudyFindings:
     """What the people of a study said; raises `BadInput` when nothing can be said about methods."""
     design = study.design
     with study.database.read() as session:
-        pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
+        pages = [page for page in records(session) if page.counts]
         sources = {row[0]: row[1]["source"] for row in session.execute(select(StudyItem.key, StudyItem.content))}
         labels = {row[0]: row[1] for row in session.execute(select(Rater.name, Rater.label)) if row[1]}
     if not pages:
         raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
     counted = [each for each in design.questions if each.kind in COUNTED and design.unit == "outcome"]
-    sided = [each for each in design.questions if each.kind == "pick_side"]
     questions = [_question(study, each, pages, sources) for each in counted]
     return StudyFindings(
         title=design.title,
         answers=len(pages),
         questions=tuple(each for each in questions if each),
-        sides=tuple(side for each in sided if (side := _side(each, pages, sources))),
+        sides=tuple(side for each in design.sided if (side := _side(each, pages, sources))),
         reasons=_reasons(design.questions, pages, sources),
-        not_counted=tuple(each.id for each in design.questions if each not in (*counted, *sided)),
+        not_counted=tuple(each.id for each in design.questions if each not in (*counted, *design.sided)),
         labels=labels,
     )
 
@@ -64,9 +63,9 @@ def _compared(page: AnswerRecord, answer: str) -> ComparedAttributes:
 
 def compared_attributes(study: Study) -> list[ComparedAttributes]:
     """The answers of a study about attributes; raises `BadInput` when there are none."""
-    questions = [each.id for each in study.design.questions if each.kind == "pick_side"]
+    questions = [each.id for each in study.design.sided]
     with study.database.read() as session:
-        pages = [page for page in records(session) if page.state == "done" and page.kind == "rated"]
+        pages = [page for page in records(session) if page.counts]
     compared = [
         _compared(page, str(page.answers[name])) for page in pages for name in questions if name in page.answers
     ]

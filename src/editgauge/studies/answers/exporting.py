@@ -16,7 +16,7 @@ from editgauge.findings.people.ratings import CHOICE_FIELDS, RATING_FIELDS
 from editgauge.studies.answers.files import to_csv, to_jsonl
 from editgauge.studies.answers.records import AnswerRecord, rating_of, records
 from editgauge.studies.design import Design
-from editgauge.studies.exchange.formats import exchanges
+from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import find_rater
 from editgauge.studies.study import Study
 

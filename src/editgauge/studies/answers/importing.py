@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import shown
-from editgauge.studies.answers.records import ANSWERED, AnswerRecord
-from editgauge.studies.answers.submission import asked, seen_from_page, write
-from editgauge.studies.assignment.slots import note_served, take
+from editgauge.studies.answers.records import ANSWERED, AnswerRecord, final_answers
+from editgauge.studies.answers.submission import asked, seen_from_page, stored, write
+from editgauge.studies.assignment import note_served, take
 from editgauge.studies.design import Design, checked
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.quality import exclude, log, wrong_answers
@@ -63,15 +63,12 @@ def _problems(page: AnswerRecord, item: StudyItem | None, design: Design) -> lis
         return [f"the study has no item {shown(page.item)}"]
     if page.state not in ANSWERED:
         return [f"'state' must be one of {', '.join(ANSWERED)}, got {shown(page.state)}"]
-    page_like = Assignment(check=page.check)
     seen = seen_from_page(page.answers, design, flipped=page.flipped)
     try:
-        fitting = checked(*asked(design, page_like, item), seen)
+        fitting = checked(*asked(design, page.check, item), seen)
     except BadAnswers as error:
         return [f"'{question}': {problem}" for question, problem in error.problems.items()]
-    latest = {version.question: version.value for version in page.history}
-    answers = {name: value for name, value in latest.items() if value is not None}
-    if page.history and answers != page.answers:
+    if page.history and final_answers(page.history) != page.answers:
         return ["'history' does not end with 'answers'"]
     return [] if fitting == seen else ["there are answers to questions that are not asked"]
 
@@ -102,7 +99,7 @@ def _import_page(
     is_void = page.state == "void" or rater.state == "excluded"
     free = not is_void and (was_claimed or take(session, item))
     assignment.state = "void" if is_void else "done" if free else "surplus"
-    _describe(session, assignment, page, rater, now)
+    _describe(assignment, page, rater, now)
     if item.right is not None:
         passed = page.passed
         assignment.passed = not wrong_answers(design, page.answers, item.right) if passed is None else passed
@@ -111,14 +108,14 @@ def _import_page(
     if not page.history:
         write(session, assignment, page.answers, now)
     for one in page.history:
-        value = {} if one.value is None else {"is": one.value}
+        value = stored(one.value)
         row = AnswerRow(assignment_id=assignment.id, question=one.question, version=one.version, value=value, at=one.at)
         session.merge(row)
     session.flush()
     return assignment.state
 
 
-def _describe(session: Session, assignment: Assignment, page: AnswerRecord, rater: Rater, now: float) -> None:
+def _describe(assignment: Assignment, page: AnswerRecord, rater: Rater, now: float) -> None:
     """What is known about how the page was shown; an imported page that does not say was shown and answered now."""
     rater.served += 1
     assignment.number = page.number or rater.served

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -52,9 +53,14 @@ class AnswerRecord:
     passed: bool | None = None
     excluded: str = ""
     """Why the rater is excluded."""
-    history: tuple[Version, ...] = field(default=())
+    history: tuple[Version, ...] = ()
     probability: float | None = None
     """The chance with which a stratified sample took the item; None for other samples."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a rating that counts: neither surplus nor void, and not of a gold item."""
+        return self.state == "done" and self.kind == "rated"
 
 
 def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord]:
@@ -64,20 +70,19 @@ def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord
     rows = rows.join(Rater, Assignment.rater_id == Rater.id).where(Assignment.state.in_(ANSWERED))
     if rater is not None:
         rows = rows.where(Rater.name == rater)
-    rows_found = session.execute(rows.order_by(Assignment.id)).all()
-    for start in range(0, len(rows_found), ROWS_AT_ONCE):
-        part = rows_found[start : start + ROWS_AT_ONCE]
+    answered = session.execute(rows.order_by(Assignment.id)).all()
+    for start in range(0, len(answered), ROWS_AT_ONCE):
+        part = answered[start : start + ROWS_AT_ONCE]
         history = _history(session, part[0][0].id, part[-1][0].id)
         for assignment, item, person in part:
-            yield _record(assignment, item, person, history.get(assignment.id, []), why.get(person.id, ""))
+            yield _record(assignment, item, person, history[assignment.id], why.get(person.id, ""))
 
 
 def _record(assignment: Assignment, item: StudyItem, rater: Rater, history: list[Version], why: str) -> AnswerRecord:
-    latest = {version.question: version.value for version in history}
     return AnswerRecord(
         rater=rater.name,
         item=item.key,
-        answers={name: value for name, value in latest.items() if value is not None},
+        answers=final_answers(history),
         kind=item.kind,
         edit=item.edit,
         edit_type=item.content["edit"]["type"],
@@ -96,14 +101,18 @@ def _record(assignment: Assignment, item: StudyItem, rater: Rater, history: list
     )
 
 
+def final_answers(history: Iterable[Version]) -> Answers:
+    """The answers that versions, in their order, end with."""
+    latest = {version.question: version.value for version in history}
+    return {name: value for name, value in latest.items() if value is not None}
+
+
 def _history(session: Session, first: int, last: int) -> dict[int, list[Version]]:
     rows = select(AnswerRow).where(AnswerRow.assignment_id.between(first, last))
-    rows_found: dict[int, list[Version]] = {}
+    history: dict[int, list[Version]] = defaultdict(list)
     for row in session.scalars(rows.order_by(AnswerRow.assignment_id, AnswerRow.version, AnswerRow.question)):
-        rows_found.setdefault(row.assignment_id, []).append(
-            Version(row.question, row.version, row.value.get("is"), row.at)
-        )  # fmt: skip
-    return rows_found
+        history[row.assignment_id].append(Version(row.question, row.version, row.value.get("is"), row.at))
+    return history
 
 
 def _exclusions(session: Session) -> dict[int, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.assignment.slots import note_served, take
+from editgauge.studies.assignment import note_served, take
 from editgauge.studies.design import Answer, Answers, Check, Design, DesignQuestion, applicable, checked, checked_draft
 from editgauge.studies.errors import NotAllowed
 from editgauge.studies.quality import judge, log
@@ -45,10 +45,9 @@ def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignmen
     return assignment, session.get_one(StudyItem, assignment.item_id)
 
 
-def asked(design: Design, assignment: Assignment, item: StudyItem) -> tuple[list[DesignQuestion], list[Check]]:
+def asked(design: Design, check: str | None, item: StudyItem) -> tuple[list[DesignQuestion], list[Check]]:
     """The questions of a page, and its attention check if it has one."""
-    checks = [c for c in design.attention.questions if c.id == assignment.check] if design.attention else []
-    return applicable(design.questions, item.content["edit"]), checks
+    return applicable(design.questions, item.content["edit"]), [each for each in design.checks if each.id == check]
 
 
 def save(
@@ -57,7 +56,7 @@ def save(
     """Keeps the whole form as it stands, so that a closed window costs nothing, and gives the rater more time."""
     assignment, item = owned(session, rater, assignment_id)
     is_draft = assignment.state in ("claimed", "expired")  # a page that was handed in stays complete
-    answers = (checked_draft if is_draft else checked)(*asked(design, assignment, item), entries)
+    answers = (checked_draft if is_draft else checked)(*asked(design, assignment.check, item), entries)
     write(session, assignment, seen_from_item(answers, design, flipped=assignment.flipped), now)
     if assignment.state == "claimed":
         assignment.until = max(assignment.until, now + 60 * design.minutes)
@@ -68,9 +67,8 @@ def submit(
 ) -> Receipt:
     """Hands a page in. Twice is harmless; after its time it counts if its place is still free, else it is surplus."""
     assignment, item = owned(session, rater, assignment_id)
-    answers = seen_from_item(
-        checked(*asked(design, assignment, item), entries), design, flipped=assignment.flipped
-    )  # fmt: skip
+    answers = checked(*asked(design, assignment.check, item), entries)
+    answers = seen_from_item(answers, design, flipped=assignment.flipped)
     changed = write(session, assignment, answers, now)
     if assignment.state in ("claimed", "expired"):
         _count(session, rater, assignment, item, now)
@@ -102,7 +100,7 @@ def seen_from_page(answers: Answers, design: Design, *, flipped: bool) -> Answer
 
 
 def _turned(answers: Answers, design: Design, sides: Mapping[str, str]) -> Answers:
-    sided = {question.id for question in design.questions if question.kind == "pick_side"}
+    sided = {question.id for question in design.sided}
     return {name: sides.get(str(value), value) if name in sided else value for name, value in answers.items()}
 
 
@@ -110,16 +108,17 @@ def write(session: Session, assignment: Assignment, answers: Answers, now: float
     """Adds a version of every answer that is new, changed or taken back; says whether there was any."""
     known = {row.question: row for row in versions(session, assignment.id)}  # the last version of each wins
     names = [*answers, *(name for name in known if name not in answers)]
-    changed = [name for name in names if _stored(answers.get(name)) != (known[name].value if name in known else {})]
+    changed = [name for name in names if stored(answers.get(name)) != (known[name].value if name in known else {})]
     for name in changed:
         version = known[name].version + 1 if name in known else 1
-        value = _stored(answers.get(name))
+        value = stored(answers.get(name))
         session.add(AnswerRow(assignment_id=assignment.id, question=name, version=version, value=value, at=now))
     session.flush()
     return bool(changed)
 
 
-def _stored(answer: Answer | None) -> dict[str, Any]:
+def stored(answer: Answer | None) -> dict[str, Any]:
+    """An answer as the database keeps it; None is one that was taken back."""
     return {} if answer is None else {"is": answer}
 
 

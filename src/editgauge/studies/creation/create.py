@@ -19,8 +19,7 @@ from editgauge.core.images import pixel_hash, read_image, write_png
 from editgauge.core.options import Count
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
-from editgauge.studies.assignment.chance import draw
-from editgauge.studies.assignment.queue import SHUFFLE_BELOW
+from editgauge.studies.assignment import SHUFFLE_BELOW, draw
 from editgauge.studies.creation.candidates import PageCandidate, offer, with_captions
 from editgauge.studies.creation.gold import GoldItem, read_gold
 from editgauge.studies.creation.sampling import sampled

@@ -14,7 +14,7 @@ from typing import Any
 
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import shown
-from editgauge.core.reading.lines import Document, Spot, read_jsonl
+from editgauge.core.reading.lines import Spot, read_jsonl
 from editgauge.core.reading.sources import read_text
 from editgauge.studies.creation.candidates import PageCandidate
 from editgauge.studies.design import Design, DesignQuestion
@@ -46,15 +46,11 @@ def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -
             spot.report("this item was given before")
         elif item is not None:
             gold_items[item.candidate.key] = item
-    _raise(document, file)
+    if document.faults:
+        raise BadInput(f"The gold items in '{file}' have problems.", document.problems())
     if not gold_items:
         raise BadInput(f"'{file}' holds no gold items.")
     return list(gold_items.values())
-
-
-def _raise(document: Document, file: Path) -> None:
-    if document.faults:
-        raise BadInput(f"The gold items in '{file}' have problems.", document.problems())
 
 
 def _names(candidate: PageCandidate) -> list[str]:
@@ -83,7 +79,7 @@ def _gold_item(
 
 
 def _swap(right: Right, design: Design) -> Right:
-    sided = {question.id for question in design.questions if question.kind == "pick_side"}
+    sided = {question.id for question in design.sided}
     return {
         name: [SWAPPED.get(str(value), value) for value in values] if name in sided else values
         for name, values in right.items()

@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
-from editgauge.studies.assignment.chance import draw
+from editgauge.studies.assignment import draw
 from editgauge.studies.creation.candidates import PageCandidate
 
 Sample = Literal["all", "stratified", "disagreement"]

@@ -40,17 +40,16 @@ def check_design(design: Design, top: Spot) -> None:
     if design.qualification:
         for place, item in enumerate(design.qualification.items):
             _check_test(item, top.within("qualification", "items", place))
-    for place, check in enumerate(design.attention.questions if design.attention else ()):
+    for place, check in enumerate(design.checks):
         _check_test(check, top.within("attention", "questions", place))
 
 
 def _check_names(design: Design, top: Spot) -> None:
     """Answers are kept by question id, so no two questions share one."""
-    attention = design.attention.questions if design.attention else []
     named = [
         *((question.id, ("questions", place)) for place, question in enumerate(design.questions)),
         *((question.id, ("eligibility", place)) for place, question in enumerate(design.eligibility)),
-        *((check.id, ("attention", "questions", place)) for place, check in enumerate(attention)),
+        *((check.id, ("attention", "questions", place)) for place, check in enumerate(design.checks)),
     ]
     seen = set(RESERVED)
     for name, place in named:
@@ -128,12 +127,11 @@ def _check_tree(node: TreeStep, spot: Spot) -> None:
 
 
 def _check_sides(design: Design, spots: Sequence[Spot]) -> None:
-    sided = [question for question in design.questions if question.kind == "pick_side"]
-    if design.unit != "outcome" and not sided:
+    if design.unit != "outcome" and not design.sided:
         spots[0].report(f"the unit '{design.unit}' needs a question of kind 'pick_side'")
     if design.unit == "outcome":
         for question, spot in zip(design.questions, spots, strict=True):
-            if question in sided:
+            if question.kind == "pick_side":
                 spot.report("'pick_side' needs the unit 'pair' or 'attributes'")
 
 

@@ -109,6 +109,11 @@ class Eligibility(Fields):
     label: Text
     accept: Literal["yes", "no"] = "yes"
 
+    @property
+    def question(self) -> QuestionFields:
+        """The question as a form asks it."""
+        return QuestionFields(id=self.id, kind="yes_no", label=self.label)
+
 
 class QuizItem(Fields):
     """One item of the qualification test: perhaps pictures, a question, the right answers and why they are right."""
@@ -192,6 +197,21 @@ class Design(Fields):
     """How long a page stays with a rater who has gone away."""
     items_per_rater: Count | None = None
     mturk: MTurk | None = None
+
+    @property
+    def checks(self) -> list[Check]:
+        """The attention checks."""
+        return self.attention.questions if self.attention else []
+
+    @property
+    def all_questions(self) -> dict[str, QuestionFields]:
+        """Every question that a page may ask, attention checks included, by id."""
+        return {question.id: question for question in (*self.questions, *self.checks)}
+
+    @property
+    def sided(self) -> list[DesignQuestion]:
+        """The questions that pick a side."""
+        return [question for question in self.questions if question.kind == "pick_side"]
 
     def question(self, name: str) -> DesignQuestion | None:
         """The question of that id."""

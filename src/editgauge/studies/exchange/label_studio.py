@@ -20,21 +20,19 @@ from editgauge.core.files import write_text
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import read_text
 from editgauge.studies.answers.records import AnswerRecord
-from editgauge.studies.design import Answers, Design, DesignQuestion, QuestionFields, from_form
+from editgauge.studies.design import Answers, Design, DesignQuestion, from_form
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.exchange.tasks import (
     ExportedTask,
-    all_checks,
     fitting,
-    flags_of,
     hidden_name,
     items_by_name,
     new_folder,
     open_tasks,
     picture_address,
-    problems_of,
     words_of_item,
 )
+from editgauge.studies.quality import flags_of
 from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 
@@ -148,7 +146,7 @@ def read_export(study: Study, file: Path) -> list[AnswerRecord]:
                 if not annotation.get("was_cancelled"):
                     pages.append(_page(study, items[name], annotation, flipped=data.get("flipped") == "yes"))
             except BadAnswers as error:
-                problems.append(f"annotation {annotation.get('id')}: {problems_of(error)}")
+                problems.append(f"annotation {annotation.get('id')}: {error}")
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 problems.append(f"an annotation of the item {name} cannot be read: {type(error).__name__} {error}")
     if problems:
@@ -188,7 +186,7 @@ def _page(study: Study, item: StudyItem, annotation: Mapping[str, Any], *, flipp
 
 def answers_of(design: Design, results: list[dict[str, Any]]) -> Answers:
     """What was answered, question by question; results of other tags that the owner added are none."""
-    known: dict[str, QuestionFields] = {question.id: question for question in (*design.questions, *all_checks(design))}
+    known = design.all_questions
     answers: Answers = {}
     for result in results:
         question = known.get(result.get("from_name", ""))

@@ -27,7 +27,6 @@ from editgauge.studies.design.fields import MTurk
 from editgauge.studies.exchange.mturk_results import read_results
 from editgauge.studies.exchange.tasks import (
     ExportedTask,
-    all_checks,
     new_folder,
     open_tasks,
     picture_address,
@@ -67,14 +66,13 @@ mturk = MechanicalTurk()
 
 def layout(design: Design) -> str:
     """The page that every worker sees, with places for the columns of `input.csv`."""
-    questions = (*design.questions, *all_checks(design))
     return (
         _templates()
         .get_template("mturk.html.j2")
         .render(
             design=design,
-            checks=all_checks(design),
-            whens={question.id: _when(question) for question in questions},
+            checks=design.checks,
+            whens={question.id: _when(question) for question in design.all_questions.values()},
             quote=lambda question: f"${{quote_{question.id}}}" if getattr(question, "quote", None) else "",
             prefill=lambda question: f"${{prefill_{question.id}}}" if question.prefill else "",
             longest=LONGEST_TEXT,

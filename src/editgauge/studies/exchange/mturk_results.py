@@ -26,8 +26,8 @@ from editgauge.core.reading.sources import read_text
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, from_form
 from editgauge.studies.errors import BadAnswers
-from editgauge.studies.exchange.tasks import all_checks, fitting, flags_of, hidden_name, items_by_name, problems_of
-from editgauge.studies.quality import wrong_answers
+from editgauge.studies.exchange.tasks import fitting, hidden_name, items_by_name
+from editgauge.studies.quality import flags_of, wrong_answers
 from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 
@@ -94,7 +94,7 @@ def _assess(study: Study, item: StudyItem, row: Row) -> Assessed:
     try:
         answers = fitting(study.design, item, answers_given, flipped=flipped, check=check)
     except BadAnswers as error:
-        return Assessed(row, None, why_not=problems_of(error))
+        return Assessed(row, None, why_not=str(error))
     seconds = _number(row.get("WorkTimeInSeconds", ""))
     done = _moment(row.get("SubmitTime", ""))
     page = AnswerRecord(
@@ -115,7 +115,7 @@ def answers_of(design: Design, row: Mapping[str, str]) -> Answers:
     """What a worker's form held, question by question."""
     fields = _all_at_once(row) if row.get(ALL_AT_ONCE) else _by_column(row)
     answers: Answers = {}
-    for question in (*design.questions, *all_checks(design)):
+    for question in design.all_questions.values():
         words = [fields.get(question.id, "")]
         if question.kind == "multi_choice":
             ticked = (fields.get(f"{question.id}--{place}") for place in range(len(question.options)))

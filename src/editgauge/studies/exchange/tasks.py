@@ -13,10 +13,8 @@ from sqlalchemy import or_, select
 
 from editgauge.core.errors import BadInput
 from editgauge.studies.answers.submission import asked, seen_from_item
-from editgauge.studies.assignment.chance import draw, is_turn
-from editgauge.studies.design import Answers, Check, Design, checked
-from editgauge.studies.design.answers import is_right
-from editgauge.studies.errors import BadAnswers
+from editgauge.studies.assignment import draw, is_turn
+from editgauge.studies.design import Answers, Design, checked
 from editgauge.studies.page import Page, make_page
 from editgauge.studies.store import Assignment, StudyItem
 from editgauge.studies.study import Study
@@ -101,30 +99,10 @@ def fitting(design: Design, item: StudyItem, values: Mapping[str, Any], *, flipp
 
     A tool that cannot hide a question from some items may send an answer to it: that is no answer.
     """
-    questions, checks = asked(design, Assignment(check=check), item)
-    known = {question.id for question in (*questions, *checks)}
-    elsewhere = {question.id for question in (*design.questions, *all_checks(design))} - known
+    questions, checks = asked(design, check, item)
+    elsewhere = design.all_questions.keys() - {question.id for question in (*questions, *checks)}
     answers = {name: value for name, value in values.items() if name not in elsewhere}
     return seen_from_item(checked(questions, checks, answers), design, flipped=flipped)
-
-
-def problems_of(error: BadAnswers) -> str:
-    """Everything that is wrong with the answers of one page, in one line."""
-    return "; ".join(f"{name}: {problem}" for name, problem in error.problems.items())
-
-
-def all_checks(design: Design) -> list[Check]:
-    """The attention checks of a design."""
-    return design.attention.questions if design.attention else []
-
-
-def flags_of(design: Design, answers: Answers, check: str | None, seconds: float | None) -> tuple[str, ...]:
-    """What is suspicious about a page: too fast, or the attention check failed."""
-    fast = seconds is not None and seconds < design.fast_seconds
-    failed = any(
-        each.id == check and not is_right(each, answers.get(each.id), each.right) for each in all_checks(design)
-    )
-    return (*(["fast"] if fast else []), *(["attention_failed"] if failed else []))
 
 
 def picture_address(url: str | None, tool: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from editgauge.studies.design import Answer, Design, QuestionFields
+from editgauge.studies.design import Answer
 from editgauge.studies.errors import BadAnswers, NotAllowed
 from editgauge.studies.page import Page
 from editgauge.studies.web.forms import read_answers
@@ -121,7 +121,7 @@ def show(request: Request, who: Who, number: PageNumber) -> Response:
 def hand_in(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Response:
     """Takes a page; twice is harmless. What is missing is said next to the questions."""
     state = state_of(request)
-    answers = read_answers(fields, all_questions(state.study.design))
+    answers = read_answers(fields, state.study.design.all_questions.values())
     try:
         state.study.answer(who.rater, number, answers)
     except NotAllowed as error:
@@ -136,7 +136,7 @@ def save(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Res
     """Keeps the form as it stands; a script wants no answer, a browser without scripts the page again."""
     state = state_of(request)
     try:
-        state.study.save(who.rater, number, read_answers(fields, all_questions(state.study.design)))
+        state.study.save(who.rater, number, read_answers(fields, state.study.design.all_questions.values()))
     except NotAllowed as error:
         return _refused(state, who, error)
     except BadAnswers as error:
@@ -144,11 +144,6 @@ def save(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Res
     if request.headers.get("x-saved-by") == "script":
         return Response(status_code=204)
     return go("/")
-
-
-def all_questions(design: Design) -> list[QuestionFields]:
-    """Every question that a page of this design may ask."""
-    return [*design.questions, *(design.attention.questions if design.attention else [])]
 
 
 def _refused(state: State, who: Visitor, error: NotAllowed) -> Response:

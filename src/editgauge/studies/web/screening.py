@@ -89,7 +89,7 @@ def _attempts(state: State, rater: RaterInfo) -> int:
 
 
 def _eligibility_questions(state: State) -> list[QuestionFields]:
-    return [QuestionFields(id=each.id, kind="yes_no", label=each.label) for each in state.study.design.eligibility]
+    return [each.question for each in state.study.design.eligibility]
 
 
 def _eligibility_page(

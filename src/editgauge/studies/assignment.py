@@ -1,18 +1,24 @@
-"""Who gets which page next: balanced over cells, shuffled for every rater, at a cost that does not grow with items."""
+"""Who gets which page next: balanced over cells, shuffled for every rater, at a cost that does not grow with items.
+
+An item has as many places as raters are wanted, each taken by one rater; the counters of items and cells change here
+only. Chance can be repeated: the same seed and the same words give the same number on every machine.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.assignment.chance import draw, is_turn
-from editgauge.studies.assignment.slots import expire, note_served, take
 from editgauge.studies.design import Design
 from editgauge.studies.store import Assignment, Rater, Served, StudyCell, StudyItem
 
 SHUFFLE_BELOW = 2**31
+EXPIRED_AT_ONCE = 200
+"""How many abandoned pages one claim clears away, so that none takes long; the next claim goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +110,89 @@ def _attention_check(rater: Rater, rules: AssignmentRules) -> str | None:
     if attention is None or not is_turn(attention.every, rater.served, rules.seed, "attention", rater.name):
         return None
     return attention.questions[draw(len(attention.questions), rules.seed, "check", rater.name, rater.served)].id
+
+
+# --- places -----------------------------------------------------------------------------------------------------------
+
+
+def take(session: Session, item: StudyItem) -> bool:
+    """Takes a place; says whether there was one. Gold items have places for everybody."""
+    if item.cell_id is None:
+        return True
+    if item.free < 1:
+        return False
+    _move(session, item, -1)
+    return True
+
+
+def give_back(session: Session, item: StudyItem) -> None:
+    """Gives a place back; an answer that had come too late for one gets it before anyone is asked again."""
+    if item.cell_id is None:
+        return
+    _move(session, item, +1)
+    late = select(Assignment).where(Assignment.item_id == item.id, Assignment.state == "surplus")
+    waiting = session.scalars(late.order_by(Assignment.id).limit(1)).first()
+    if waiting is not None:
+        waiting.state = "done"
+        _move(session, item, -1)
+
+
+def _move(session: Session, item: StudyItem, free: int) -> None:
+    item.free += free
+    item.is_open = item.free > 0
+    cell = session.get_one(StudyCell, item.cell_id)
+    cell.taken -= free
+
+
+def note_served(session: Session, rater_id: int, item: StudyItem, change: int) -> None:
+    """Counts how many items of a cell the rater has had."""
+    if item.cell_id is None:
+        return
+    served = session.get(Served, (rater_id, item.cell_id))
+    if served is None:
+        session.add(Served(rater_id=rater_id, cell_id=item.cell_id, items=change))
+    else:
+        served.items += change
+
+
+def expire(session: Session, now: float) -> int:
+    """Takes pages back whose time is over; says how many."""
+    over = select(Assignment).where(Assignment.state == "claimed", Assignment.until < now)
+    expired = session.scalars(over.order_by(Assignment.until).limit(EXPIRED_AT_ONCE)).all()
+    release(session, expired)
+    return len(expired)
+
+
+def release(session: Session, claimed: Iterable[Assignment]) -> None:
+    """Takes pages back that a rater has not finished. What was answered so far stays, should the rater return."""
+    for assignment in claimed:
+        item = session.get_one(StudyItem, assignment.item_id)
+        assignment.state = "expired"
+        note_served(session, assignment.rater_id, item, -1)
+        give_back(session, item)
+    session.flush()
+
+
+# --- chance -----------------------------------------------------------------------------------------------------------
+
+
+def draw(below: int, *words: object) -> int:
+    """A number from 0 to `below` - 1, decided by the words.
+
+    >>> draw(1000, 7, "side", "cat-black") == draw(1000, 7, "side", "cat-black")
+    True
+    """
+    digest = hashlib.blake2b("\0".join(map(str, words)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") % below
+
+
+def is_turn(every: int, number: int, *words: object) -> bool:
+    """Whether the page of this number, from 1, is the special one among its `every` neighbors.
+
+    Each block of that many pages has exactly one, at a random position.
+
+    >>> sum(is_turn(10, number, "seed") for number in range(1, 101))
+    10
+    """
+    block, place = divmod(number - 1, every)
+    return draw(every, *words, block) == place

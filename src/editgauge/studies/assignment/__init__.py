@@ -1,1 +1,0 @@
-"""Which rater gets which page."""
