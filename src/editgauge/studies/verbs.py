@@ -14,8 +14,7 @@ from editgauge.core.files import write_text
 from editgauge.core.options import Count, Port
 from editgauge.core.run import Run
 from editgauge.studies.analysis.status import Status
-from editgauge.studies.answers.exporting import write_export
-from editgauge.studies.answers.files import read_answers
+from editgauge.studies.answers.files import read_answers, write_export
 from editgauge.studies.answers.importing import Imported, import_records
 from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import Invitation
@@ -259,8 +258,8 @@ def analyze(
             return Analysis(opened.status(), None, None, None, weight_agreement(its_run, answers))
     with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
         study_findings, status = findings(opened), opened.status()
-        file = Path(place) / "told.jsonl"
-        write_export(opened, file, None, None, None)
+        file = Path(place) / "answers.jsonl"
+        write_export(opened, file)
         is_rated = opened.design.unit == "outcome"
         agreement = agree(
             run or opened.manifest.run, ratings=file if is_rated else None, choices=None if is_rated else file

@@ -89,7 +89,7 @@ def test_faults_are_told_and_nothing_is_taken(make_study: Make, studio: Any, tmp
         with pytest.raises(BadInput, match=words):
             import_(study.folder, tmp_path / "bad.json", form="label-studio")
     with pytest.raises(BadInput, match="--url"):
-        label_studio.write(study, tmp_path / "other")
+        label_studio.write(study, tmp_path / "other", None)
 
 
 def test_what_label_studio_cannot_show_is_said(make_study: Make, plain_design: Path, tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ def test_times_of_the_platform_are_kept(careful: Study, turk: Any, tmp_path: Pat
 
 def test_faults_are_told(careful: Study, make_study: Make, turk: Any, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="--url"):
-        mturk.write(careful, tmp_path / "a")
+        mturk.write(careful, tmp_path / "a", None)
     with pytest.raises(BadInput, match="looks like a file"):
         mturk.write(careful, tmp_path / "a.csv", URL)
     with pytest.raises(BadInput, match="does not say what a HIT pays"):

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from editgauge.studies import Study, create, import_
 from editgauge.studies.answers.records import AnswerRecord, records
-from editgauge.studies.exchange.label_studio import LabelStudio, label_studio
-from editgauge.studies.exchange.mturk import MechanicalTurk, mturk
+from editgauge.studies.exchange import ExchangeFormat
+from editgauge.studies.exchange.label_studio import label_studio
+from editgauge.studies.exchange.mturk import mturk
 from editgauge.studies.exchange.tasks import hidden_name
 
-TOOLS: dict[str, MechanicalTurk | LabelStudio] = {"mturk": mturk, "label-studio": label_studio}
+TOOLS: dict[str, ExchangeFormat] = {"mturk": mturk, "label-studio": label_studio}
 URL = "https://lab.example/images"
 SIGNS = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cn", "Zl", "Zp"])
 WORDS = st.text(SIGNS | st.sampled_from("'\"<>&,;${}"), min_size=1, max_size=12).filter(lambda t: bool(t.strip()))

@@ -1,24 +1,31 @@
-"""Answered pages as JSON lines or CSV, and back again: nothing is lost on the way."""
+"""Answers as JSON lines or CSV: in full, and back again with nothing lost; or what `editgauge agree` reads of them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import open_text
+from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.files import open_text, write_text
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
 from editgauge.core.text import csv_text, from_csv_text
-from editgauge.studies.answers.records import AnswerRecord, Version, as_time, from_time
-from editgauge.studies.design import Answers, Design, QuestionFields, from_form
+from editgauge.findings.people.ratings import CHOICE_FIELDS, RATING_FIELDS
+from editgauge.studies.answers.records import AnswerRecord, Version, as_time, from_time, rating_of, records
+from editgauge.studies.design import Answers, Design, from_form
+from editgauge.studies.exchange import exchanges
+from editgauge.studies.raters import find_rater
+from editgauge.studies.study import Study
 
+FORMS = ("ratings", "choices", "answers")
+USUAL_FORM = {"outcome": "ratings", "pair": "choices", "attributes": "answers"}
+SUFFIXES = (".jsonl", ".csv")
 ANSWER = "answer."
 """How the columns of answers begin in CSV."""
 BESIDE_ANSWERS = (
@@ -29,49 +36,112 @@ AS_JSON = ("compared", "flags", "flipped", "number", "passed", "history")
 """Columns whose cells are JSON; the others are plain words."""
 
 
-def to_jsonl(records: Iterable[AnswerRecord]) -> str:
-    """One line per page."""
-    return "".join(json.dumps(_as_json(record), ensure_ascii=False) + "\n" for record in records)
+def write_export(
+    study: Study,
+    out: Path,
+    form: str | None = None,
+    question: str | None = None,
+    rater: str | None = None,
+    url: str | None = None,
+) -> int:
+    """Writes the file; says how many lines it has."""
+    form = form or USUAL_FORM[study.design.unit]
+    if form not in FORMS:
+        if form not in exchanges:
+            raise UnknownName("form of export", form, [*FORMS, *exchanges])
+        return exchanges.get(form).write(study, out, url)
+    if out.suffix not in SUFFIXES:
+        raise BadInput(f"'{out}' must end with .jsonl or .csv, so that it is clear how to write it.")
+    with study.database.read() as session:
+        pages = list(records(session, find_rater(session, rater).name if rater else None))
+    is_table = out.suffix == ".csv"
+    counted = (page for page in pages if page.counts)
+    columns: Sequence[str]
+    if form == "answers":
+        lines = [_cells(page) if is_table else _fields(page) for page in pages]
+        columns = [*BESIDE_ANSWERS, *(ANSWER + name for name in study.design.all_questions)]
+    elif form == "ratings":
+        lines, columns = list(_ratings(counted, study.design, question)), RATING_FIELDS
+    else:
+        lines, columns = list(_choices(counted, study.design, question)), CHOICE_FIELDS
+    if not lines and form != "answers":
+        raise BadInput(f"There are no {form} yet. `editgauge study status {study.folder}` shows how far the study is.")
+    jsonl = (json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    write_text(out, _csv(lines, columns) if is_table else "".join(jsonl))
+    return len(lines)
 
 
-def to_csv(records: Iterable[AnswerRecord], design: Design) -> str:
-    """One row per page, a column per question."""
-    questions = _questions(design)
-    out = io.StringIO(newline="")
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*BESIDE_ANSWERS, *(ANSWER + name for name in questions)])
-    for record in records:
-        fields = _as_json(record)
-        beside = [_beside(fields[name], name) for name in BESIDE_ANSWERS]
-        writer.writerow([*beside, *(_cell(fields["answers"].get(name)) for name in questions)])
-    return out.getvalue()
+def _ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None) -> Iterator[dict[str, Any]]:
+    """A line per page and question that has a number."""
+    if design.unit != "outcome":
+        raise BadInput(
+            f"A design with the unit '{design.unit}' gives no ratings of outcomes; export choices or answers."
+        )
+    if question is not None and design.question(question) is None:
+        raise UnknownName("question in this design", question, [each.id for each in design.questions])
+    for page in pages:
+        (shown,) = page.compared
+        for name, answer in page.answers.items():
+            value = rating_of(design, name, answer)
+            if value is not None and question in (None, name):
+                line = {"edit": page.edit, "method": shown["method"], "value": value}
+                line |= {"rater": page.rater, "question": name, "seed": shown["seed"]}
+                yield line | ({} if page.probability is None else {"probability": page.probability})
 
 
-def _cell(answer: Any) -> str:
-    if isinstance(answer, list):
-        return csv_text("|".join(answer))
-    return "" if answer is None else csv_text(str(answer))
+def _choices(pages: Iterable[AnswerRecord], design: Design, question: str | None) -> Iterator[dict[str, Any]]:
+    """A line per page."""
+    side_question = _side_question(design, question)
+    for page in pages:
+        first, second = page.compared
+        pair = {"edit": page.edit, "first": first["method"], "second": second["method"]}
+        if side_question in page.answers:
+            yield pair | {"chosen": page.answers[side_question], "rater": page.rater}
 
 
-def _beside(value: Any, name: str) -> str:
-    return json.dumps(value, ensure_ascii=False) if name in AS_JSON else csv_text(str(value or ""))
+def _side_question(design: Design, question: str | None) -> str:
+    if design.unit != "pair":
+        raise BadInput(f"A design with the unit '{design.unit}' gives no choices; export ratings or answers.")
+    sided = [each.id for each in design.sided]
+    if question is None and len(sided) > 1:
+        raise BadInput(
+            f"The design asks for a side {len(sided)} times: say which with --question ({', '.join(sided)})."
+        )
+    if question is not None and question not in sided:
+        raise UnknownName("question about sides in this design", question, sided)
+    return question or sided[0]
 
 
-def _as_json(record: AnswerRecord) -> dict[str, Any]:
+def _fields(record: AnswerRecord) -> dict[str, Any]:
     fields = asdict(record)
     del fields["probability"]  # known about the item, in the study that the answers come from and go to
     fields |= {"claimed": as_time(record.claimed), "done": as_time(record.done)}
     return fields | {"history": [asdict(each) | {"at": as_time(each.at)} for each in record.history]}
 
 
-def _questions(design: Design) -> dict[str, QuestionFields]:
-    checks = design.attention.questions if design.attention else []
-    return {question.id: question for question in (*design.questions, *checks)}
+def _cells(record: AnswerRecord) -> dict[str, Any]:
+    """A row of a table, with a column per question."""
+    fields = _fields(record)
+    cells = {
+        name: json.dumps(fields[name], ensure_ascii=False) if name in AS_JSON else str(fields[name] or "")
+        for name in BESIDE_ANSWERS
+    }
+    answers = record.answers.items()
+    return cells | {ANSWER + name: "|".join(each) if isinstance(each, list) else str(each) for name, each in answers}
+
+
+def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: csv_text(cell) if isinstance(cell, str) else cell for name, cell in row.items()})
+    return out.getvalue()
 
 
 def read_answers(file: Path, design: Design) -> list[AnswerRecord]:
     """The pages of a file; raises `BadInput` that lists everything wrong with it, line by line."""
-    if file.suffix not in (".csv", ".jsonl"):
+    if file.suffix not in SUFFIXES:
         raise BadInput(f"'{file}' must end with .csv or .jsonl, so that it is clear how to read it.")
     problems: list[str] = []
     answer_records: list[AnswerRecord] = []
@@ -114,7 +184,7 @@ def _from_cells(row: Mapping[str, str | None], design: Design) -> dict[str, Any]
     cells = {name: from_csv_text(cell) for name, cell in row.items() if name and cell}
     values: dict[str, Any] = {n: json.loads(c) if n in AS_JSON else c for n, c in cells.items() if n in BESIDE_ANSWERS}
     answers: Answers = {}
-    for name, question in _questions(design).items():
+    for name, question in design.all_questions.items():
         cell = cells.get(ANSWER + name, "")
         answer = from_form(question, cell.split("|") if question.kind == "multi_choice" else [cell])
         if answer is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from editgauge.core.registry import Registry
 
@@ -18,16 +20,14 @@ BUILT_IN = {
 }
 
 
-class ExchangeFormat(Protocol):
+@dataclass(frozen=True, slots=True)
+class ExchangeFormat:
     """A format of another tool."""
 
-    def write(self, study: Study, out: Path, url: str | None = None) -> int:
-        """Writes the study's open items for the other tool, with pictures under the address; says how many."""
-        ...
-
-    def read(self, study: Study, file: Path) -> list[AnswerRecord]:
-        """The pages answered there; raises `BadInput` that lists everything wrong with the file."""
-        ...
+    write: Callable[[Study, Path, str | None], int]
+    """Writes the study's open items into a folder, with pictures under an address; says how many."""
+    read: Callable[[Study, Path], list[AnswerRecord]]
+    """The pages answered there; raises `BadInput` that lists everything wrong with the file."""
 
 
 exchanges: Registry[ExchangeFormat] = Registry("exchange", BUILT_IN)

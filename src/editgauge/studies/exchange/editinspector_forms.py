@@ -20,6 +20,7 @@ from editgauge.core.progress import say
 from editgauge.core.reading.sources import read_text
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.errors import BadAnswers
+from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange.tasks import fitting
 from editgauge.studies.store import StudyItem
 
@@ -44,41 +45,37 @@ LISTS = {
 Row = Mapping[str, str]
 
 
-class EditInspectorForms:
-    """Reads the forms; there is nothing to write for a study that is over."""
+def refuse(_: Study, __: Path, ___: str | None) -> int:
+    """Refuses to write: the forms were filled in elsewhere, in a study that is over."""
+    raise BadInput("The format 'editinspector-forms' is read only: it imports EditInspector's published answers.")
 
-    def write(self, study: Study, out: Path, url: str | None = None) -> int:
-        """Refuses: the forms were filled in elsewhere."""
-        raise BadInput("The format 'editinspector-forms' is read only: it imports EditInspector's published answers.")
 
-    def read(self, study: Study, file: Path) -> list[AnswerRecord]:
-        """A page for each annotator of each edit that the study has."""
-        lacking = sorted(DESIGN_QUESTIONS - {question.id for question in study.design.questions})
-        if lacking:
-            raise BadInput(f"The study has no question {', '.join(lacking)}; make it with --design editinspector.")
-        rows = list(csv.DictReader(io.StringIO(read_text(file))))
-        items = _items_by_id(study)
-        problems: list[str] = []
-        pages: list[AnswerRecord] = []
-        incomplete = 0
-        for number, row in enumerate(rows, 1):
-            try:
-                for item in items.get(row["id"], ()):
-                    filled_pages = _pages(item, row)
-                    whole = [page for page in filled_pages if _is_complete(study, item, page)]
-                    incomplete += len(filled_pages) - len(whole)
-                    pages += whole
-            except (KeyError, ValueError, SyntaxError, IndexError, TypeError) as error:
-                problems.append(f"row {number}: {type(error).__name__}: {error}")
-        if problems:
-            raise BadInput(f"'{file}' is no file of EditInspector's annotations.", problems)
-        if not pages:
-            raise BadInput(
-                f"None of the {len(rows)} edits in '{file}' is in the study. Is its benchmark editinspector?"
-            )
-        if incomplete:
-            say(f"{incomplete} forms were left out: they lack a reason or a caption that the design asks for.")
-        return pages
+def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
+    """A page for each annotator of each edit that the study has."""
+    lacking = sorted(DESIGN_QUESTIONS - {question.id for question in study.design.questions})
+    if lacking:
+        raise BadInput(f"The study has no question {', '.join(lacking)}; make it with --design editinspector.")
+    rows = list(csv.DictReader(io.StringIO(read_text(file))))
+    items = _items_by_id(study)
+    problems: list[str] = []
+    pages: list[AnswerRecord] = []
+    incomplete = 0
+    for number, row in enumerate(rows, 1):
+        try:
+            for item in items.get(row["id"], ()):
+                filled_pages = _pages(item, row)
+                whole = [page for page in filled_pages if _is_complete(study, item, page)]
+                incomplete += len(filled_pages) - len(whole)
+                pages += whole
+        except (KeyError, ValueError, SyntaxError, IndexError, TypeError) as error:
+            problems.append(f"row {number}: {type(error).__name__}: {error}")
+    if problems:
+        raise BadInput(f"'{file}' is no file of EditInspector's annotations.", problems)
+    if not pages:
+        raise BadInput(f"None of the {len(rows)} edits in '{file}' is in the study. Is its benchmark editinspector?")
+    if incomplete:
+        say(f"{incomplete} forms were left out: they lack a reason or a caption that the design asks for.")
+    return pages
 
 
 def _is_complete(study: Study, item: StudyItem, page: AnswerRecord) -> bool:
@@ -91,22 +88,21 @@ def _is_complete(study: Study, item: StudyItem, page: AnswerRecord) -> bool:
 
 def _items_by_id(study: Study) -> dict[str, list[StudyItem]]:
     """The study's items by the id that the public file gives their edit."""
-    filled_pages: dict[str, list[StudyItem]] = {}
+    items: dict[str, list[StudyItem]] = {}
     with study.database.read() as session:
         for item in session.scalars(select(StudyItem)):
             session.expunge(item)
             edit = item.content["edit"] if isinstance(item.content.get("edit"), dict) else {}
             name = edit.get("extras", {}).get("id") or item.edit
-            filled_pages.setdefault(str(name), []).append(item)
-    return filled_pages
+            items.setdefault(str(name), []).append(item)
+    return items
 
 
 def _pages(item: StudyItem, row: Row) -> list[AnswerRecord]:
     columns = {name: _entries(row, column) for name, column in LISTS.items()}
     count = len(columns["accuracy"])
     raters = _raters(row, count)
-    has_caption = bool(item.content["edit"].get("extras", {}).get("difference_caption"))
-    if not has_caption:  # the question about it is not asked
+    if not item.content["edit"].get("extras", {}).get("difference_caption"):  # the question about it is not asked
         columns["caption_right"] = []
     return [
         AnswerRecord(rater=raters[place], item=item.key, answers=_answers(columns, place)) for place in range(count)
@@ -144,4 +140,4 @@ def _answers(columns: Mapping[str, list[Any]], place: int) -> Answers:
     return answers
 
 
-editinspector_forms = EditInspectorForms()
+editinspector_forms = ExchangeFormat(refuse, read_forms)

@@ -22,6 +22,7 @@ from editgauge.core.reading.sources import read_text
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, DesignQuestion, from_form
 from editgauge.studies.errors import BadAnswers
+from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange.tasks import (
     ExportedTask,
     fitting,
@@ -43,34 +44,20 @@ RESULTS = {"choices": "choices", "textarea": "text", "rating": "rating", "pairwi
 LINES_OF_TEXT = "3"
 
 
-class LabelStudio:
-    """Writes `config.xml` and `tasks.json` into a folder; reads a project's export in the format JSON."""
-
-    def write(self, study: Study, out: Path, url: str | None = None) -> int:
-        """Writes the study's open items, a task each; says how many."""
-        address = picture_address(url, "Label Studio")
-        _refuse_checks(study.design)
-        tasks, interface = open_tasks(study), config(study.design)
-        folder = new_folder(out)
-        write_text(folder / "config.xml", interface)
-        entries = [{"data": _data(study.design, task, address)} for task in tasks]
-        write_text(folder / "tasks.json", json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
-        return len(tasks)
-
-    def read(self, study: Study, file: Path) -> list[AnswerRecord]:
-        """The annotations of an export; raises `BadInput` that lists everything wrong with the file."""
-        return read_export(study, file)
-
-
-label_studio = LabelStudio()
-
-
-def _refuse_checks(design: Design) -> None:
-    if design.attention:
+def write_tasks(study: Study, out: Path, url: str | None) -> int:
+    """Writes the study's open items, a task each, as `config.xml` and `tasks.json`; says how many."""
+    address = picture_address(url, "Label Studio")
+    if study.design.attention:
         raise BadInput(
             "Label Studio cannot show an attention check on some tasks only. "
             "Make a study whose design has none; gold items work there."
         )
+    tasks, interface = open_tasks(study), config(study.design)
+    folder = new_folder(out)
+    write_text(folder / "config.xml", interface)
+    entries = [{"data": _data(study.design, task, address)} for task in tasks]
+    write_text(folder / "tasks.json", json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+    return len(tasks)
 
 
 def config(design: Design) -> str:
@@ -133,7 +120,7 @@ def _data(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
 
 
 def read_export(study: Study, file: Path) -> list[AnswerRecord]:
-    """The annotations of an export as pages; those that were skipped there are none."""
+    """The annotations of a project's export in the format JSON as pages; those that were skipped there are none."""
     items, pages, problems = items_by_name(study), list[AnswerRecord](), list[str]()
     for task in _tasks(file):
         data = task.get("data") if isinstance(task, dict) else None
@@ -198,3 +185,6 @@ def answers_of(design: Design, results: list[dict[str, Any]]) -> Answers:
         if answer not in (None, ""):
             answers[question.id] = answer
     return answers
+
+
+label_studio = ExchangeFormat(write_tasks, read_export)

@@ -6,25 +6,21 @@ crowd-form examples, and the API Reference (CreateHITType, QualificationRequirem
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
 from editgauge.render.templates import open_templates
-from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Design, DesignQuestion, QuestionFields
 from editgauge.studies.design.answers import LONGEST_TEXT
 from editgauge.studies.design.fields import MTurk
-from editgauge.studies.exchange.mturk_results import read_results
+from editgauge.studies.exchange import ExchangeFormat
+from editgauge.studies.exchange.mturk_results import quoted_csv, read_results
 from editgauge.studies.exchange.tasks import (
     ExportedTask,
     new_folder,
@@ -39,52 +35,33 @@ APPROVED_SHARE, APPROVED_COUNT = "000000000000000000L0", "00000000000000000040"
 DAY = 86400
 
 
-class MechanicalTurk:
-    """Writes `layout.html`, `input.csv` and `hit.json` into a folder; reads the results of a batch (.csv)."""
-
-    def write(self, study: Study, out: Path, url: str | None = None) -> int:
-        """Writes the study's open items, a HIT each; says how many."""
-        terms = study.design.mturk
-        if terms is None:
-            raise BadInput("The design does not say what a HIT pays: give it 'mturk: {reward: 0.15}' (US dollars).")
-        address = picture_address(url, "Mechanical Turk")
-        tasks = open_tasks(study)
-        folder = new_folder(out)
-        write_text(folder / "layout.html", layout(study.design))
-        write_text(folder / "input.csv", input_csv(study.design, tasks, address))
-        hit = properties(study.design, terms, study.manifest.raters)
-        write_text(folder / "hit.json", json.dumps(hit, indent=2, ensure_ascii=False) + "\n")
-        return len(tasks)
-
-    def read(self, study: Study, file: Path) -> list[AnswerRecord]:
-        """The answers of a batch; a copy of the file with its columns Approve and Reject filled is put next to it."""
-        return read_results(study, file)
-
-
-mturk = MechanicalTurk()
+def write_batch(study: Study, out: Path, url: str | None) -> int:
+    """Writes the study's open items, a HIT each, as `layout.html`, `input.csv` and `hit.json`; says how many."""
+    terms = study.design.mturk
+    if terms is None:
+        raise BadInput("The design does not say what a HIT pays: give it 'mturk: {reward: 0.15}' (US dollars).")
+    address = picture_address(url, "Mechanical Turk")
+    tasks = open_tasks(study)
+    folder = new_folder(out)
+    rows = [_row(study.design, task, address) for task in tasks]
+    write_text(folder / "layout.html", layout(study.design))
+    write_text(folder / "input.csv", quoted_csv(list(rows[0]), rows))
+    hit = properties(study.design, terms, study.manifest.raters)
+    write_text(folder / "hit.json", json.dumps(hit, indent=2, ensure_ascii=False) + "\n")
+    return len(tasks)
 
 
 def layout(design: Design) -> str:
     """The page that every worker sees, with places for the columns of `input.csv`."""
-    return (
-        _templates()
-        .get_template("mturk.html.j2")
-        .render(
-            design=design,
-            checks=design.checks,
-            whens={question.id: _when(question) for question in design.all_questions.values()},
-            quote=lambda question: f"${{quote_{question.id}}}" if getattr(question, "quote", None) else "",
-            prefill=lambda question: f"${{prefill_{question.id}}}" if question.prefill else "",
-            longest=LONGEST_TEXT,
-        )
-    )
-
-
-@cache
-def _templates() -> Environment:
     environment = open_templates(__package__ or "")
     environment.filters["literal"] = literal
-    return environment
+    return environment.get_template("mturk.html.j2").render(
+        design=design,
+        whens={question.id: _when(question) for question in design.all_questions.values()},
+        quote=lambda question: f"${{quote_{question.id}}}" if getattr(question, "quote", None) else "",
+        prefill=lambda question: f"${{prefill_{question.id}}}" if question.prefill else "",
+        longest=LONGEST_TEXT,
+    )
 
 
 def _when(question: QuestionFields) -> Markup:
@@ -100,16 +77,6 @@ def literal(text: str) -> Markup:
     """
     escaped = html.escape(text).replace("$", "&#36;").replace("\r", "&#13;").replace("\n", "&#10;")
     return Markup(escaped.encode("ascii", "xmlcharrefreplace").decode())  # noqa: S704 - escaped above
-
-
-def input_csv(design: Design, tasks: list[ExportedTask], address: str) -> str:
-    """One row per HIT."""
-    rows = [_row(design, task, address) for task in tasks]
-    out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, list(rows[0]), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
 
 
 def _row(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
@@ -140,3 +107,6 @@ def properties(design: Design, terms: MTurk, raters: int) -> dict[str, Any]:
             if least is not None
         ],
     }
+
+
+mturk = ExchangeFormat(write_batch, read_results)

@@ -12,7 +12,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -63,7 +63,7 @@ def read_results(study: Study, file: Path) -> list[AnswerRecord]:
     reviewed = file.with_name(f"{file.stem}.reviewed.csv")
     write_text(reviewed, _reviewed(columns, rows, assessed, dismissed))
     pages = [replace(one.page, excluded=dismissed.get(one.page.rater, "")) for one in assessed if one.page]
-    left_out = "".join(f" {row['AssignmentId']} is left out: {why}." for row, why in _left_out(assessed))
+    left_out = "".join(f" {one.row['AssignmentId']} is left out: {one.why_not}." for one in assessed if one.why_not)
     say(f"{reviewed}: {len(pages)} of {len(rows)} assignments fit; look at it, then upload it.{left_out}")
     return pages
 
@@ -90,9 +90,8 @@ def _rows(file: Path) -> tuple[list[str], list[Row]]:
 
 def _assess(study: Study, item: StudyItem, row: Row) -> Assessed:
     flipped, check = row["Input.flipped"] == "yes", row["Input.check"] or None
-    answers_given = answers_of(study.design, row)
     try:
-        answers = fitting(study.design, item, answers_given, flipped=flipped, check=check)
+        answers = fitting(study.design, item, answers_of(study.design, row), flipped=flipped, check=check)
     except BadAnswers as error:
         return Assessed(row, None, why_not=str(error))
     seconds = _number(row.get("WorkTimeInSeconds", ""))
@@ -163,23 +162,23 @@ def _dismissed(design: Design, assessed: Iterable[Assessed]) -> dict[str, str]:
     return excluded | {rater: f"failed {n} gold items" for rater, n in gold.items() if n >= design.gold.exclude_after}
 
 
-def _left_out(assessed: Iterable[Assessed]) -> list[tuple[Row, str]]:
-    return [(one.row, one.why_not) for one in assessed if one.why_not]
-
-
 def _reviewed(
     columns: list[str], rows: list[Row], assessed: Iterable[Assessed], dismissed: Mapping[str, str]
 ) -> str:  # fmt: skip
     reasons = {one.row["AssignmentId"]: _rejection(one, dismissed) for one in assessed}
-    out = io.StringIO(newline="")
-    header = [*columns, *(name for name in (APPROVE, REJECT) if name not in columns)]
-    writer = csv.DictWriter(out, header, quoting=csv.QUOTE_ALL, lineterminator="\r\n", extrasaction="ignore")
-    writer.writeheader()
     for row in rows:
         if row["AssignmentStatus"] == "Submitted":
             reason = reasons[row["AssignmentId"]]
             row |= {APPROVE: "" if reason else "X", REJECT: reason}
-        writer.writerow(row)
+    return quoted_csv([*columns, *(name for name in (APPROVE, REJECT) if name not in columns)], rows)
+
+
+def quoted_csv(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
+    """A table as Amazon writes and takes it: every cell in quotes."""
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, columns, quoting=csv.QUOTE_ALL, lineterminator="\r\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
     return out.getvalue()
 
 
