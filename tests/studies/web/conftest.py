@@ -29,7 +29,7 @@ from editgauge.core.images import pixel_hash, read_image, write_png
 from editgauge.core.run import ImageStamp, Record
 from editgauge.studies import Study
 from editgauge.studies.web import make_app
-from editgauge.studies.web.buckets import Rate, RateLimits
+from editgauge.studies.web.guard import Rate, RateLimits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

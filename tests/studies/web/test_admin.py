@@ -10,7 +10,7 @@ import pytest
 
 from editgauge.studies import Study
 from editgauge.studies.web.app import PASSWORD
-from editgauge.studies.web.buckets import Rate, RateLimits
+from editgauge.studies.web.guard import Rate, RateLimits
 
 Make = Callable[..., Study]
 Online = Callable[..., str]

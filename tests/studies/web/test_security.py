@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from editgauge.studies import Study
-from editgauge.studies.web.buckets import Buckets, Rate, RateLimits
-from editgauge.studies.web.guard import HEADERS, LARGEST_REQUEST
+from editgauge.studies.web.guard import HEADERS, LARGEST_REQUEST, Buckets, Rate, RateLimits
 from editgauge.studies.web.seals import KEY_FILE, Seals
 
 Make = Callable[..., Study]
@@ -220,7 +219,7 @@ def test_a_bucket_fills_with_time_and_is_forgotten_when_full(monkeypatch: pytest
     assert [buckets.wait("a") for _ in range(3)] == [0, 0, 2]
     now[0] = 2
     assert buckets.wait("a") == 0
-    monkeypatch.setattr("editgauge.studies.web.buckets.REMEMBERED", 10)
+    monkeypatch.setattr("editgauge.studies.web.guard.REMEMBERED", 10)
     for number in range(11):
         now[0] += 10
         buckets.wait(f"{number}")

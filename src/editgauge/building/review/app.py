@@ -19,9 +19,8 @@ from editgauge.building.review.file import Review, ReviewCandidate
 from editgauge.building.review.pages import group_page
 from editgauge.core.errors import EditGaugeError
 from editgauge.render.templates import open_templates
-from editgauge.studies.web.buckets import RateLimits
-from editgauge.studies.web.forms import Fields, read_form
-from editgauge.studies.web.guard import Guard, add_headers
+from editgauge.studies.web.guard import Guard, RateLimits, add_headers
+from editgauge.studies.web.visitors import Fields, read_form
 
 COOKIE = "editgauge_reviewer"
 COOKIE_SECONDS = 365 * 24 * 3600

@@ -7,10 +7,10 @@ the server and work without JavaScript; scripts add saving at every answer, look
 |---|---|
 | `app.py` | puts everything together; runs it |
 | `rating.py`, `screening.py`, `admin.py` | the pages, by who asks for them |
-| `visitors.py` | who asks: cookies, and tokens against forged forms |
-| `guard.py`, `buckets.py` | what no request gets past: headers, sizes, rates |
+| `visitors.py` | who asks, and what the form says: cookies, and tokens against forged forms |
+| `guard.py` | what no request gets past: headers, sizes, rates |
 | `seals.py` | what only this server can have written |
-| `forms.py`, `rendering.py` | words in, pages out |
+| `rendering.py` | the templates, filled |
 """
 
 from editgauge.studies.web.app import make_app, serve

@@ -12,20 +12,23 @@ from sqlalchemy import select
 
 from editgauge.studies.store import Event, Rater
 from editgauge.studies.study import Study
-from editgauge.studies.web.forms import CSRF, Fields, read_form
 from editgauge.studies.web.guard import address
 from editgauge.studies.web.rating import go
-from editgauge.studies.web.state import State, state_of
 from editgauge.studies.web.visitors import (
     OWNER_COOKIE,
     OWNER_SECONDS,
+    Fields,
+    State,
+    expect_own,
     form_token,
     is_owner,
     is_password,
     new_nonce,
     owner_cookie,
+    read_form,
     set_cookie,
     sign_out,
+    state_of,
 )
 
 LOGIN_COOKIE = "editgauge_login"
@@ -69,7 +72,7 @@ def login(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Re
     state, who = state_of(request), f"password {address(request.scope)}"
     if state.password is None:
         raise HTTPException(404, "There is no such page.")
-    _expect_own(state, fields, request.cookies.get(LOGIN_COOKIE, ""))
+    expect_own(state, fields, request.cookies.get(LOGIN_COOKIE, ""))
     if state.guesses.is_empty(who):
         raise HTTPException(429, "Too many wrong passwords; please wait a minute.", {"Retry-After": "60"})
     if not is_password(state, fields.get("password", [""])[-1]):
@@ -83,16 +86,11 @@ def login(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Re
 @router.post("/admin/logout")
 def logout(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Response:
     """Forgets the owner: the cookie opens nothing any more, wherever it is."""
-    _expect_own(state_of(request), fields, request.cookies.get(OWNER_COOKIE, ""))
+    expect_own(state_of(request), fields, request.cookies.get(OWNER_COOKIE, ""))
     sign_out(request)
     response = go("/admin")
     response.delete_cookie(OWNER_COOKIE, path="/", httponly=True, samesite="strict")
     return response
-
-
-def _expect_own(state: State, fields: Fields, secret: str) -> None:
-    if not secret or not state.seals.holds(fields.get(CSRF, [""])[-1], "form", secret):
-        raise HTTPException(403, "This form is out of date. Load the page again.")
 
 
 def _login_page(request: Request, state: State, problem: str = "", status: int = 200) -> HTMLResponse:

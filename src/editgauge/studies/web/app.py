@@ -15,12 +15,11 @@ from starlette.exceptions import HTTPException
 
 from editgauge.core.http import server_config
 from editgauge.studies.study import Study
-from editgauge.studies.web import admin, pictures, rating, screening
-from editgauge.studies.web.buckets import Buckets, RateLimits
-from editgauge.studies.web.guard import Guard, add_headers
+from editgauge.studies.web import admin, rating, screening
+from editgauge.studies.web.guard import Buckets, Guard, RateLimits, add_headers
 from editgauge.studies.web.rendering import Renderer
 from editgauge.studies.web.seals import Seals, SignedOut
-from editgauge.studies.web.state import State, state_of
+from editgauge.studies.web.visitors import State, state_of
 
 PASSWORD = "EDITGAUGE_STUDY_PASSWORD"  # noqa: S105 - the name of the variable that holds it
 
@@ -44,7 +43,7 @@ def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
         guesses=Buckets(limits.guesses),
     )
     app.add_middleware(Guard, rate=limits.address)
-    for part in (rating, screening, pictures, admin):
+    for part in (rating, screening, admin):
         app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=str(resources.files("editgauge.studies.web") / "static")))
     app.add_exception_handler(HTTPException, _refused)  # type: ignore[arg-type] # the handler of this very kind

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -10,8 +14,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from editgauge.core.http import LARGEST_HEADERS, bounded
-from editgauge.studies.web.buckets import Buckets, Rate
 
+REMEMBERED = 10_000
+"""This many buckets are kept before those that are full again are forgotten."""
 LARGEST_REQUEST = 256 * 1024
 """A page with ten texts of full length, in any script, is smaller."""
 LONGEST_NUMBER = 12
@@ -34,6 +39,58 @@ HEADERS = {
 }
 NEVER_KEPT = "no-store"
 """Pages are made again when a rater goes back: what was saved last is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many requests at once, and how many per second after that."""
+
+    at_once: float
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """What a study's server tolerates. A whole class may sit behind one address; a rater has one pair of hands."""
+
+    address: Rate = Rate(1000, 100)
+    rater: Rate = Rate(120, 10)
+    guesses: Rate = Rate(10, 0.1)
+    """Wrong links and wrong passwords, by address."""
+
+
+class Buckets:
+    """How often visitors of one kind may ask: each has a bucket of tokens that fills up with time. Safe for threads."""
+
+    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rate = rate
+        self._clock = clock
+        self._levels: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def wait(self, who: str) -> float:
+        """Takes a token; 0 when there was one, else the seconds until there will be."""
+        with self._lock:
+            level, now = self._level(who)
+            if level < 1:
+                return (1 - level) / self.rate.per_second
+            self._levels[who] = (level - 1, now)
+            if len(self._levels) > REMEMBERED:
+                self._forget_full()
+            return 0.0
+
+    def is_empty(self, who: str) -> bool:
+        """Whether nothing is left, without taking anything."""
+        with self._lock:
+            return self._level(who)[0] < 1
+
+    def _level(self, who: str) -> tuple[float, float]:
+        now = self._clock()
+        level, at = self._levels.get(who, (self.rate.at_once, now))
+        return min(self.rate.at_once, level + (now - at) * self.rate.per_second), now
+
+    def _forget_full(self) -> None:
+        self._levels = {who: kept for who, kept in self._levels.items() if self._level(who)[0] < self.rate.at_once}
 
 
 def add_headers(headers: MutableHeaders) -> None:
@@ -71,7 +128,8 @@ class Guard:
         headers = Headers(scope=scope)
         wait = self._buckets.wait(address(scope))
         if wait:
-            return too_many(wait)
+            message = "Too many requests at once; please wait a moment.\n"
+            return PlainTextResponse(message, 429, {"Retry-After": str(math.ceil(wait))})
         if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEADERS:
             return PlainTextResponse("That is too much at once.\n", 431)
         if scope["method"] in SAFE_METHODS:
@@ -82,12 +140,6 @@ class Guard:
         if not length.isdecimal() or len(length) > LONGEST_NUMBER or int(length) > LARGEST_REQUEST:
             return PlainTextResponse("That is too much at once.\n", 413)
         return None
-
-
-def too_many(wait: float) -> PlainTextResponse:
-    """The answer to someone who asks too often."""
-    headers = {"Retry-After": str(math.ceil(wait))}
-    return PlainTextResponse("Too many requests at once; please wait a moment.\n", 429, headers)
 
 
 def address(scope: Scope) -> str:

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from editgauge.studies.design import Answer
 from editgauge.studies.errors import BadAnswers, NotAllowed
 from editgauge.studies.page import Page
-from editgauge.studies.web.forms import read_answers
-from editgauge.studies.web.pictures import shown
-from editgauge.studies.web.state import State, state_of
+from editgauge.studies.study import RaterInfo
+from editgauge.studies.web.rendering import size_of
 from editgauge.studies.web.visitors import (
     RATER_COOKIE,
     RATER_DAYS,
     OwnForm,
+    State,
     Visitor,
     Who,
     find,
     form_token,
+    read_answers,
     set_cookie,
+    state_of,
     visitor,
 )
 
 router = APIRouter()
 PageNumber = Annotated[int, Path(ge=0, lt=2**31)]
 """More than any study has; a database takes no larger number."""
+PICTURE_NAME = re.compile(r"[0-9a-f]{40}\.(png|jpg|jpeg|webp|gif)")
+MEDIA_TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
+KEEP_PICTURES = "private, max-age=604800, immutable"
 NOT_YOURS = "There is no such page for you."
 
 
@@ -173,3 +180,31 @@ def _rendered(
         progress=state.study.progress(who.rater),
         form_token=form_token(state, who.token),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ServedPicture:
+    """A picture as a page shows it."""
+
+    address: str
+    width: int
+    height: int
+
+
+def shown(state: State, rater: RaterInfo, name: str) -> ServedPicture:
+    """A picture for one rater: its address is signed, so that raters can fetch only pictures of their own pages."""
+    seal = state.seals.seal("picture", str(rater.id), name)
+    return ServedPicture(f"/pictures/{seal}/{name}", *size_of(state.study.images / name))
+
+
+@router.get("/pictures/{seal}/{name}")
+def picture(request: Request, who: Who, seal: str, name: str) -> FileResponse:
+    """One picture, if it stands on a page of the rater."""
+    state = state_of(request)
+    match = PICTURE_NAME.fullmatch(name)
+    if match is None or not state.seals.holds(seal, "picture", str(who.rater.id), name):
+        raise HTTPException(404, "There is no such picture.")
+    path = state.study.images / name
+    if path.is_symlink() or not path.is_file():
+        raise HTTPException(404, "There is no such picture.")
+    return FileResponse(path, media_type=MEDIA_TYPES[match[1]], headers={"Cache-Control": KEEP_PICTURES})

@@ -13,11 +13,8 @@ from editgauge.studies.design import Answer, QuestionFields
 from editgauge.studies.errors import BadAnswers, NotAllowed
 from editgauge.studies.store import Screening
 from editgauge.studies.study import RaterInfo
-from editgauge.studies.web.forms import ATTEMPT, read_answers
-from editgauge.studies.web.pictures import ServedPicture, shown
-from editgauge.studies.web.rating import go
-from editgauge.studies.web.state import State, state_of
-from editgauge.studies.web.visitors import OwnForm, Visitor, Who, form_token
+from editgauge.studies.web.rating import ServedPicture, go, shown
+from editgauge.studies.web.visitors import ATTEMPT, OwnForm, State, Visitor, Who, form_token, read_answers, state_of
 
 router = APIRouter()
 

@@ -1,21 +1,28 @@
-"""Who asks: a rater by the cookie that a personal link gave, the owner by password or by sitting at this machine."""
+"""What a page knows of a request: the study, who asks, and what the form says.
+
+A rater is known by the cookie that a personal link gave, the owner by password or by sitting at this machine.
+"""
 
 from __future__ import annotations
 
 import hmac
 import ipaddress
 import secrets
+import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Annotated
+from urllib.parse import parse_qs
 
 from fastapi import Depends, HTTPException, Request, Response
 
+from editgauge.studies.design import Answer, QuestionFields, from_form
 from editgauge.studies.errors import NotAllowed
-from editgauge.studies.study import RaterInfo
-from editgauge.studies.web.forms import CSRF, Fields, read_form
-from editgauge.studies.web.guard import LONGEST_NUMBER, address
-from editgauge.studies.web.state import State, state_of
+from editgauge.studies.study import RaterInfo, Study
+from editgauge.studies.web.guard import LONGEST_NUMBER, Buckets, address
+from editgauge.studies.web.rendering import Renderer
+from editgauge.studies.web.seals import Seals, SignedOut
 
 RATER_COOKIE, OWNER_COOKIE = "editgauge_rater", "editgauge_owner"
 RATER_DAYS = 90
@@ -24,6 +31,80 @@ LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 FORWARDED = ("x-forwarded-for", "forwarded", "x-real-ip", "via")
 """Headers by which a proxy says that the request is someone else's."""
 NO_LINK = "Please open the study with your personal link."
+CSRF = "form-token"
+"""The field that proves that a form is ours. No question can have such a name."""
+ATTEMPT = "attempt-number"
+"""The field that tells one attempt at the qualification from the next."""
+FORM = "application/x-www-form-urlencoded"
+MOST_FIELDS = 500
+Fields = dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What all pages of an application share."""
+
+    study: Study
+    seals: Seals
+    signed_out: SignedOut
+    pages: Renderer
+    password: str | None
+    """The owner's; None shows the owner's pages to this machine alone."""
+    raters: Buckets
+    guesses: Buckets
+    quiz_turn: threading.Lock = field(default_factory=threading.Lock)
+    """A test sent twice counts once, so its attempts are counted and taken in one turn."""
+
+
+def state_of(request: Request) -> State:
+    """The state of the application that a request came to."""
+    state: State = request.app.state.shared
+    return state
+
+
+# --- forms ------------------------------------------------------------------------------------------------------------
+
+
+async def read_form(request: Request) -> Fields:
+    """The fields of a form. Files are not taken."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != FORM:
+        raise HTTPException(415, "Forms only, please.")
+    try:
+        text = (await request.body()).decode("ascii")
+        fields = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+    except ValueError as error:
+        raise HTTPException(400, "This form cannot be read.") from error
+    if any("\0" in word for name, words in fields.items() for word in (name, *words)):
+        raise HTTPException(400, "This form cannot be read.")  # PostgreSQL stores no such text
+    return fields
+
+
+def read_answers(fields: Fields, questions: Iterable[QuestionFields]) -> dict[str, Answer]:
+    """The answers of a form, as a study takes them; a field that no question has is passed on, for it to refuse."""
+    known = {question.id: question for question in questions}
+    answers: dict[str, Answer] = {}
+    for name, words in fields.items():
+        if name in (CSRF, ATTEMPT):
+            continue
+        answer = from_form(known[name], words) if name in known else words[-1]
+        if answer is not None:
+            answers[name] = answer
+    return answers
+
+
+def form_token(state: State, secret: str) -> str:
+    """What a form must send back: only a page that was made for this visitor knows it."""
+    return state.seals.seal("form", secret)
+
+
+def expect_own(state: State, fields: Fields, secret: str) -> None:
+    """Refuses a form unless a page made for this visitor sent it."""
+    if not secret or not state.seals.holds(fields.get(CSRF, [""])[-1], "form", secret):
+        raise HTTPException(403, "This form is out of date. Go back, load the page again, and send it once more.")
+
+
+# --- raters -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +119,6 @@ def set_cookie(request: Request, response: Response, name: str, value: str, seco
     """A cookie that scripts cannot read and other sites cannot use."""
     is_secure = request.url.scheme == "https"
     response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
-
-
-# --- raters -----------------------------------------------------------------------------------------------------------
 
 
 def visitor(request: Request) -> Visitor:
@@ -67,21 +145,11 @@ def find(request: Request, state: State, token: str) -> RaterInfo:
         raise HTTPException(401, str(error)) from error
 
 
-def form_token(state: State, secret: str) -> str:
-    """What a form must send back: only a page that was made for this visitor knows it."""
-    return state.seals.seal("form", secret)
-
-
 def rater_form(
     request: Request, who: Annotated[Visitor, Depends(visitor)], fields: Annotated[Fields, Depends(read_form)]
 ) -> Fields:
     """The form that a rater sent; 403 unless a page made for this rater sent it."""
-    return _own(state_of(request), fields, who.token)
-
-
-def _own(state: State, fields: Fields, secret: str) -> Fields:
-    if not state.seals.holds(fields.get(CSRF, [""])[-1], "form", secret):
-        raise HTTPException(403, "This form is out of date. Go back, load the page again, and send it once more.")
+    expect_own(state_of(request), fields, who.token)
     return fields
 
 
