@@ -70,8 +70,8 @@ __all__ = [
 
 BUILT_IN = {
     "openai": "editgauge.judges.endpoint:open_endpoint",
-    "reward": "editgauge.judges.local.reward:open_reward",
-    "transformers": "editgauge.judges.local:open_local",
+    "reward": "editgauge.judges.local.reward:RewardModel",
+    "transformers": "editgauge.judges.local:LocalModel",
 }
 
 judges: Registry[Callable[..., Client]] = Registry("judge", BUILT_IN)

@@ -166,9 +166,9 @@ def same_model(wanted_model: str, answered: str) -> bool:
     >>> same_model("gpt-4o", "gpt-4o-2024-08-06"), same_model("gpt-4o", "gpt-4o-mini")
     (True, False)
     """
-    (wanted_by, wanted), (given_by, given) = _plain(wanted_model), _plain(answered)
-    dated = given.startswith(wanted) and _DATED.fullmatch(given[len(wanted) :]) is not None
-    return (given == wanted or dated) and (wanted_by == given_by or not (wanted_by and given_by))
+    (wanted_maker, wanted), (maker, name) = _plain(wanted_model), _plain(answered)
+    dated = name.startswith(wanted) and _DATED.fullmatch(name[len(wanted) :]) is not None
+    return (name == wanted or dated) and (wanted_maker == maker or not (wanted_maker and maker))
 
 
 def is_filter(error: Any) -> bool:

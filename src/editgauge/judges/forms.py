@@ -49,9 +49,13 @@ class Form(Protocol[Value]):
         ...
 
 
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
 def _one_of(values: list[Any]) -> dict[str, Any]:
-    answer = {"type": "integer" if isinstance(values[0], int) else "string", "enum": values}
-    return {"type": "object", "properties": {"answer": answer}, "required": ["answer"], "additionalProperties": False}
+    return _object({"answer": {"type": "integer" if isinstance(values[0], int) else "string", "enum": values}})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +141,7 @@ class Ratings:
         """An object with the reasons, and a number for each dimension."""
         values = [int(self.low), int(self.high)] if self.ends_only else list(range(int(self.low), int(self.high) + 1))
         numbers = {name: {"type": "integer", "enum": values} for name, _ in self.names}
-        properties = {"reasoning": {"type": "string"}, **numbers}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-        }
+        return _object({"reasoning": {"type": "string"}, **numbers})
 
     def read(self, text: str) -> Mapping[str, float]:
         """The number of each dimension."""

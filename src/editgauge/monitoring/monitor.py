@@ -210,15 +210,16 @@ def _for_inference(pipeline: Any) -> Iterator[None]:
 
 
 def _means(results: Mapping[str, ScoreResult], edits: int) -> dict[str, MeanScore]:
-    values: dict[str, list[float | None]] = {}
+    values: dict[str, list[float]] = {}
     for result in results.values():
         for score in result:
-            values.setdefault(f"{score.protocol}/{score.name}", []).append(score.value)
-    return {name: _mean([value for value in column if value is not None], edits) for name, column in values.items()}
-
-
-def _mean(values: Sequence[float], edits: int) -> MeanScore:
-    return MeanScore(float(np.mean(values)) if values else None, len(values), edits - len(values))
+            column = values.setdefault(f"{score.protocol}/{score.name}", [])
+            if score.value is not None:
+                column.append(score.value)
+    return {
+        name: MeanScore(float(np.mean(column)) if column else None, len(column), edits - len(column))
+        for name, column in values.items()
+    }
 
 
 def _contact_sheet(

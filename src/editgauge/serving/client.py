@@ -59,11 +59,11 @@ class ScoreClient:
             instruction: what the edit asks for.
             fields: further fields of the request, such as `edit_type`, `subject`, `to`, `mask` or `evidence=True`.
         """
-        return self._post("/v1/score", _request(before, after, instruction, fields))
+        return self._post("/v1/score", _request(before, after, instruction, **fields))
 
     def batch(self, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """For each item a `result` or an `error`; an item has the arguments of `score` by name."""
-        requests = [_request(**{"fields": {}, **_split(item)}) for item in items]
+        requests = [_request(**item) for item in items]
         results: list[dict[str, Any]] = self._post("/v1/batch", {"items": requests})["results"]
         return results
 
@@ -97,12 +97,7 @@ def client(url: str, token: str | None = None, timeout: float = 150) -> ScoreCli
     return ScoreClient(url, token, timeout)
 
 
-def _split(item: Mapping[str, Any]) -> dict[str, Any]:
-    named = {name: item[name] for name in ("before", "after", "instruction")}
-    return {**named, "fields": {name: value for name, value in item.items() if name not in named}}
-
-
-def _request(before: ImageLike, after: ImageLike, instruction: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _request(before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> dict[str, Any]:
     body = {"sources": [_encoded(before)], "outcome": _encoded(after), "instruction": instruction}
     mask = {"mask": _encoded(fields["mask"])} if fields.get("mask") is not None else {}
     return {**body, **{name.rstrip("_"): value for name, value in fields.items()}, **mask}

@@ -79,7 +79,7 @@ class SharedScoring:
     """
 
     def __init__(self, scoring: Scoring, kept: int = ANSWERS_KEPT) -> None:
-        self._scoring, self._most, self.models = scoring, kept, scoring.models
+        self._scoring, self._most = scoring, kept
         self._under_way: dict[bytes, _Shared] = {}
         self._kept: OrderedDict[bytes, BatchResult] = OrderedDict()
 
@@ -106,10 +106,6 @@ class SharedScoring:
                 shared.task.cancel()  # does nothing to a task that is done
         self._keep(key, request, result)
         return result
-
-    def close(self) -> None:
-        """Ends what was started."""
-        self._scoring.close()
 
     def _keep(self, key: bytes, request: ScoreRequest, result: BatchResult) -> None:
         if request.evidence or result.result is None or any(each.reason in TRANSIENT for each in result.result.scores):

@@ -73,10 +73,8 @@ def serve(
     if scorer.remark:
         say(scorer.remark, quiet=quiet)
     number = _processes(processes, scorer.models, bool(judge))
-    names, scorers = (
-        ", ".join(each.name for each in scorer.protocols),
-        f"{number} processes" if number > 1 else "one process",
-    )
+    names = ", ".join(each.name for each in scorer.protocols)
+    scorers = f"{number} processes" if number > 1 else "one process"
     say(f"http://{host}:{port} scores with {names} in {scorers}.", quiet=quiet)
     with ExitStack() as stack:
         work = (
@@ -91,11 +89,10 @@ def serve(
 
 def _processes(wanted: int, models: Mapping[str, str], judges: bool) -> int:
     """How many processes score; models of GPUs stay in one, which fills its batches."""
-    on_cards = run_on_cards(models)
-    if on_cards and not wanted:
+    if not wanted and run_on_cards(models):
         return 1
-    weights, many = bytes_of_weights(models), sys.maxsize
-    return choose_worker_count(wanted, many, this_machine(), judges=judges, weights=weights).processes
+    weights = bytes_of_weights(models)
+    return choose_worker_count(wanted, sys.maxsize, this_machine(), judges=judges, weights=weights).processes
 
 
 def _tokens(file: Path | None) -> tuple[str, ...]:

@@ -219,11 +219,6 @@ def _folder_of(name: str) -> Path:
         ) from error
 
 
-def open_local(address: str, **options: Any) -> LocalModel:
-    """The model of a folder or of an id on the hub."""
-    return LocalModel(address, **options)
-
-
 def _sampling(parameters: Parameters) -> dict[str, Any]:
     if parameters.temperature is None:
         return {}

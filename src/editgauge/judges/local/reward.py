@@ -118,8 +118,3 @@ def _of_trained_size(pixels: Pixels) -> Pixels:
     height, width = pixels.shape[:2]
     scale = math.sqrt(PIXELS / (height * width))
     return resized(pixels, max(1, round(width * scale)), max(1, round(height * scale)))
-
-
-def open_reward(address: str, **options: Any) -> RewardModel:
-    """The reward model of a folder or of an id on the hub."""
-    return RewardModel(address, **options)
