@@ -33,7 +33,7 @@ def claim(session: Session, rater: Rater, rules: AssignmentRules, now: float) ->
     """The page the rater is at, or a new one, or None when there is none left for this rater."""
     expire(session, now)
     until = now + 60 * rules.design.minutes
-    current = session.scalars(_of(rater, "claimed").limit(1)).first()
+    current = session.scalars(_pages_of(rater, "claimed").limit(1)).first()
     if current is not None:
         current.until = until
         return current
@@ -45,7 +45,7 @@ def claim(session: Session, rater: Rater, rules: AssignmentRules, now: float) ->
     take(session, item)
     note_served(session, rater.id, item, +1)
     rater.served += 1
-    earlier = session.scalars(_of(rater, "expired").where(Assignment.item_id == item.id)).first()
+    earlier = session.scalars(_pages_of(rater, "expired").where(Assignment.item_id == item.id)).first()
     assignment = earlier or Assignment(item_id=item.id, rater_id=rater.id, flags=[])
     assignment.state = "claimed"
     assignment.number = rater.served
@@ -57,7 +57,7 @@ def claim(session: Session, rater: Rater, rules: AssignmentRules, now: float) ->
     return assignment
 
 
-def _of(rater: Rater, state: str) -> Select[Assignment]:
+def _pages_of(rater: Rater, state: str) -> Select[Assignment]:
     return select(Assignment).where(Assignment.rater_id == rater.id, Assignment.state == state)
 
 
@@ -75,7 +75,7 @@ def _pick(session: Session, rater: Rater, rules: AssignmentRules) -> StudyItem |
     item = _pick_rated(session, rater, point, rules)
     gold = rules.design.gold
     if item is not None and is_turn(gold.every, number, rules.seed, "gold", rater.name):
-        return _from(session, select(StudyItem).where(StudyItem.kind == "gold"), rater, point) or item
+        return _first_unseen(session, select(StudyItem).where(StudyItem.kind == "gold"), rater, point) or item
     return item
 
 
@@ -89,13 +89,13 @@ def _pick_rated(session: Session, rater: Rater, point: int, rules: AssignmentRul
     cells.sort(key=lambda row: (row.taken / row.wanted, draw(SHUFFLE_BELOW, rules.seed, "cell", point, row.id)))
     for cell in cells:
         in_cell = select(StudyItem).where(StudyItem.cell_id == cell.id, StudyItem.is_open.is_(True))
-        item = _from(session, in_cell, rater, point)
+        item = _first_unseen(session, in_cell, rater, point)
         if item is not None:
             return item
     return None
 
 
-def _from(session: Session, items: Select[StudyItem], rater: Rater, point: int) -> StudyItem | None:
+def _first_unseen(session: Session, items: Select[StudyItem], rater: Rater, point: int) -> StudyItem | None:
     """The first of these items after a point of the shuffled circle that the rater has not had."""
     had = exists().where(
         Assignment.item_id == StudyItem.id, Assignment.rater_id == rater.id, Assignment.state != "expired"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from editgauge.studies.answers.submission import asked, seen_from_page
+from editgauge.studies.answers.submission import page_questions, seen_from_page
 from editgauge.studies.design import (
     Answer,
     AnswerOption,
@@ -75,7 +75,7 @@ def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: 
     edit, compared = item.content["edit"], item.content["compared"]
     shown = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
     words = [each.get("attribute") for each in shown] if design.unit == "attributes" else [None, None]
-    questions, checks = asked(design, assignment.check, item)
+    questions, checks = page_questions(design, assignment.check, item)
     seen = seen_from_page(answers, design, flipped=assignment.flipped)
     return Page(
         assignment=assignment.id,
@@ -89,6 +89,14 @@ def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: 
         until=assignment.until,
         is_done=assignment.state not in ("claimed", "expired"),
     )
+
+
+def preview(
+    design: Design, item: StudyItem, *, number: int = 1, flipped: bool = False, check: str | None = None
+) -> Page:
+    """The page of an item outside of the web app: no rater's own, and nothing answered."""
+    sheet = Assignment(id=0, number=number, flipped=flipped, check=check, until=0.0, state="claimed")
+    return make_page(design, sheet, item, {})
 
 
 def _pictures(design: Design, source: str, images: list[str]) -> tuple[PagePicture, ...]:

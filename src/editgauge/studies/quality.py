@@ -23,7 +23,7 @@ def log(
     session.flush()
 
 
-def judge(
+def review(
     session: Session,
     rater: Rater,
     assignment: Assignment,

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.design import Design, QuestionFields
+from editgauge.studies.design import Design, checked
 from editgauge.studies.design.answers import is_right
-from editgauge.studies.errors import BadAnswers, NotAllowed
+from editgauge.studies.errors import NotAllowed
 from editgauge.studies.quality import log
 from editgauge.studies.store import Rater, Screening
 
@@ -43,11 +43,11 @@ def stage(session: Session, rater: Rater, design: Design) -> Stage:
 
 
 def answer_eligibility(
-    session: Session, rater: Rater, design: Design, answers: Mapping[str, Any], now: float
+    session: Session, rater: Rater, design: Design, entries: Mapping[str, Any], now: float
 ) -> bool:  # fmt: skip
     """Whether the rater may take part; the answers are kept, and a refusal is logged with the question."""
     _expect(session, rater, design, "eligibility")
-    _check([each.question for each in design.eligibility], answers)
+    answers = checked([], [each.question for each in design.eligibility], entries)
     refused = [question.id for question in design.eligibility if answers[question.id] != question.accept]
     _keep(session, rater, design, "eligibility", not refused, answers, now)
     if refused:
@@ -56,13 +56,13 @@ def answer_eligibility(
 
 
 def answer_qualification(
-    session: Session, rater: Rater, design: Design, answers: Mapping[str, Any], now: float
+    session: Session, rater: Rater, design: Design, entries: Mapping[str, Any], now: float
 ) -> QuizResult:
     """How the rater did in the test; after the last attempt a failure ends the rater's part."""
     _expect(session, rater, design, "qualification")
     test = design.qualification
     assert test is not None, "the stage says so"  # noqa: S101 - for the type checker
-    _check([item.question for item in test.items], answers)
+    answers = checked([], [item.question for item in test.items], entries)
     wrong = [
         item.question.id for item in test.items if not is_right(item.question, answers[item.question.id], item.right)
     ]
@@ -78,13 +78,6 @@ def answer_qualification(
 def _expect(session: Session, rater: Rater, design: Design, wanted: Stage) -> None:
     if stage(session, rater, design) != wanted:
         raise NotAllowed(f"There is nothing to answer for the {wanted} now.")
-
-
-def _check(questions: list[QuestionFields], answers: Mapping[str, Any]) -> None:
-    problems = {q.id: "please answer this question" for q in questions if answers.get(q.id) not in q.values}
-    problems |= {name: "there is no such question here" for name in answers if name not in {q.id for q in questions}}
-    if problems:
-        raise BadAnswers(problems)
 
 
 def _screenings(session: Session, rater: Rater) -> list[Screening]:

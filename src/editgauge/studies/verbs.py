@@ -250,20 +250,18 @@ def analyze(
 
     if forms is not None and out is None:
         raise BadInput("--forms writes a page; give a folder for it with --out.")
-    with Study.open(study) as opened:
+    with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
+        its_run = run or opened.manifest.run
         if opened.design.unit == "attributes":
             if out is not None:
                 raise BadInput("A study about attributes has no page; leave out --out.")
-            answers, its_run = compared_attributes(opened), Run.open(Path(run or opened.manifest.run))
-            return Analysis(opened.status(), None, None, None, weight_agreement(its_run, answers))
-    with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
+            answers = compared_attributes(opened)
+            return Analysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
         study_findings, status = findings(opened), opened.status()
         file = Path(place) / "answers.jsonl"
         write_export(opened, file)
         is_rated = opened.design.unit == "outcome"
-        agreement = agree(
-            run or opened.manifest.run, ratings=file if is_rated else None, choices=None if is_rated else file
-        )
+        agreement = agree(its_run, ratings=file if is_rated else None, choices=None if is_rated else file)
         filled = write_forms(opened, Path(out), forms) if out is not None and forms is not None else None
     page = write_page(study_findings, status, agreement, Path(out)) if out is not None else None
     return Analysis(status, study_findings, agreement, page, forms=filled)

@@ -14,8 +14,8 @@ from editgauge.core.files import write_bytes
 from editgauge.core.images import read_image
 from editgauge.studies.analysis.page import checked_page, template_page
 from editgauge.studies.answers.records import AnswerRecord, records
-from editgauge.studies.page import Page, PageQuestion, make_page
-from editgauge.studies.store import Assignment, StudyItem
+from editgauge.studies.page import PageQuestion, preview
+from editgauge.studies.store import StudyItem
 
 if TYPE_CHECKING:
     from editgauge.studies.design import Answer
@@ -68,8 +68,7 @@ def filled_forms(study: Study, limit: int) -> list[FilledForm]:
 
 
 def _form(study: Study, item: StudyItem, answered: list[AnswerRecord]) -> FilledForm:
-    sheet = Assignment(id=0, number=1, flipped=False, check=None, until=0.0, state="claimed")
-    page: Page = make_page(study.design, sheet, item, {})
+    page = preview(study.design, item)
     questions = [
         FilledQuestion(question, tuple(_words(question, record.answers.get(question.id)) for record in answered))
         for question in page.questions

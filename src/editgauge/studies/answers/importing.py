@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import shown
 from editgauge.studies.answers.records import ANSWERED, AnswerRecord, final_answers
-from editgauge.studies.answers.submission import asked, seen_from_page, stored, write
+from editgauge.studies.answers.submission import page_questions, seen_from_page, stored, write
 from editgauge.studies.assignment import note_served, take
 from editgauge.studies.design import Design, checked
 from editgauge.studies.errors import BadAnswers
@@ -65,7 +65,7 @@ def _problems(page: AnswerRecord, item: StudyItem | None, design: Design) -> lis
         return [f"'state' must be one of {', '.join(ANSWERED)}, got {shown(page.state)}"]
     seen = seen_from_page(page.answers, design, flipped=page.flipped)
     try:
-        fitting = checked(*asked(design, page.check, item), seen)
+        fitting = checked(*page_questions(design, page.check, item), seen)
     except BadAnswers as error:
         return [f"'{question}': {problem}" for question, problem in error.problems.items()]
     if page.history and final_answers(page.history) != page.answers:

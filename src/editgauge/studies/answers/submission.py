@@ -10,9 +10,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from editgauge.studies.assignment import note_served, take
-from editgauge.studies.design import Answer, Answers, Check, Design, DesignQuestion, applicable, checked, checked_draft
+from editgauge.studies.design import Answer, Answers, Check, Design, DesignQuestion, applicable, checked
 from editgauge.studies.errors import NotAllowed
-from editgauge.studies.quality import judge, log
+from editgauge.studies.quality import log, review
 from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 
 CLOSED = {
@@ -45,7 +45,7 @@ def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignmen
     return assignment, session.get_one(StudyItem, assignment.item_id)
 
 
-def asked(design: Design, check: str | None, item: StudyItem) -> tuple[list[DesignQuestion], list[Check]]:
+def page_questions(design: Design, check: str | None, item: StudyItem) -> tuple[list[DesignQuestion], list[Check]]:
     """The questions of a page, and its attention check if it has one."""
     return applicable(design.questions, item.content["edit"]), [each for each in design.checks if each.id == check]
 
@@ -56,7 +56,7 @@ def save(
     """Keeps the whole form as it stands, so that a closed window costs nothing, and gives the rater more time."""
     assignment, item = owned(session, rater, assignment_id)
     is_draft = assignment.state in ("claimed", "expired")  # a page that was handed in stays complete
-    answers = (checked_draft if is_draft else checked)(*asked(design, assignment.check, item), entries)
+    answers = checked(*page_questions(design, assignment.check, item), entries, is_draft=is_draft)
     write(session, assignment, seen_from_item(answers, design, flipped=assignment.flipped), now)
     if assignment.state == "claimed":
         assignment.until = max(assignment.until, now + 60 * design.minutes)
@@ -67,12 +67,12 @@ def submit(
 ) -> Receipt:
     """Hands a page in. Twice is harmless; after its time it counts if its place is still free, else it is surplus."""
     assignment, item = owned(session, rater, assignment_id)
-    answers = checked(*asked(design, assignment.check, item), entries)
+    answers = checked(*page_questions(design, assignment.check, item), entries)
     answers = seen_from_item(answers, design, flipped=assignment.flipped)
     changed = write(session, assignment, answers, now)
     if assignment.state in ("claimed", "expired"):
         _count(session, rater, assignment, item, now)
-        judge(session, rater, assignment, item, answers, design, now)
+        review(session, rater, assignment, item, answers, design, now)
         changed = True
     session.flush()
     return Receipt(assignment.id, assignment.state, changed)

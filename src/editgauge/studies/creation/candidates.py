@@ -16,8 +16,7 @@ from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
 from editgauge.core.run import Run
 from editgauge.findings.people.matching import OutcomeKey
-from editgauge.studies.design.fields import Unit
-from editgauge.studies.design.templates import EDIT_FIELDS
+from editgauge.studies.design.fields import EDIT_FIELDS, Unit
 
 SIDES_OF_AN_EDIT = ("source", "target")
 """Attributes describe the picture before (source) or after (target)."""
@@ -72,7 +71,7 @@ class CandidateList:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ShownOutcome:
     edit: str
     edit_type: str
     source: Path
@@ -83,7 +82,7 @@ def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
     """Everything of the run that a design of this unit can ask about."""
     skipped: Counter[str] = Counter()
     scored: dict[Path, str] = {}
-    by_edit: dict[str, list[_Found]] = {}
+    by_edit: dict[str, list[_ShownOutcome]] = {}
     for edit_outcomes in _outcomes(run, skipped, scored):
         by_edit.setdefault(edit_outcomes.edit, []).append(edit_outcomes)
     if unit == "attributes":
@@ -114,7 +113,7 @@ def _captioned(candidate: PageCandidate, captions: Mapping[tuple[str, str, int],
     return replace(candidate, fields={**candidate.fields, "extras": extras})
 
 
-def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Iterator[_Found]:
+def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Iterator[_ShownOutcome]:
     """The outcomes with a picture. One that no protocol could read has no pixels, and is nothing to show."""
     columns = ("edit", "method", "seed", "edit_type", "source_path", "source_pixels", "edited_path", "edited_pixels")
     seen: set[OutcomeKey] = set()
@@ -129,23 +128,23 @@ def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Itera
             skipped["unreadable image"] += 1
         else:
             scored |= {Path(source): source_pixels, Path(edited): pixels}
-            yield _Found(edit, edit_type, Path(source), ComparedThing(method, seed, Path(edited)))
+            yield _ShownOutcome(edit, edit_type, Path(source), ComparedThing(method, seed, Path(edited)))
 
 
-def _fields(run: Run, edit: str, edit_outcomes: Sequence[_Found]) -> dict[str, Any]:
+def _fields(run: Run, edit: str, edit_outcomes: Sequence[_ShownOutcome]) -> dict[str, Any]:
     fields = run.edits.get(edit, {})
     return {name: fields[name] for name in (*EDIT_FIELDS, "extras") if name in fields} | {
         "type": edit_outcomes[0].edit_type
     }
 
 
-def _singles(fields: Mapping[str, Any], edit_outcomes: Sequence[_Found]) -> Iterator[PageCandidate]:
+def _singles(fields: Mapping[str, Any], edit_outcomes: Sequence[_ShownOutcome]) -> Iterator[PageCandidate]:
     for each in edit_outcomes:
         cell = f"{each.shown.method}, {each.edit_type}"
         yield PageCandidate(each.edit, fields, cell, each.source, (each.shown,))
 
 
-def _pairs(fields: Mapping[str, Any], edit_outcomes: Sequence[_Found]) -> Iterator[PageCandidate]:
+def _pairs(fields: Mapping[str, Any], edit_outcomes: Sequence[_ShownOutcome]) -> Iterator[PageCandidate]:
     """Every two methods once for an edit, at the lowest seed that both have: choices are kept by methods alone."""
     methods = list(dict.fromkeys(each.shown.method for each in edit_outcomes))
     by_key = {(each.shown.method, each.shown.seed): each for each in edit_outcomes}
@@ -186,7 +185,7 @@ def _listed(entry: Any) -> dict[str, list[str]]:
 
 
 def _attribute_pairs(
-    run: Run, by_edit: Mapping[str, Sequence[_Found]], attributes: Mapping[str, Mapping[str, list[str]]]
+    run: Run, by_edit: Mapping[str, Sequence[_ShownOutcome]], attributes: Mapping[str, Mapping[str, list[str]]]
 ) -> Iterator[PageCandidate]:
     for edit, edit_outcomes in by_edit.items():
         fields = _fields(run, edit, edit_outcomes)

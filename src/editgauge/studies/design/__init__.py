@@ -3,10 +3,9 @@
 `editval`, `editinspector`, `2afc` and `attribute-importance` come with the project; your own file works by its path.
 """
 
-from editgauge.studies.design.answers import Answer, Answers, applicable, checked, checked_draft, from_form, is_asked
-from editgauge.studies.design.fields import AnswerOption, Check, Design, DesignQuestion, QuestionFields, TreeStep
+from editgauge.studies.design.answers import Answer, Answers, applicable, checked, from_form, is_asked
+from editgauge.studies.design.fields import AnswerOption, Check, Design, DesignQuestion, QuestionFields, TreeStep, fill
 from editgauge.studies.design.reader import built_in, find_design, read_design
-from editgauge.studies.design.templates import fill
 
 __all__ = [
     "Answer",
@@ -20,7 +19,6 @@ __all__ = [
     "applicable",
     "built_in",
     "checked",
-    "checked_draft",
     "fill",
     "find_design",
     "from_form",

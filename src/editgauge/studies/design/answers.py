@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from editgauge.core.reading.fields import shown
-from editgauge.studies.design.fields import Check, DesignQuestion, QuestionFields, Value
-from editgauge.studies.design.templates import lookup
+from editgauge.studies.design.fields import DesignQuestion, QuestionFields, Value, lookup
 from editgauge.studies.errors import BadAnswers
 
 Answer = str | int | list[str]
@@ -35,30 +34,30 @@ def _given(answer: Answer | None) -> set[Value]:
     return set(answer) if isinstance(answer, list) else {answer}
 
 
-def checked(questions: Sequence[DesignQuestion], checks: Sequence[Check], entries: Mapping[str, Any]) -> Answers:
+def checked(
+    questions: Sequence[DesignQuestion],
+    checks: Sequence[QuestionFields],
+    entries: Mapping[str, Any],
+    *,
+    is_draft: bool = False,
+) -> Answers:
     """The answers as they are stored; raises `BadAnswers` with the problem of every question.
 
-    Answers to questions that `when` hides are left out: a form may still send what was chosen before it was hidden.
+    Answers to questions that `when` hides are left out: a form may still send what was chosen before it was hidden. All
+    checks must be answered; in the draft of a page anything may be missing.
     """
     answers, problems = _read(questions, checks, entries)
-    visible = [question for question in questions if is_asked(question, answers)]
-    needed = [question.id for question in visible if question.required] + [check.id for check in checks]
-    problems |= {name: "please answer this question" for name in needed if name not in answers | problems}
-    if problems:
-        raise BadAnswers(problems)
-    return answers
-
-
-def checked_draft(questions: Sequence[DesignQuestion], checks: Sequence[Check], entries: Mapping[str, Any]) -> Answers:
-    """The same for a page that is not finished: answers may be missing, but not wrong."""
-    answers, problems = _read(questions, checks, entries)
+    if not is_draft:
+        visible = [question for question in questions if is_asked(question, answers)]
+        needed = [question.id for question in visible if question.required] + [check.id for check in checks]
+        problems |= {name: "please answer this question" for name in needed if name not in answers | problems}
     if problems:
         raise BadAnswers(problems)
     return answers
 
 
 def _read(
-    questions: Sequence[DesignQuestion], checks: Sequence[Check], entries: Mapping[str, Any]
+    questions: Sequence[DesignQuestion], checks: Sequence[QuestionFields], entries: Mapping[str, Any]
 ) -> tuple[Answers, dict[str, str]]:
     known = {question.id for question in questions} | {check.id for check in checks}
     problems = {str(name): "there is no such question here" for name in entries if name not in known}

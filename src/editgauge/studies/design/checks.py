@@ -8,6 +8,7 @@ from typing import get_args
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.lines import Spot
 from editgauge.studies.design.fields import (
+    EDIT_FIELDS,
     Check,
     Design,
     DesignQuestion,
@@ -16,8 +17,9 @@ from editgauge.studies.design.fields import (
     QuizItem,
     TreeStep,
     Value,
+    fields_of,
+    is_field,
 )
-from editgauge.studies.design.templates import EDIT_FIELDS, fields_of, is_field
 
 WITH_OPTIONS = ("choice", "multi_choice", "scale")
 RESERVED = ("submit", "csrf")

@@ -1,9 +1,13 @@
-"""The fields of a design file, as types. `checks.py` holds the rules that concern several fields."""
+"""The fields of a design file, as types; and the fields of an edit that its texts may name: `Requested: {instruction}`.
+
+`checks.py` holds the rules that concern several fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -17,6 +21,9 @@ Value = Word | int
 Id = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 Key = Annotated[str, Field(min_length=1, max_length=1)]
 Count = Annotated[int, Field(ge=1)]
+SLOT = re.compile(r"\{([^{}]*)\}")
+EDIT_FIELDS = ("instruction", "type", "subject", "from", "to", "source_caption", "target_caption")
+EXTRA = "extras."
 
 
 class AnswerOption(Fields):
@@ -216,3 +223,37 @@ class Design(Fields):
     def question(self, name: str) -> DesignQuestion | None:
         """The question of that id."""
         return next((question for question in self.questions if question.id == name), None)
+
+
+def fields_of(template: str) -> list[str]:
+    """The fields that a text names.
+
+    >>> fields_of("{subject}: {extras.caption}")
+    ['subject', 'extras.caption']
+    """
+    return SLOT.findall(template)
+
+
+def is_field(name: str) -> bool:
+    """Whether edits can have such a field."""
+    return name in EDIT_FIELDS or (name.startswith(EXTRA) and len(name) > len(EXTRA))
+
+
+def lookup(edit: Mapping[str, Any], name: str) -> str | None:
+    """The field as text; None when the edit does not have it.
+
+    >>> lookup({"type": "color", "extras": {"n": 3}}, "extras.n")
+    '3'
+    """
+    owner, key = (edit.get("extras", {}), name[len(EXTRA) :]) if name.startswith(EXTRA) else (edit, name)
+    value = owner.get(key)
+    return None if value in (None, "") else str(value)
+
+
+def fill(template: str, edit: Mapping[str, Any]) -> str:
+    """The text for one edit; a field that the edit does not have is left out.
+
+    >>> fill("Make the {subject} {to}.", {"subject": "cat", "to": "black"})
+    'Make the cat black.'
+    """
+    return SLOT.sub(lambda match: lookup(edit, match[1]) or "", template)

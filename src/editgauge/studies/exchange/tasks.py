@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import or_, select
 
 from editgauge.core.errors import BadInput
-from editgauge.studies.answers.submission import asked, seen_from_item
+from editgauge.studies.answers.submission import page_questions, seen_from_item
 from editgauge.studies.assignment import draw, is_turn
 from editgauge.studies.design import Answers, Design, checked
-from editgauge.studies.page import Page, make_page
-from editgauge.studies.store import Assignment, StudyItem
+from editgauge.studies.page import Page, preview
+from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 
 SHORT = 16
@@ -58,8 +58,7 @@ def _task(study: Study, place: int, item: StudyItem) -> ExportedTask:
     check = None
     if attention and is_turn(attention.every, place, seed, "attention elsewhere"):
         check = attention.questions[draw(len(attention.questions), seed, "check elsewhere", item.key)].id
-    sheet = Assignment(id=0, number=place, flipped=flipped, check=check, until=0.0, state="claimed")
-    page = make_page(study.design, sheet, item, {})
+    page = preview(study.design, item, number=place, flipped=flipped, check=check)
     there = {question.id for question in page.questions}
     missing = tuple(question.id for question in study.design.questions if question.id not in there)
     return ExportedTask(hidden_name(study, item.key), flipped, check, page, missing)
@@ -99,7 +98,7 @@ def fitting(design: Design, item: StudyItem, values: Mapping[str, Any], *, flipp
 
     A tool that cannot hide a question from some items may send an answer to it: that is no answer.
     """
-    questions, checks = asked(design, check, item)
+    questions, checks = page_questions(design, check, item)
     elsewhere = design.all_questions.keys() - {question.id for question in (*questions, *checks)}
     answers = {name: value for name, value in values.items() if name not in elsewhere}
     return seen_from_item(checked(questions, checks, answers), design, flipped=flipped)

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from editgauge.studies.store import Event, Rater
 from editgauge.studies.study import Study
 from editgauge.studies.web.guard import address
-from editgauge.studies.web.rating import go
+from editgauge.studies.web.rating import redirect
 from editgauge.studies.web.visitors import (
     OWNER_COOKIE,
     OWNER_SECONDS,
@@ -78,7 +78,7 @@ def login(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Re
     if not is_password(state, fields.get("password", [""])[-1]):
         state.guesses.wait(who)
         return _login_page(request, state, "That is not the password.", 403)
-    response = go("/admin")
+    response = redirect("/admin")
     set_cookie(request, response, OWNER_COOKIE, owner_cookie(state, time.time()), OWNER_SECONDS)
     return response
 
@@ -88,7 +88,7 @@ def logout(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> R
     """Forgets the owner: the cookie opens nothing any more, wherever it is."""
     expect_own(state_of(request), fields, request.cookies.get(OWNER_COOKIE, ""))
     sign_out(request)
-    response = go("/admin")
+    response = redirect("/admin")
     response.delete_cookie(OWNER_COOKIE, path="/", httponly=True, samesite="strict")
     return response
 

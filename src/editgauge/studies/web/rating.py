@@ -22,8 +22,8 @@ from editgauge.studies.web.visitors import (
     State,
     Visitor,
     Who,
-    find,
     form_token,
+    rater_of_token,
     read_answers,
     set_cookie,
     state_of,
@@ -39,7 +39,7 @@ KEEP_PICTURES = "private, max-age=604800, immutable"
 NOT_YOURS = "There is no such page for you."
 
 
-def go(address: str) -> RedirectResponse:
+def redirect(address: str) -> RedirectResponse:
     """On to another page; going back then never sends a form again."""
     return RedirectResponse(address, 303)
 
@@ -52,7 +52,7 @@ def enter(request: Request, token: str) -> HTMLResponse:
     another site, such as a mail program's.
     """
     state = state_of(request)
-    find(request, state, token)
+    rater_of_token(request, state, token)
     response = state.pages.page("enter")
     response.headers["Referrer-Policy"] = "no-referrer"
     set_cookie(request, response, RATER_COOKIE, token, RATER_DAYS * 86_400)
@@ -78,7 +78,7 @@ def welcome(request: Request) -> HTMLResponse:
 @router.post("/leave")
 def leave(_: OwnForm) -> RedirectResponse:
     """Forgets the rater on this device."""
-    response = go("/")
+    response = redirect("/")
     response.delete_cookie(RATER_COOKIE, path="/", httponly=True, samesite="strict")
     return response
 
@@ -89,14 +89,14 @@ def next_page(request: Request, who: Who) -> Response:
     state = state_of(request)
     stage = state.study.stage(who.rater)
     if stage in ("eligibility", "qualification"):
-        return go(f"/{stage}")
+        return redirect(f"/{stage}")
     try:
         assignment = state.study.next(who.rater)
     except NotAllowed as error:
         return state.pages.page("end", title="Thank you", message=str(error), progress=None)
     if assignment is None:
-        return go("/finished")
-    return go(f"/pages/{assignment}")
+        return redirect("/finished")
+    return redirect(f"/pages/{assignment}")
 
 
 @router.get("/finished")
@@ -135,7 +135,7 @@ def hand_in(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> 
         return _refused(state, who, error)
     except BadAnswers as error:
         return _rendered(state, who, state.study.page(who.rater, number), answers, error.problems, 422)
-    return go("/next")
+    return redirect("/next")
 
 
 @router.post("/pages/{number}/save")
@@ -150,7 +150,7 @@ def save(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Res
         raise HTTPException(422, "; ".join(error.problems.values())) from error
     if request.headers.get("x-saved-by") == "script":
         return Response(status_code=204)
-    return go("/")
+    return redirect("/")
 
 
 def _refused(state: State, who: Visitor, error: NotAllowed) -> Response:
@@ -174,7 +174,7 @@ def _rendered(
         page=page,
         unit=state.study.design.unit,
         instructions=state.study.design.instructions,
-        pictures=[(picture.role, shown(state, who.rater, picture.name)) for picture in page.pictures],
+        pictures=[(picture.role, served_picture(state, who.rater, picture.name)) for picture in page.pictures],
         answers={**kept, **answers},
         problems=problems,
         progress=state.study.progress(who.rater),
@@ -191,7 +191,7 @@ class ServedPicture:
     height: int
 
 
-def shown(state: State, rater: RaterInfo, name: str) -> ServedPicture:
+def served_picture(state: State, rater: RaterInfo, name: str) -> ServedPicture:
     """A picture for one rater: its address is signed, so that raters can fetch only pictures of their own pages."""
     seal = state.seals.seal("picture", str(rater.id), name)
     return ServedPicture(f"/pictures/{seal}/{name}", *size_of(state.study.images / name))

@@ -13,7 +13,7 @@ from editgauge.studies.design import Answer, QuestionFields
 from editgauge.studies.errors import BadAnswers, NotAllowed
 from editgauge.studies.store import Screening
 from editgauge.studies.study import RaterInfo
-from editgauge.studies.web.rating import ServedPicture, go, shown
+from editgauge.studies.web.rating import ServedPicture, redirect, served_picture
 from editgauge.studies.web.visitors import ATTEMPT, OwnForm, State, Visitor, Who, form_token, read_answers, state_of
 
 router = APIRouter()
@@ -24,7 +24,7 @@ def eligibility(request: Request, who: Who) -> Response:
     """A few questions about the rater."""
     state = state_of(request)
     if state.study.stage(who.rater) != "eligibility":
-        return go("/next")
+        return redirect("/next")
     return _eligibility_page(state, who, {}, {})
 
 
@@ -38,8 +38,8 @@ def answer_eligibility(request: Request, who: Who, fields: OwnForm) -> Response:
     except BadAnswers as error:
         return _eligibility_page(state, who, entries, error.problems, 422)
     except NotAllowed:
-        return go("/next")
-    return go("/next")
+        return redirect("/next")
+    return redirect("/next")
 
 
 @router.get("/qualification")
@@ -49,7 +49,7 @@ def qualification(
     """The test; after a failed attempt with what was wrong, and why."""
     state = state_of(request)
     if state.study.stage(who.rater) != "qualification":
-        return go("/next")
+        return redirect("/next")
     return _qualification_page(state, who, {}, {}, wrong=wrong, left=left)
 
 
@@ -59,24 +59,24 @@ def answer_qualification(request: Request, who: Who, fields: OwnForm) -> Respons
     state = state_of(request)
     test = state.study.design.qualification
     if test is None:
-        return go("/next")
+        return redirect("/next")
     entries = read_answers(fields, [item.question for item in test.items])
     try:
         with state.quiz_turn:
             if fields.get(ATTEMPT) != [str(_attempts(state, who.rater))]:
-                return go("/next")
+                return redirect("/next")
             result = state.study.answer_qualification(who.rater, entries)
     except BadAnswers as error:
         return _qualification_page(state, who, entries, error.problems, 422)
     except NotAllowed:
-        return go("/next")
+        return redirect("/next")
     if result.passed or not result.attempts_left:
-        return go("/next")
+        return redirect("/next")
     return _again(result.wrong, result.attempts_left)
 
 
 def _again(wrong: tuple[str, ...], left: int) -> RedirectResponse:
-    return go("/qualification?" + "&".join([*(f"wrong={name}" for name in wrong), f"left={left}"]))
+    return redirect("/qualification?" + "&".join([*(f"wrong={name}" for name in wrong), f"left={left}"]))
 
 
 def _attempts(state: State, rater: RaterInfo) -> int:
@@ -133,4 +133,4 @@ def _quiz_pictures(
 ) -> list[tuple[str, ServedPicture]]:
     names = state.study.manifest.pictures
     entries = [("source", source), ("edited", edited)]
-    return [(role, shown(state, who.rater, names[path])) for role, path in entries if path is not None]
+    return [(role, served_picture(state, who.rater, names[path])) for role, path in entries if path is not None]

@@ -126,7 +126,7 @@ def visitor(request: Request) -> Visitor:
     state, token = state_of(request), request.cookies.get(RATER_COOKIE, "")
     if not token:
         raise HTTPException(401, NO_LINK)
-    rater = find(request, state, token)
+    rater = rater_of_token(request, state, token)
     wait = state.raters.wait(str(rater.id))
     if wait:
         raise HTTPException(
@@ -135,7 +135,7 @@ def visitor(request: Request) -> Visitor:
     return Visitor(rater, token)
 
 
-def find(request: Request, state: State, token: str) -> RaterInfo:
+def rater_of_token(request: Request, state: State, token: str) -> RaterInfo:
     """The rater who holds a token. Guessing is slowed down without locking out other raters at the same address."""
     try:
         return state.study.rater(token)
