@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 
 import yaml
@@ -61,8 +60,3 @@ class StudyManifest(Fields):
             ) from error
         except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
             raise BadStudy(f"'{path}' cannot be read: {error}.") from error
-
-
-def new_name() -> str:
-    """A name that no other study has."""
-    return secrets.token_hex(16)

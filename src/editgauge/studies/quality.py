@@ -82,11 +82,6 @@ def exclude(session: Session, rater: Rater, reason: str, now: float) -> int:
     """Voids all answers of a rater and opens their items again; says how many answers."""
     rater.state = "excluded"
     log(session, now, "excluded", rater, reason)
-    return void_all(session, rater)
-
-
-def void_all(session: Session, rater: Rater) -> int:
-    """Takes back what the rater is at, and voids what the rater has answered."""
     mine = select(Assignment).where(Assignment.rater_id == rater.id)
     release(session, session.scalars(mine.where(Assignment.state == "claimed")).all())
     answered = session.scalars(mine.where(Assignment.state.in_(("done", "surplus")))).all()

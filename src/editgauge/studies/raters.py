@@ -15,9 +15,6 @@ from editgauge.studies.errors import BadStudy
 from editgauge.studies.quality import log
 from editgauge.studies.store import AnswerRow, Assignment, Event, Rater, Screening, Served, StudyItem
 
-LINK = "{base}/enter/{token}"
-"""A rater's personal link."""
-
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
@@ -28,7 +25,7 @@ class Invitation:
 
     def link(self, base: str) -> str:
         """The personal link, at the address where the study is served."""
-        return LINK.format(base=base.rstrip("/"), token=self.token)
+        return f"{base.rstrip('/')}/enter/{self.token}"
 
 
 def token_hash(token: str) -> str:

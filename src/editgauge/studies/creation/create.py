@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from editgauge.studies.creation.candidates import PageCandidate, offer, with_cap
 from editgauge.studies.creation.gold import GoldItem, read_gold
 from editgauge.studies.creation.sampling import sampled
 from editgauge.studies.design import Design, find_design, read_design
-from editgauge.studies.manifest import BESIDE, DESIGN, IMAGES, StudyManifest, new_name
+from editgauge.studies.manifest import BESIDE, DESIGN, IMAGES, StudyManifest
 from editgauge.studies.store import Database, StudyCell, StudyItem
 from editgauge.studies.study import Study
 
@@ -83,12 +84,12 @@ def create(
         raise BadInput(_nothing(study_design, opened, offered.skipped))
     for reason, count in offered.skipped.items():
         say(f"{count} outcomes are left out: {reason}.", quiet=quiet)
-    draft = folder.resolve().with_name(f"{DRAFT}{new_name()}")
+    draft = folder.resolve().with_name(f"{DRAFT}{secrets.token_hex(16)}")
     try:
         shelf = PictureShelf(draft / IMAGES, offered.scored)
         rows = _rows(rated, golden, raters, seed, shelf, quiet=quiet)
         manifest = StudyManifest(
-            study=new_name(),
+            study=secrets.token_hex(16),
             editgauge=__version__,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             run=str(Path(run).resolve()),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 from sqlalchemy import func, select
 
 from editgauge.studies.design import Answer, QuestionFields
@@ -38,7 +38,7 @@ def answer_eligibility(request: Request, who: Who, fields: OwnForm) -> Response:
     except BadAnswers as error:
         return _eligibility_page(state, who, entries, error.problems, 422)
     except NotAllowed:
-        return redirect("/next")
+        pass  # it was sent before
     return redirect("/next")
 
 
@@ -72,11 +72,8 @@ def answer_qualification(request: Request, who: Who, fields: OwnForm) -> Respons
         return redirect("/next")
     if result.passed or not result.attempts_left:
         return redirect("/next")
-    return _again(result.wrong, result.attempts_left)
-
-
-def _again(wrong: tuple[str, ...], left: int) -> RedirectResponse:
-    return redirect("/qualification?" + "&".join([*(f"wrong={name}" for name in wrong), f"left={left}"]))
+    mistakes = "".join(f"wrong={name}&" for name in result.wrong)
+    return redirect(f"/qualification?{mistakes}left={result.attempts_left}")
 
 
 def _attempts(state: State, rater: RaterInfo) -> int:
