@@ -28,7 +28,7 @@ from editgauge.audits.fit.rated import measure, read_rated
 from editgauge.audits.fit.ratings import measure_known_probes, rated_probes, write_unseen
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.core.concurrency import run_async
-from editgauge.stats.agreement import SPEARMAN, spearman
+from editgauge.stats.agreement import SPEARMAN, correlate
 from editgauge.stats.levels import between, within
 from editgauge.stats.resampling import Estimate, estimate, resampled
 
@@ -86,7 +86,7 @@ def held_against(name: str, scores: Mapping[Key, float], people: Mapping[Key, fl
         name,
         len(keys) / of,
         within(SPEARMAN, x, y, methods, photos, fisher_z=True).average,
-        spearman(x, y, photos),
+        correlate(SPEARMAN, x, y, photos),
         between(SPEARMAN, x, y, methods, photos),
         _auroc(x, y >= PASSED, photos),
     )
@@ -218,7 +218,7 @@ def apart(run: Run, ratings: Path, fitted: Mapping[str, Mapping[Key, float]]) ->
 def _pooled(scores: Mapping[str, float], people: Mapping[str, float]) -> Estimate:
     edits = sorted(edit for edit in scores if edit in people)
     x, y = (np.array([each[edit] for edit in edits]) for each in (scores, people))
-    return spearman(x, y, np.array([edit.rpartition("-")[0] for edit in edits]))
+    return correlate(SPEARMAN, x, y, np.array([edit.rpartition("-")[0] for edit in edits]))
 
 
 def second_ground(folder: Path, out: Path) -> Path:

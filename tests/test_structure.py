@@ -24,7 +24,6 @@ SHORT_FILES = frozenset(
         "protocols/difference/word_overlap",
         "protocols/editval/other_types",
         "reports/sections/aggregations",
-        "stats/rater_bias",
     ]
 )
 """Short modules with one importer that are still to be merged into it: this list only shrinks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,13 +12,14 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 from sklearn.metrics import balanced_accuracy_score, precision_score, recall_score
 
-from editgauge.stats.agreement import KENDALL, choice_agreement, cosine, kendall, pearson, spearman, verdicts
+from editgauge.stats.agreement import COSINE, KENDALL, PEARSON, SPEARMAN, choice_agreement, correlate, verdicts
 from editgauge.stats.intervals import Numbers
 from editgauge.stats.resampling import Estimate
 
 Measured = Callable[[ArrayLike, ArrayLike], Estimate]
 whole = st.integers(-5, 5).map(float)
 lists = st.lists(st.tuples(whole, whole), min_size=3, max_size=12).map(lambda some: np.array(some).T)
+pearson, spearman, kendall, cosine = (partial(correlate, each) for each in (PEARSON, SPEARMAN, KENDALL, COSINE))
 every_measure = pytest.mark.parametrize("measure", [pearson, spearman, kendall, cosine])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge.stats.agreement import PEARSON, SPEARMAN, spearman
+from editgauge.stats.agreement import PEARSON, SPEARMAN, correlate
 from editgauge.stats.levels import between, within
 from editgauge.stats.resampling import Estimate
 
@@ -25,7 +25,7 @@ def test_levels_can_disagree_entirely() -> None:
     assert {name: part.value for name, part in inside.parts.items()} == pytest.approx({"a": -1, "b": -1, "c": -1})
     assert value(between(SPEARMAN, scores, ratings, methods)) == pytest.approx(1)
     assert between(SPEARMAN, scores, ratings, methods).n == 3
-    assert value(spearman(scores, ratings)) > 0.7
+    assert value(correlate(SPEARMAN, scores, ratings)) > 0.7
 
 
 def test_a_part_without_an_answer_is_not_in_the_average() -> None:

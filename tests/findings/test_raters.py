@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.stats.intervals import Numbers
-from editgauge.stats.raters import Scale, human_ceiling, krippendorff, majority, panel
+from editgauge.stats.raters import Scale, human_ceiling, krippendorff, panel
 
 _: float = math.nan
 EXAMPLE = np.array(
@@ -89,11 +89,6 @@ def test_panels_by_hand() -> None:
     assert found.on_the_commonest.value == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 / 2) / 4)
     assert found.majority.n == 4
     assert panel([[1, math.nan]]) is None
-
-
-def test_the_majority_s_answer() -> None:
-    answers = np.array([[1, 1, 2], [3, 2, 1], [0, math.nan, math.nan], [1, 2, math.nan]])
-    assert majority(answers) == pytest.approx([1, math.nan, 0, math.nan], nan_ok=True)
 
 
 def test_the_ceiling_is_each_rater_against_the_others() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from editgauge.stats import intervals, resampling
-from editgauge.stats.agreement import COSINE, KENDALL, PEARSON, SPEARMAN, Measure, pearson, spearman
+from editgauge.stats.agreement import COSINE, KENDALL, PEARSON, SPEARMAN, Measure, correlate
 from editgauge.stats.resampling import resampled
 
 MEASURES = (PEARSON, SPEARMAN, KENDALL, COSINE)
@@ -43,7 +43,7 @@ def test_the_interval_is_that_of_all_possible_draws() -> None:
     x, y = np.array([0.94, 0.96, 0.09, 0.28, 0.26, 0.71]), np.array([0.8, 0.7, 0.06, 0.27, 0.1, 1.0])
     draws = np.array(list(product(range(6), repeat=6))).T
     every = PEARSON.of_columns(x[draws], y[draws])
-    found = pearson(x, y)
+    found = correlate(PEARSON, x, y)
     assert found.value is not None
     wider = 2.571 * np.sqrt(6 / 5) / 1.96  # Student's t for six, and a bootstrap of six varies too little
     ends = [found.value + (end - found.value) * wider for end in np.nanquantile(every, [0.025, 0.975])]
@@ -54,30 +54,30 @@ def test_copies_of_a_pair_add_no_certainty_when_they_share_a_source() -> None:
     random = np.random.default_rng(2)
     x = random.normal(size=40)
     y = x + random.normal(size=40)
-    once = spearman(x, y)
-    together = spearman(np.repeat(x, 4), np.repeat(y, 4), np.repeat(np.arange(40), 4))
+    once = correlate(SPEARMAN, x, y)
+    together = correlate(SPEARMAN, np.repeat(x, 4), np.repeat(y, 4), np.repeat(np.arange(40), 4))
     assert (together.n, together.clusters) == (160, 40)
     assert (together.low, together.high) == pytest.approx((once.low, once.high), abs=1e-9)
 
 
 def test_one_source_image_gives_no_interval() -> None:
-    found = pearson([1, 2, 3], [1, 3, 2], np.array(["a", "a", "a"]))
+    found = correlate(PEARSON, [1, 2, 3], [1, 3, 2], np.array(["a", "a", "a"]))
     assert found.value == pytest.approx(0.5)
     assert (found.low, found.high) == (None, None)
 
 
 def test_two_source_images_of_which_one_says_nothing_give_no_interval() -> None:
     """A quarter of the draws has only the image whose pairs are all alike."""
-    found = pearson([1, 2, 3, 0, 0], [1, 2, 3, 0, 0], np.array(["a", "a", "a", "b", "b"]))
+    found = correlate(PEARSON, [1, 2, 3, 0, 0], [1, 2, 3, 0, 0], np.array(["a", "a", "a", "b", "b"]))
     assert found.value == pytest.approx(1)
     assert found.low is None
 
 
 def test_working_in_small_portions_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.random.default_rng(3).normal(size=(2, 30))
-    at_once = spearman(x, y)
+    at_once = correlate(SPEARMAN, x, y)
     monkeypatch.setattr(intervals, "NUMBERS_AT_ONCE", 100)
-    assert spearman(x, y) == at_once
+    assert correlate(SPEARMAN, x, y) == at_once
 
 
 def test_of_very_many_pairs_fewer_resamples_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
         shared = random.normal(size=(2, 40))[:, clusters]
         x = shared[0] + random.normal(size=120)
         y = 0.5 * x + shared[1] + random.normal(size=120)  # variances 2 and 0.5 + 2: correlation sqrt(0.5 / 2.5)
-        found = pearson(x, y, clusters)
+        found = correlate(PEARSON, x, y, clusters)
         assert found.low is not None
         assert found.high is not None
         covered += found.low <= np.sqrt(0.2) <= found.high

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import beta, expon, norm
 
 from editgauge.stats.intervals import FEWEST_SOURCES, Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.levels import mean_of_groups
+from editgauge.stats.levels import nested_mean
 from editgauge.stats.pairwise import Rank, differences, rank_methods
 from editgauge.stats.raters import krippendorff
 from editgauge.stats.resampling import Estimate
@@ -73,7 +73,7 @@ def test_every_type_counts_once_and_the_interval_holds() -> None:
     for _ in range(200):
         shares, clusters = world(random, 40, uneven=False)
         types = np.tile([0, 0, 1], 40)  # twice as many edits of one type, which is easier
-        hits += holds(mean_of_groups(shares + 0.3 * types, types, clusters), 0.65)
+        hits += holds(nested_mean(shares + 0.3 * types, [types], clusters), 0.65)
     assert 0.90 <= hits / 200 <= 0.985
 
 

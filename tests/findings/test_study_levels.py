@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from editgauge.findings.people.study_levels import AnswerLevel, CountedQuestion, LevelAnswer, question_findings
 from editgauge.findings.summary import ALL
-from editgauge.stats.rater_bias import rater_bias
-from editgauge.stats.raters import krippendorff, panel
+from editgauge.stats.raters import krippendorff, panel, rater_bias
 
 LEVELS = CountedQuestion("q", "How good?", (AnswerLevel("bad", 0), AnswerLevel("middling", 1), AnswerLevel("good", 2)))
 NAMES = CountedQuestion("n", "Which?", (AnswerLevel("cat", None), AnswerLevel("dog", 1)))

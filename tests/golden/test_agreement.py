@@ -15,7 +15,7 @@ from editgauge.core.run import Record
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.agree import agree
-from editgauge.stats.agreement import SPEARMAN, pearson, spearman
+from editgauge.stats.agreement import PEARSON, SPEARMAN, correlate
 from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.levels import Parts, between, within
 from editgauge.stats.resampling import Estimate
@@ -79,8 +79,8 @@ def test_half_a_point_was_cut_off_in_the_expected_file() -> None:
     raw, people = scores[methods == method] * 10, ratings[methods == method].mean(axis=1)
     told = viescore_correlations()[judge]["per_method_spearman"][method][name]
     assert np.flatnonzero(raw % 1).size == 1
-    assert spearman(raw, people).value == pytest.approx(0.4153, abs=0.00005)
-    assert spearman(np.floor(raw), people).value == pytest.approx(told, abs=0.00005)
+    assert correlate(SPEARMAN, raw, people).value == pytest.approx(0.4153, abs=0.00005)
+    assert correlate(SPEARMAN, np.floor(raw), people).value == pytest.approx(told, abs=0.00005)
 
 
 # VIEScore's notebook, commit 2cbea4e8, prints these averages for Text-Guided IE and gemini_0shot.
@@ -102,7 +102,7 @@ def levels(judge: str, name: str) -> dict[str, Estimate]:
     raters = np.tile(["1", "2", "3"], len(scores))
     cells = np.char.add(thrice[1], raters)
     return {
-        "pooled": spearman(scores, means, sources),
+        "pooled": correlate(SPEARMAN, scores, means, sources),
         "per_method": per_method(judge, name).average,
         "per_rater": within(SPEARMAN, thrice[0], ratings.ravel(), raters, thrice[2]).average,
         "per_rater and method": within(SPEARMAN, thrice[0], ratings.ravel(), cells, thrice[2], fisher_z=True).average,
@@ -168,7 +168,7 @@ def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
         value, own = score.levels["per_method"].parts[method].value, methods == method
         assert value == pytest.approx(told["O"], abs=0.001)
         tied = ratings[own].mean(axis=1).round(9)  # sums in another order differ in the last digit, which parts ties
-        assert value == pytest.approx(spearman(scores[own], tied).value, abs=1e-9)
+        assert value == pytest.approx(correlate(SPEARMAN, scores[own], tied).value, abs=1e-9)
     (ranking,) = found.rankings
     (placed,) = ranking.scores
     assert placed.spearman == score.levels["system"].spearman
@@ -185,16 +185,16 @@ def both_boards() -> tuple[Numbers, Numbers]:
 
 def test_editval_over_methods() -> None:
     automatic, people = (board[:, -1] for board in both_boards())
-    assert pearson(automatic, people).value == pytest.approx(0.846, abs=0.0005)
-    assert spearman(automatic, people).value == pytest.approx(0.857, abs=0.0005)
+    assert correlate(PEARSON, automatic, people).value == pytest.approx(0.846, abs=0.0005)
+    assert correlate(SPEARMAN, automatic, people).value == pytest.approx(0.857, abs=0.0005)
 
 
 def test_editval_over_all_cells_and_over_those_of_one_method() -> None:
     automatic, people = (board[:, :-1] for board in both_boards())
     pix2pix = list(editval_leaderboard("automatic")).index("Pix2Pix")
     assert automatic.size == 48
-    assert pearson(automatic.ravel(), people.ravel()).value == pytest.approx(0.59, abs=0.005)
-    assert pearson(automatic[pix2pix], people[pix2pix]).value == pytest.approx(0.146, abs=0.0005)
+    assert correlate(PEARSON, automatic.ravel(), people.ravel()).value == pytest.approx(0.59, abs=0.005)
+    assert correlate(PEARSON, automatic[pix2pix], people[pix2pix]).value == pytest.approx(0.146, abs=0.0005)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_six_edit_types_say_little(
     scores: list[float], published: float, low: float, high: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The correlation is right to the printed digit; its interval, which was not printed, is wide."""
-    found = pearson(scores, PIXLENS_TABLE_4["editval_human"])
+    found = correlate(PEARSON, scores, PIXLENS_TABLE_4["editval_human"])
     with capsys.disabled():
         sys.stdout.write(f"\n  Pearson {found.value:.3f}, {found.low:.2f} to {found.high:.2f}, n = {found.n} ")
     assert found.value == pytest.approx(published, abs=0.0005)

@@ -14,7 +14,7 @@ from scipy import stats
 
 from editgauge.stats import resampling
 from editgauge.stats.intervals import Labels, Numbers, clustered_mean
-from editgauge.stats.resampling import Estimate, all_equal, as_estimate, estimate, resampled
+from editgauge.stats.resampling import Estimate, all_equal, as_estimate, estimate, no_estimate, resampled
 
 FEWEST_PAIRS = 3
 """Two pairs always lie on a line."""
@@ -48,13 +48,16 @@ PEARSON = Measure(
     resampling.pearson_of_draws,
     resampling.pearson_of_columns,
 )
+"""How nearly a straight line leads from one to the other, from -1 to 1."""
 SPEARMAN = Measure(
     "spearman",
     lambda x, y: float(stats.spearmanr(x, y).statistic),
     resampling.spearman_of_draws,
     resampling.spearman_of_columns,
 )
+"""How nearly both put the pairs into one order, from -1 to 1; ties share their mean rank."""
 KENDALL = Measure("kendall", resampling.kendall_of_pairs, resampling.kendall_of_draws, resampling.kendall_of_columns)
+"""How much more often both prefer the same one of two pairs than not (tau-b, corrected for ties)."""
 COSINE = Measure(
     "cosine",
     lambda x, y: float(resampling.cosine_of_columns(x[:, None], y[:, None])[0]),
@@ -62,40 +65,20 @@ COSINE = Measure(
     resampling.cosine_of_columns,
     centered=False,
 )
-
-
-def pearson(scores: ArrayLike, ratings: ArrayLike, clusters: Labels | None = None) -> Estimate:
-    """How nearly a straight line leads from one to the other, from -1 to 1.
-
-    >>> pearson([1, 2, 3], [5, 5, 5]).value, pearson([1, 2, 3], [5, 5, 5]).reason
-    (None, 'all ratings are equal')
-    """
-    return correlate(PEARSON, scores, ratings, clusters)
-
-
-def spearman(scores: ArrayLike, ratings: ArrayLike, clusters: Labels | None = None) -> Estimate:
-    """How nearly both put the pairs into one order, from -1 to 1; ties share their mean rank."""
-    return correlate(SPEARMAN, scores, ratings, clusters)
-
-
-def kendall(scores: ArrayLike, ratings: ArrayLike, clusters: Labels | None = None) -> Estimate:
-    """How much more often both prefer the same one of two pairs than not (tau-b, corrected for ties)."""
-    return correlate(KENDALL, scores, ratings, clusters)
-
-
-def cosine(scores: ArrayLike, ratings: ArrayLike, clusters: Labels | None = None) -> Estimate:
-    """The cosine between the two lists (EditVal, section 3); near 1 for any two lists of like positive numbers."""
-    return correlate(COSINE, scores, ratings, clusters)
+"""The cosine between the two lists (EditVal, section 3); near 1 for any two lists of similar positive numbers."""
 
 
 def correlate(measure: Measure, scores: ArrayLike, ratings: ArrayLike, clusters: Labels | None = None) -> Estimate:
-    """A measure of all pairs together; without clusters every pair is a source image of its own."""
+    """A measure of all pairs together; without clusters every pair is a source image of its own.
+
+    >>> correlate(PEARSON, [1, 2, 3], [5, 5, 5]).reason
+    'all ratings are equal'
+    """
     x, y, labels = paired(scores, ratings, clusters)
-    n, sources = x.size, np.unique(labels).size
     if reason := measure.undefined(x, y):
-        return Estimate(None, None, None, n, sources, reason)
+        return no_estimate(reason, labels)
     drawn = resampled(lambda weights: measure.of_draws(x, y, weights), labels)
-    return estimate(measure.of_pairs(x, y), drawn, n, sources)
+    return estimate(measure.of_pairs(x, y), drawn, x.size, np.unique(labels).size)
 
 
 def paired(scores: ArrayLike, ratings: ArrayLike, clusters: Labels | None) -> tuple[Numbers, Numbers, Labels]:
@@ -116,7 +99,7 @@ def choice_agreement(
     """
     credit = choice_credit(first, second, chose_first)
     if credit.size == 0:
-        return Estimate(None, None, None, 0, 0, "no choice has both scores")
+        return no_estimate("no choice has both scores")
     labels = np.arange(credit.size) if clusters is None else np.asarray(clusters)
     return as_estimate(clustered_mean(credit, labels, scale=(0.0, 1.0)))
 
@@ -148,11 +131,10 @@ class Verdicts:
 def verdicts(called_good: ArrayLike, is_good: ArrayLike, clusters: Labels | None = None) -> Verdicts:
     """Compares yes-or-no answers with those of people."""
     called, good, labels = paired(called_good, is_good, clusters)
-    n, sources = called.size, np.unique(labels).size
     recall = _share(called, good > 0, labels, "people call none good")
     specificity = _share(1 - called, good <= 0, labels, "people call none bad")
     return Verdicts(
-        _balanced(recall, specificity, n, sources),
+        _balanced(recall, specificity, labels),
         _share(good, called > 0, labels, "none is called good"),
         recall,
         specificity,
@@ -165,14 +147,15 @@ BALANCED = "two intervals of shares (Wilson), combined (MOVER)"
 
 def _share(right: Numbers, among: Labels, clusters: Labels, reason: str) -> Estimate:
     if not among.any():
-        return Estimate(None, None, None, right.size, np.unique(clusters).size, reason)
+        return no_estimate(reason, clusters)
     return as_estimate(clustered_mean(right[among], clusters[among]))
 
 
-def _balanced(recall: Estimate, specificity: Estimate, n: int, sources: int) -> Estimate:
+def _balanced(recall: Estimate, specificity: Estimate, clusters: Labels) -> Estimate:
     """The mean of both; each end is as far away as both parts' ends are together, as for independent errors."""
     if recall.value is None or specificity.value is None:
-        return Estimate(None, None, None, n, sources, "people call all alike")
+        return no_estimate("people call all alike", clusters)
+    n, sources = clusters.size, np.unique(clusters).size
     value = (recall.value + specificity.value) / 2
     if recall.low is None or recall.high is None or specificity.low is None or specificity.high is None:
         return Estimate(value, None, None, n, sources)

@@ -8,7 +8,7 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from editgauge.stats.intervals import LEVEL, Labels, Numbers
-from editgauge.stats.resampling import Estimate
+from editgauge.stats.resampling import Estimate, no_estimate
 
 AUROC = "score interval of the AUROC (Newcombe 2006) with the design effect of source images (Obuchowski 1997)"
 BISECTIONS = 40
@@ -29,9 +29,8 @@ def clustered_auroc(values: Numbers, good: Numbers, clusters: Labels, *, level: 
     goods, bads = int(is_good.sum()), int((~is_good).sum())
     names, index = np.unique(clusters, return_inverse=True)
     if not goods or not bads:
-        return Estimate(None, None, None, values.size, names.size, "good ones or bad ones are missing")
-    ranks = rankdata(values)
-    below, above = _placements(ranks, values, is_good)
+        return no_estimate("good ones or bad ones are missing", clusters)
+    below, above = _placements(values, is_good)
     area = float(below.mean())
     if names.size < 2:
         return Estimate(area, None, None, values.size, names.size)
@@ -50,8 +49,9 @@ def clustered_auroc(values: Numbers, good: Numbers, clusters: Labels, *, level: 
     return Estimate(area, low, high, values.size, names.size, method=AUROC)
 
 
-def _placements(ranks: Numbers, values: Numbers, is_good: Labels) -> tuple[Numbers, Numbers]:
+def _placements(values: Numbers, is_good: Labels) -> tuple[Numbers, Numbers]:
     """For every good one the share of bad ones below it, for every bad one the share of good ones above it."""
+    ranks = rankdata(values)
     goods, bads = int(is_good.sum()), int((~is_good).sum())
     below = (ranks[is_good] - rankdata(values[is_good])) / bads
     above = 1 - (ranks[~is_good] - rankdata(values[~is_good])) / goods

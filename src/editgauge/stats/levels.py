@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from editgauge.stats.agreement import Measure, paired
 from editgauge.stats.intervals import Labels, Numbers, clustered_mean
-from editgauge.stats.resampling import Estimate, all_equal, as_estimate, divided, estimate, resampled
+from editgauge.stats.resampling import Estimate, all_equal, as_estimate, divided, estimate, no_estimate, resampled
 
 Rows = NDArray[np.int64]
 
@@ -40,9 +40,9 @@ def within(
     members = {str(group): np.flatnonzero(np.asarray(groups) == group) for group in np.unique(groups)}
     reasons = {group: measure.undefined(x[rows], y[rows]) for group, rows in members.items()}
     defined = {group: rows for group, rows in members.items() if not reasons[group]}
-    parts = {group: _nothing(labels[rows], reasons[group]) for group, rows in members.items()}
+    parts = {group: no_estimate(reasons[group], labels[rows]) for group, rows in members.items()}
     if not defined:
-        return Parts(_nothing(labels, "; ".join(sorted(set(reasons.values()))) or "no pairs"), parts)
+        return Parts(no_estimate("; ".join(sorted(set(reasons.values()))) or "no pairs", labels), parts)
     drawn = resampled(lambda weights: _in_each(measure, x, y, weights, defined), labels)
     values = {group: measure.of_pairs(x[rows], y[rows]) for group, rows in defined.items()}
     for (group, rows), its_draws in zip(defined.items(), drawn, strict=True):
@@ -74,13 +74,6 @@ def mean_of_clusters(values: Numbers, clusters: Labels, scale: tuple[float, floa
     _, index = np.unique(clusters, return_inverse=True)
     means = np.bincount(index, weights=values) / np.bincount(index)
     return as_estimate(clustered_mean(means, np.arange(means.size), scale=scale))
-
-
-def mean_of_groups(
-    values: ArrayLike, groups: Labels, clusters: Labels, scale: tuple[float, float] | None = None
-) -> Estimate:
-    """The mean of the groups' means: every group counts once, in a draw of source images every group that it has."""
-    return nested_mean(values, [groups], clusters, scale)
 
 
 def nested_mean(
@@ -131,10 +124,6 @@ def fisher_average(correlations: Numbers) -> Numbers:
 def _plain_average(numbers: Numbers) -> Numbers:
     there = ~np.isnan(numbers)
     return divided(np.where(there, numbers, 0).sum(axis=0), there.sum(axis=0))
-
-
-def _nothing(labels: Labels, reason: str) -> Estimate:
-    return Estimate(None, None, None, labels.size, np.unique(labels).size, reason)
 
 
 def _in_each(measure: Measure, x: Numbers, y: Numbers, weights: Numbers, members: Mapping[str, Rows]) -> Numbers:

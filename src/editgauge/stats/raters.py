@@ -1,10 +1,11 @@
-"""How far people agree with each other: the most that can be asked of a score that should agree with them.
+"""How far people agree with each other, and who deviates: the most that can be asked of a score.
 
 Answers are a matrix, a row per outcome and a column per rater; NaN, within this room, where a rater gave none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from editgauge.stats.agreement import SPEARMAN
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.levels import within
-from editgauge.stats.resampling import Estimate, divided, estimate, resampled
+from editgauge.stats.resampling import Estimate, divided, estimate, no_estimate, resampled
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """Whether answers are names, an order, or numbers whose differences count."""
@@ -32,6 +33,20 @@ class Panel:
     """The mean share of raters who give the commonest answer."""
     without_majority: int
     """How many outcomes have none."""
+
+
+def answer_matrix(answers: Iterable[tuple[Hashable, str, float]], raters: Sequence[str]) -> Numbers:
+    """A row per outcome in order of appearance, a column per rater; answers are outcome, rater and value.
+
+    >>> answer_matrix([("x", "ada", 1), ("y", "bob", 2), ("x", "bob", 3)], ["ada", "bob"])
+    array([[ 1.,  3.],
+           [nan,  2.]])
+    """
+    by_outcome: dict[Hashable, dict[str, float]] = {}
+    for outcome, rater, value in answers:
+        by_outcome.setdefault(outcome, {})[rater] = value
+    rows = [[values.get(rater, np.nan) for rater in raters] for values in by_outcome.values()]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(raters))
 
 
 def panel(answers: ArrayLike, clusters: Labels | None = None) -> Panel | None:
@@ -55,17 +70,34 @@ def panel(answers: ArrayLike, clusters: Labels | None = None) -> Panel | None:
     )
 
 
-def majority(answers: ArrayLike) -> Numbers:
-    """The answer of more than half of the raters of each outcome; NaN where there is none.
+@dataclass(frozen=True, slots=True)
+class RaterBias:
+    """One rater compared with the others."""
 
-    >>> majority([[1, 1, 2], [1, 2, 3]])
-    array([ 1., nan])
+    rater: str
+    answers: int
+    deviation: Mean | None
+    """The rater's answers minus the mean of the others' on the same outcomes; None if no one else rated them."""
+
+
+def rater_bias(answers: ArrayLike, raters: Sequence[str], clusters: Labels) -> list[RaterBias]:
+    """Every rater's mean deviation from the others, the one who deviates most first.
+
+    >>> biases = rater_bias([[2, 1, 1], [3, 2, 2]], ["generous", "b", "c"], np.array(["x", "y"]))
+    >>> [(one.rater, one.deviation.value) for one in biases]
+    [('generous', 1.0), ('b', -0.5), ('c', -0.5)]
     """
     matrix = np.asarray(answers, dtype=np.float64)
-    counts, values = _counts(matrix), np.unique(matrix[~np.isnan(matrix)])
-    most = counts.argmax(axis=1)
-    enough = counts.max(axis=1) * 2 > (~np.isnan(matrix)).sum(axis=1)
-    return np.where(enough, values[most], np.nan)
+    is_rated = ~np.isnan(matrix)
+    sums, counts = np.where(is_rated, matrix, 0).sum(axis=1), is_rated.sum(axis=1)
+    biases = []
+    for column, rater in enumerate(raters):
+        shared = is_rated[:, column] & (counts > 1)
+        mine = matrix[shared, column]
+        apart = mine - (sums[shared] - mine) / (counts[shared] - 1)
+        deviation = clustered_mean(apart, np.asarray(clusters)[shared]) if apart.size else None
+        biases.append(RaterBias(rater, int(is_rated[:, column].sum()), deviation))
+    return sorted(biases, key=lambda one: -abs(one.deviation.value) if one.deviation else np.inf)
 
 
 def human_ceiling(answers: ArrayLike, clusters: Labels | None = None) -> Estimate:
@@ -102,14 +134,14 @@ def ceiling(answers: ArrayLike, clusters: Labels | None = None) -> Ceiling:
     n, sources = len(matrix), np.unique(labels).size
     if n < FEWEST_OUTCOMES:
         reason = f"fewer than {FEWEST_OUTCOMES} outcomes have two answers"
-        return Ceiling(*[Estimate(None, None, None, n, sources, reason)] * 2)
+        return Ceiling(*[no_estimate(reason, labels)] * 2)
     is_rated = ~np.isnan(matrix)
     level = np.where(is_rated, matrix, 0).sum(axis=0) / np.maximum(is_rated.sum(axis=0), 1)
     apart = np.where(is_rated, matrix - level, 0)
     counts, sums, squares = is_rated.sum(axis=1).astype(np.float64), apart.sum(axis=1), (apart**2).sum(axis=1)
     values = _ceilings(counts, sums, squares, np.ones((n, 1)))[:, 0]
     if np.isnan(values).any():
-        return Ceiling(*[Estimate(None, None, None, n, sources, "raters do not agree more than by chance")] * 2)
+        return Ceiling(*[no_estimate("raters do not agree more than by chance", labels)] * 2)
     drawn = resampled(lambda weights: _ceilings(counts, sums, squares, weights), labels)
     one, mean = (estimate(float(value), row, n, sources) for value, row in zip(values, drawn, strict=True))
     return Ceiling(one, mean)
@@ -143,16 +175,15 @@ def krippendorff(answers: ArrayLike, scale: Scale = "ordinal", clusters: Labels 
     if scale not in get_args(Scale):
         raise ValueError(f"scale is one of {', '.join(get_args(Scale))}; got {scale!r}")
     matrix, labels = _rated_twice(answers, clusters)
-    sources = np.unique(labels).size
     if not matrix.size:
-        return Estimate(None, None, None, 0, 0, "no outcome has two answers")
+        return no_estimate("no outcome has two answers")
     counts = _counts(matrix)
     if counts.shape[1] < 2:
-        return Estimate(None, None, None, len(matrix), sources, "all answers are equal")
+        return no_estimate("all answers are equal", labels)
     values = np.unique(matrix[~np.isnan(matrix)])
     value = _alpha(counts, values, np.ones((len(matrix), 1)), scale)[0]
     drawn = resampled(lambda weights: _alpha(counts, values, weights, scale), labels)
-    return estimate(float(value), drawn, len(matrix), sources)
+    return estimate(float(value), drawn, len(matrix), np.unique(labels).size)
 
 
 def _alpha(counts: Numbers, values: Numbers, weights: Numbers, scale: Scale) -> Numbers:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import ndtri
 
@@ -39,6 +39,12 @@ class Estimate:
     reason: str = ""
     method: str = ""
     """How the interval was made; empty without one."""
+
+
+def no_estimate(reason: str, clusters: ArrayLike = ()) -> Estimate:
+    """A measure without a value, and why; `clusters` are the source images of what there is."""
+    labels = np.asarray(clusters)
+    return Estimate(None, None, None, labels.size, np.unique(labels).size, reason)
 
 
 def as_estimate(mean: Mean) -> Estimate:

@@ -15,7 +15,7 @@ from editgauge.core.run import Run
 from editgauge.findings.people.matching import OutcomeKey, match, scored_outcomes
 from editgauge.findings.people.ratings import read_ratings
 from editgauge.protocols.editgauge.model import fitted
-from editgauge.stats.agreement import SPEARMAN, spearman
+from editgauge.stats.agreement import SPEARMAN, correlate
 from editgauge.stats.levels import within
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _row(
         done=auroc(scores, _good(people["done"]), photos),
         quality=auroc(scores, _good(people["quality"]), photos),
         within=within(SPEARMAN, x, y, groups, clusters, fisher_z=True).average,
-        pooled=spearman(x, y, clusters),
+        pooled=correlate(SPEARMAN, x, y, clusters),
     )
 
 

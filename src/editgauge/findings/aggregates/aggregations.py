@@ -13,7 +13,7 @@ import numpy as np
 from editgauge.findings.columns import Columns, Rows
 from editgauge.findings.groups.figures import ANY, EDIT_TYPE, declared_figures
 from editgauge.stats.intervals import Labels, Numbers, clustered_mean
-from editgauge.stats.levels import mean_of_clusters, mean_of_groups
+from editgauge.stats.levels import mean_of_clusters, nested_mean
 from editgauge.stats.prediction_powered import mean_by_clusters
 from editgauge.stats.resampling import Estimate, as_estimate
 
@@ -56,7 +56,7 @@ def aggregate_method(
         return {}
     return {
         "count_weighted": as_estimate(clustered_mean(values, sources, scale=scale)),
-        "by_type": mean_of_groups(values, edit_types, sources, scale),
+        "by_type": nested_mean(values, [edit_types], sources, scale),
         "by_source": mean_of_clusters(values, sources, scale),
     }
 
@@ -69,7 +69,7 @@ def aggregate_methods(values: Numbers, methods: Labels, sources: Labels) -> dict
     means = np.bincount(index, weights=values) / np.bincount(index)
     return {
         "pooled": as_estimate(clustered_mean(values, sources)),
-        "per_method": mean_of_groups(values, methods, sources),
+        "per_method": nested_mean(values, [methods], sources),
         "system": as_estimate(mean_by_clusters(means, names)),
     }
 

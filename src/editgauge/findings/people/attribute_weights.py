@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, from_json
 from editgauge.core.run import Run
-from editgauge.stats.agreement import choice_agreement, pearson
+from editgauge.stats.agreement import PEARSON, choice_agreement, correlate
 from editgauge.stats.resampling import Estimate
 
 WORTH = {"first": 1.0, "tie": 0.0, "second": -1.0}
@@ -73,7 +73,7 @@ def _agreement(protocol: str, side: str, rows: list[tuple[float, float, str]]) -
     decided = liked != 0
     nothing = np.zeros(int(decided.sum()))
     choices = choice_agreement(lighter[decided], nothing, liked[decided] > 0, edits[decided])
-    return WeightAgreement(protocol, side, pearson(lighter, liked, edits), choices)
+    return WeightAgreement(protocol, side, correlate(PEARSON, lighter, liked, edits), choices)
 
 
 def _weights(run: Run) -> Weights:

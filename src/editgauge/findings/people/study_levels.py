@@ -13,8 +13,7 @@ import numpy as np
 
 from editgauge.findings.summary import ALL
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.rater_bias import RaterBias, rater_bias
-from editgauge.stats.raters import Panel, Scale, krippendorff, panel
+from editgauge.stats.raters import Panel, RaterBias, Scale, answer_matrix, krippendorff, panel, rater_bias
 from editgauge.stats.resampling import Estimate
 
 
@@ -134,13 +133,9 @@ def _mean(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | N
 
 
 def _matrix(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
-    """A row per outcome, a column per rater, NaN where a rater said nothing; and the source images of the rows."""
+    """What every rater answered about every outcome, the raters, and the source images of the outcomes."""
     sources = {answer.outcome: answer.source for answer in answers}
-    row = {outcome: place for place, outcome in enumerate(sources)}
     raters = sorted({answer.rater for answer in answers})
-    column = {rater: place for place, rater in enumerate(raters)}
     numbers = [level.value if question.is_ordered else place for place, level in enumerate(question.levels)]
-    matrix = np.full((len(row), len(column)), np.nan)
-    for answer in answers:
-        matrix[row[answer.outcome], column[answer.rater]] = numbers[answer.level]
+    matrix = answer_matrix(((each.outcome, each.rater, numbers[each.level]) for each in answers), raters)
     return matrix, raters, np.array(list(sources.values()), dtype=np.str_)
