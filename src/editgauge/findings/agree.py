@@ -144,7 +144,7 @@ def agree(
     mixed = interpolate(*_blended(opened, blend, known), targets) if blend is not None else None
     if mixed is not None and plot is not None:
         write_text(Path(plot), interpolation_svg(mixed))
-    in_order = rated_scores(rated, [(each.protocol, each.spec) for each in wanted], known) if rated else []
+    in_order = rated_scores(rated, wanted, known) if rated else []
     return Agreement(
         ratings=rated,
         choices=chosen,
@@ -152,7 +152,7 @@ def agree(
         disputed=tuple(disagreements(rated, in_order, known)) if rated else (),
         chosen=chosen_scores(chosen, evaluators, known) if chosen else None,
         people=tuple(people(rated, known)) if rated else (),
-        binary=binary_scores(rated, [(each.protocol, each.spec) for each in wanted], opened) if rated else None,
+        binary=binary_scores(rated, wanted, opened, known) if rated else None,
         rankings=tuple(_rankings(rated, chosen, wanted, evaluators, known)),
         selected=selected_scores(matched_triplets, evaluators, known) if matched_triplets else None,
         judges=tuple(findings),

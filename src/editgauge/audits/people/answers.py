@@ -32,8 +32,7 @@ from editgauge.core.progress import progress, say
 from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
-from editgauge.findings.evaluators.binary import LEVELS
-from editgauge.findings.evaluators.binary_answers import majorities
+from editgauge.findings.evaluators.binary import LEVELS, majorities
 from editgauge.findings.evaluators.triplets import find_triplets, read_roles
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
 from editgauge.findings.people.preferences import CREDIT

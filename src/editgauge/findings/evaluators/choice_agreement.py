@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, label, margins
+from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, best_first, label, margins
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import PreferredOutcome
 from editgauge.stats.agreement import choice_agreement, choice_credit
@@ -60,12 +59,12 @@ def chosen_scores(
     answers = _Answers.of(matched, known)
     earned = [_Earned.of(each, answers) for each in evaluators]
     summaries = [_summary(each, answers) for each in earned]
-    order = sorted(range(len(summaries)), key=lambda place: _most_agreeing(summaries[place]))
+    order = sorted(range(len(summaries)), key=lambda place: best_first(summaries[place].share))
     pairs = (_together(earned[one], earned[two], answers) for one, two in combinations(order[:MOST_PAIRED], 2))
     return ChosenScores(
         tuple(summaries[place] for place in order),
         len(matched.pairs) - len(answers.outcomes),
-        against_the_first([(earned[place].label, earned[place].credit) for place in order], answers.sources),
+        against_the_first([(label(evaluators[place]), earned[place].credit) for place in order], answers.sources),
         tuple(pair for pair in pairs if pair),
     )
 
@@ -97,8 +96,8 @@ class _Answers:
         return cls(
             [keys for keys, _ in decided],
             np.array([first for _, first in decided], dtype=np.bool_),
-            np.array([known.sources[keys[0].edit] for keys, _ in decided], dtype=np.str_),
-            np.array([known.edit_types[keys[0].edit] for keys, _ in decided], dtype=np.str_),
+            known.sources_of(keys[0] for keys, _ in decided),
+            known.edit_types_of(keys[0] for keys, _ in decided),
         )
 
 
@@ -117,10 +116,6 @@ class _Earned:
         margin = margins(evaluator, answers.outcomes)
         return cls(evaluator, margin, choice_credit(margin, 0, answers.chose_first))
 
-    @property
-    def label(self) -> str:
-        return label(self.evaluator)
-
 
 def _summary(earned: _Earned, answers: _Answers) -> ChosenScore:
     credit, scored = earned.credit, ~np.isnan(earned.credit)
@@ -135,10 +130,6 @@ def _summary(earned: _Earned, answers: _Answers) -> ChosenScore:
     )
 
 
-def _most_agreeing(score: ChosenScore) -> float:
-    return math.inf if score.share is None else -score.share.value
-
-
 def _together(first: _Earned, second: _Earned, answers: _Answers) -> Complementarity | None:
     both = ~np.isnan(first.credit) & ~np.isnan(second.credit)
     if not both.any():
@@ -149,5 +140,5 @@ def _together(first: _Earned, second: _Earned, answers: _Answers) -> Complementa
         second.credit[both],
         answers.sources[both],
         average=choice_credit(sum(scaled), 0, answers.chose_first[both]),
-        names=(first.label, second.label),
+        names=(label(first.evaluator), label(second.evaluator)),
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -11,7 +10,7 @@ from scipy.stats import rankdata
 
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.evaluators.rating_agreement import RatedScore
-from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, by_question
 from editgauge.findings.people.ratings import Rating
 
 MOST = 4
@@ -57,24 +56,21 @@ class Disagreements:
 
 def disagreements(rated: Matched[Rating], scores: Sequence[RatedScore], known: ScoredOutcomes) -> list[Disagreements]:
     """For every question, of the score that agrees most with people and answers enough: what is left to explain."""
-    outcomes: dict[str, set[OutcomeKey]] = defaultdict(set)
-    for (key,), rating in rated.pairs:
-        outcomes[rating.question].add(key)
+    questions = by_question(rated)
     answers_enough = [
-        score for score in scores if score.unscored <= (1 - LEAST_ANSWERED) * len(outcomes[score.question])
+        score for score in scores if score.unscored <= (1 - LEAST_ANSWERED) * len(questions[score.question])
     ]
     best: dict[str, RatedScore] = {}
     for score in (*answers_enough, *scores):
         best.setdefault(score.question, score)
-    return [_of_score(best[question], rated, known) for question in outcomes if question in best]
+    return [_of_score(best[question], ratings, known) for question, ratings in questions.items() if question in best]
 
 
-def _of_score(score: RatedScore, rated: Matched[Rating], known: ScoredOutcomes) -> Disagreements:
+def _of_score(
+    score: RatedScore, all_ratings: Mapping[OutcomeKey, Sequence[Rating]], known: ScoredOutcomes
+) -> Disagreements:
     values = known.values.get((score.protocol, score.spec.name), {})
-    ratings: dict[OutcomeKey, list[float]] = defaultdict(list)
-    for (key,), rating in rated.pairs:
-        if rating.question == score.question and key in values:
-            ratings[key].append(rating.value)
+    ratings = {key: [one.value for one in its] for key, its in all_ratings.items() if key in values}
     towards_better = 1 if score.spec.higher_is_better else -1
     places = _places([towards_better * values[key] for key in ratings])
     people_places = _places([fmean(ratings_of_outcome) for ratings_of_outcome in ratings.values()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,7 +11,7 @@ import numpy as np
 
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes
-from editgauge.stats.intervals import Numbers
+from editgauge.stats.intervals import Mean, Numbers
 from editgauge.stats.resampling import Estimate
 
 
@@ -71,6 +72,11 @@ def scored(scores: Iterable[tuple[str, ScoreSpec]], known: ScoredOutcomes) -> li
 def label(evaluator: Evaluator) -> str:
     """Its name among those of other protocols."""
     return f"{evaluator.protocol}/{evaluator.spec.name}"
+
+
+def best_first(measured: Mean | Estimate | None) -> float:
+    """A key to sort by: the highest first, what has no value last."""
+    return math.inf if measured is None or measured.value is None else -measured.value
 
 
 def margins(evaluator: Evaluator, pairs: Sequence[tuple[OutcomeKey, ...]]) -> Numbers:

@@ -104,8 +104,8 @@ def _findings(
     name: str, verdicts: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], known: ScoredOutcomes
 ) -> JudgeFindings:
     answered = [(keys, verdict) for keys, verdict in verdicts if verdict.is_answered]
-    twice = [(keys[0].edit, each.chosen, each.swapped) for keys, each in answered if each.chosen and each.swapped]
-    sources = np.array([known.sources[edit] for edit, *_ in twice], dtype=np.str_)
+    twice = [(keys[0], each.chosen, each.swapped) for keys, each in answered if each.chosen and each.swapped]
+    sources = known.sources_of(key for key, *_ in twice)
     same = np.array([choice == swapped for _, choice, swapped in twice], dtype=np.float64)
     # shown first is the first outcome in the given order, and the second one in the swapped order
     drawn = [(LEAD[NAMED[choice]] - LEAD[NAMED[swapped]]) / 2 for _, choice, swapped in twice]

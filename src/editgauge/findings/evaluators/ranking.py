@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -11,15 +10,15 @@ from statistics import fmean
 import numpy as np
 
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Evaluator, Scored
-from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.evaluators.evaluators import Evaluator, Scored, best_first
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, by_question
 from editgauge.findings.people.preferences import CREDIT
 from editgauge.findings.people.ratings import PreferredOutcome, Rating
 from editgauge.stats.agreement import KENDALL, SPEARMAN
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.levels import between
 from editgauge.stats.pairwise import Rank, rank_methods
-from editgauge.stats.resampling import Estimate
+from editgauge.stats.resampling import Estimate, no_estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +51,8 @@ def ranking_by_choices(
     matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
 ) -> Ranking | None:
     """The methods by the share of their comparisons that they won, a tie counting half; None for a single method."""
-    rows = _Rows.of(
-        (row for keys, choice in matched.pairs for row in zip(keys, _won(choice), strict=True)),
-        known,
-    )
+    won = ((key, credit) for keys, choice in matched.pairs for key, credit in zip(keys, _won(choice), strict=True))
+    rows = _Rows.of(won, known)
 
     def worth(evaluator: Evaluator) -> Numbers:
         both = (evaluator.pair(*keys) or (math.nan, math.nan) for keys, _ in matched.pairs)
@@ -66,12 +63,9 @@ def ranking_by_choices(
 
 def rankings_by_ratings(matched: Matched[Rating], scores: Sequence[Scored], known: ScoredOutcomes) -> list[Ranking]:
     """The methods by their mean rating, question by question."""
-    questions: dict[str, dict[OutcomeKey, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for (key,), rating in matched.pairs:
-        questions[rating.question][key].append(rating.value)
     rankings = []
-    for question, ratings in questions.items():
-        rows = _Rows.of(((key, fmean(values)) for key, values in ratings.items()), known)
+    for question, ratings in by_question(matched).items():
+        rows = _Rows.of(((key, fmean(one.value for one in its)) for key, its in ratings.items()), known)
         worths = ([each.worth(key) for key in ratings] for each in scores)
         numbers = [np.array([math.nan if one is None else one for one in each]) for each in worths]
         rankings.append(_ranking(question, rows, list(zip(scores, numbers, strict=True))))
@@ -98,7 +92,7 @@ class _Rows:
             np.array(values, dtype=np.float64),
             np.array([key.method for key in keys], dtype=np.str_),
             np.array([key.edit for key in keys], dtype=np.str_),
-            np.array([known.sources[key.edit] for key in keys], dtype=np.str_),
+            known.sources_of(keys),
         )
 
 
@@ -106,7 +100,10 @@ def _ranking(by: str, rows: _Rows, evaluators: Sequence[tuple[Evaluator, Numbers
     if np.unique(rows.methods).size < 2:
         return None
     people = _places(rows.values, rows)
-    ranked = sorted((_ranked(evaluator, worth, rows) for evaluator, worth in evaluators), key=_nearest)
+    ranked = sorted(
+        (_ranked(evaluator, worth, rows) for evaluator, worth in evaluators),
+        key=lambda score: (best_first(score.kendall), best_first(score.spearman)),
+    )
     order = sorted(people, key=lambda method: (people[method].value, method))
     means = {
         name: clustered_mean(rows.values[own], rows.sources[own]) for name in order for own in [rows.methods == name]
@@ -120,7 +117,7 @@ def _ranked(evaluator: Evaluator, worth: Numbers, rows: _Rows) -> RankedScore:
     kendall, spearman = (
         between(measure, worth[there], known.values, known.methods, known.sources)
         if there.any()
-        else Estimate(None, None, None, 0, 0, "no scores")
+        else no_estimate("no scores")
         for measure in (KENDALL, SPEARMAN)
     )
     return RankedScore(evaluator.protocol, evaluator.spec, _places(worth[there], known), kendall, spearman)
@@ -130,8 +127,3 @@ def _places(values: Numbers, rows: _Rows) -> dict[str, Rank]:
     scale = (float(values.min()), float(values.max())) if values.size else None
     places = rank_methods(values, rows.methods, rows.edits, rows.sources, scale=scale)
     return {str(name): place for name, place in zip(np.unique(rows.methods), places, strict=True)}
-
-
-def _nearest(score: RankedScore) -> tuple[float, float]:
-    kendall, spearman = (math.inf if each.value is None else -each.value for each in (score.kendall, score.spearman))
-    return kendall, spearman

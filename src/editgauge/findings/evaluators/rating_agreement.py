@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -11,13 +9,13 @@ from statistics import fmean
 import numpy as np
 
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import EvaluatorTarget, Scored
-from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
+from editgauge.findings.evaluators.evaluators import EvaluatorTarget, Scored, best_first
+from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, by_question
 from editgauge.findings.people.ratings import Rating
 from editgauge.stats.agreement import COSINE, PEARSON, SPEARMAN, Measure, correlate
 from editgauge.stats.intervals import Labels, Numbers
 from editgauge.stats.levels import Parts, between, within
-from editgauge.stats.resampling import Estimate
+from editgauge.stats.resampling import Estimate, no_estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +44,12 @@ class RatedScore:
     """Spearman's by edit type, within each method and averaged over methods, as in EditVal's appendices J.1 and K."""
 
 
-def rated_scores(
-    matched: Matched[Rating], scores: Sequence[tuple[str, ScoreSpec]], known: ScoredOutcomes
-) -> list[RatedScore]:
+def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], known: ScoredOutcomes) -> list[RatedScore]:
     """Every score compared with every question; for each question the score that agrees most comes first."""
-    questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
-    for (key,), rating in matched.pairs:
-        questions[rating.question][key].append(rating)
     return [
         score
-        for question, ratings in questions.items()
-        for score in sorted((_beside(*each, question, ratings, known) for each in scores), key=_most_agreeing)
+        for question, ratings in by_question(matched).items()
+        for score in sorted((_beside(each, question, ratings, known) for each in scores), key=_most_agreeing)
     ]
 
 
@@ -65,10 +58,7 @@ _Ratings = dict[OutcomeKey, list[Rating]]
 
 def asked_by_ratings(matched: Matched[Rating], known: ScoredOutcomes) -> list[EvaluatorTarget]:
     """The ratings of every question, to hold one evaluator after another against, all outcomes together."""
-    questions: dict[str, _Ratings] = defaultdict(lambda: defaultdict(list))
-    for (key,), rating in matched.pairs:
-        questions[rating.question][key].append(rating)
-    return [_asked(question, ratings, known) for question, ratings in questions.items()]
+    return [_asked(question, ratings, known) for question, ratings in by_question(matched).items()]
 
 
 def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> EvaluatorTarget:
@@ -76,20 +66,17 @@ def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> Evaluator
 
     def ask(evaluator: Scored) -> Estimate:
         worths = {key: worth for key in means if (worth := evaluator.worth(key)) is not None}
-        sources = np.array([known.sources[key.edit] for key in worths], dtype=np.str_)
-        return correlate(SPEARMAN, list(worths.values()), [means[key] for key in worths], sources)
+        return correlate(SPEARMAN, list(worths.values()), [means[key] for key in worths], known.sources_of(worths))
 
     return EvaluatorTarget(f"ratings: {question}" if question else "ratings", "Spearman's correlation", 0.0, ask)
 
 
 def _most_agreeing(score: RatedScore) -> float:
-    value = score.levels["pooled"].spearman.value
-    return math.inf if value is None else -value
+    return best_first(score.levels["pooled"].spearman)
 
 
-def _beside(protocol: str, spec: ScoreSpec, question: str, ratings: _Ratings, known: ScoredOutcomes) -> RatedScore:
-    towards_better = 1 if spec.higher_is_better else -1
-    values = {key: value * towards_better for key, value in known.values.get((protocol, spec.name), {}).items()}
+def _beside(score: Scored, question: str, ratings: _Ratings, known: ScoredOutcomes) -> RatedScore:
+    values = {key: worth for key in ratings if (worth := score.worth(key)) is not None}
     there = {key: its for key, its in ratings.items() if key in values}
     outcomes = _Pairs.of(((key, values[key], fmean(one.value for one in its), "") for key, its in there.items()), known)
     answers = _Pairs.of(
@@ -106,7 +93,8 @@ def _beside(protocol: str, spec: ScoreSpec, question: str, ratings: _Ratings, kn
             lambda measure: between(measure, outcomes.scores, outcomes.ratings, outcomes.methods, outcomes.sources)
         ),
     }
-    return RatedScore(protocol, spec, question, levels, len(ratings) - len(there), outcomes.by_type_within_methods())
+    unscored = len(ratings) - len(there)
+    return RatedScore(score.protocol, score.spec, question, levels, unscored, outcomes.by_type_within_methods())
 
 
 def _level(ask: Callable[[Measure], Estimate | Parts]) -> LevelAgreement:
@@ -120,7 +108,7 @@ def _whole(estimate: Estimate | Parts) -> Estimate:
 
 
 def _no_raters(outcomes: _Pairs) -> LevelAgreement:
-    nothing = Estimate(None, None, None, 0, 0, "the ratings name no rater" if outcomes.scores.size else "no pairs")
+    nothing = no_estimate("the ratings name no rater" if outcomes.scores.size else "no pairs")
     return LevelAgreement(nothing, nothing, nothing, {})
 
 
@@ -143,8 +131,8 @@ class _Pairs:
             np.array(ratings, dtype=np.float64),
             np.array([key.method for key in keys], dtype=np.str_),
             np.array(raters, dtype=np.str_),
-            np.array([known.edit_types[key.edit] for key in keys], dtype=np.str_),
-            np.array([known.sources[key.edit] for key in keys], dtype=np.str_),
+            known.edit_types_of(keys),
+            known.sources_of(keys),
         )
 
     def within(self, measure: Measure, groups: Labels) -> Parts:

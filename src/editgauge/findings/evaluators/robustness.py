@@ -57,12 +57,11 @@ def steadiness(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], kno
     moved = tuple(_moved(each, scores) for each in targets)
     if not shared:
         return Steadiness(label(scores[0]), len(scores), 0, None, None, moved)
-    sources = np.array([known.sources[key.edit] for key in shared], dtype=np.str_)
     return Steadiness(
         label(scores[0]),
         len(scores),
         len(shared),
-        clustered_mean(table.var(axis=1, ddof=1), sources),
+        clustered_mean(table.var(axis=1, ddof=1), known.sources_of(shared)),
         None if all_equal(table.ravel()) else float(table.var(axis=1).mean() / table.var()),
         moved,
     )

@@ -7,7 +7,6 @@ of triplets in which the well edited one comes first; the halves say which of th
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +16,11 @@ import numpy as np
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, label, margins
+from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, best_first, label, margins
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.paired import Paired, against_the_first
-from editgauge.stats.resampling import Estimate
+from editgauge.stats.resampling import Estimate, as_estimate, no_estimate
 
 ROLES = ("good", "preserved", "modified")
 FORM = "good=METHOD,preserved=METHOD,modified=METHOD"
@@ -38,6 +37,11 @@ class Triplets:
     """In the order of the roles."""
     incomplete: int
     """Outcomes of the good method without a partner in one of the other roles, or with several: left out."""
+
+    @property
+    def good(self) -> list[OutcomeKey]:
+        """The well edited outcome of each."""
+        return [good for good, *_ in self.outcomes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +102,7 @@ def find_triplets(methods: Mapping[str, str], known: ScoredOutcomes) -> Triplets
     incomplete = 0
     for edit in known.sources:
         for seed in known.seeds.get((edit, methods["good"]), ()):
-            partners = [_partner(edit, methods[role], seed, known) for role in ROLES[1:]]
-            preserved, modified = partners
+            preserved, modified = (_partner(edit, methods[role], seed, known) for role in ROLES[1:])
             if preserved is None or modified is None:
                 incomplete += 1
             else:
@@ -117,12 +120,10 @@ def _partner(edit: str, method: str, seed: int, known: ScoredOutcomes) -> Outcom
 
 def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], known: ScoredOutcomes) -> SelectedScores:
     """Every evaluator compared with the triplets."""
-    edits = [good.edit for good, *_ in triplets.outcomes]
-    sources = np.array([known.sources[edit] for edit in edits], dtype=np.str_)
-    edit_types = np.array([known.edit_types[edit] for edit in edits], dtype=np.str_)
+    sources, edit_types = known.sources_of(triplets.good), known.edit_types_of(triplets.good)
     earned = [_earned(each, triplets) for each in evaluators]
     summaries = [_summary(each, its, sources, edit_types) for each, its in zip(evaluators, earned, strict=True)]
-    order = sorted(range(len(summaries)), key=lambda place: _best(summaries[place]))
+    order = sorted(range(len(summaries)), key=lambda place: best_first(summaries[place].both))
     both = [(label(evaluators[place]), earned[place][0]) for place in order]
     return SelectedScores(
         triplets.methods,
@@ -135,15 +136,14 @@ def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], known: 
 
 def asked_by_triplets(triplets: Triplets, known: ScoredOutcomes) -> EvaluatorTarget:
     """The triplets, to hold one evaluator after another against."""
-    sources = np.array([known.sources[good.edit] for good, *_ in triplets.outcomes], dtype=np.str_)
+    sources = known.sources_of(triplets.good)
 
     def ask(evaluator: Scored) -> Estimate:
         both = _earned(evaluator, triplets)[0]
         there = ~np.isnan(both)
         if not there.any():
-            return Estimate(None, None, None, 0, 0, "no triplet has all three scores")
-        mean = clustered_mean(both[there], sources[there])
-        return Estimate(mean.value, mean.low, mean.high, mean.n, mean.clusters)
+            return no_estimate("no triplet has all three scores")
+        return as_estimate(clustered_mean(both[there], sources[there]))
 
     return EvaluatorTarget("triplets", "share won by the good one", 1 / 3, ask)
 
@@ -188,7 +188,3 @@ def _summary(evaluator: Evaluator, earned: Iterable[Numbers], sources: Labels, e
         equal=int(((both > 0) & (both < 1)).sum()),
         unscored=int((~there).sum()),
     )
-
-
-def _best(score: SelectedScore) -> float:
-    return math.inf if score.both is None else -score.both.value

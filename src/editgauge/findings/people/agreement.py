@@ -10,8 +10,8 @@ import numpy as np
 
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import Rating
-from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.raters import Ceiling, Panel, ceiling, human_ceiling, krippendorff, panel
+from editgauge.stats.intervals import Mean, clustered_mean
+from editgauge.stats.raters import Ceiling, Panel, answer_matrix, ceiling, human_ceiling, krippendorff, panel
 from editgauge.stats.resampling import Estimate
 
 
@@ -47,34 +47,16 @@ def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], known: 
     for key, rating in answers:
         by_outcome[key].append(rating.value)
     means = np.array([np.mean(values) for values in by_outcome.values()])
-    methods, sources = _methods(list(by_outcome)), _sources(list(by_outcome), known)
-    matrix, its_sources = _matrix([(key, one) for key, one in answers if one.rater], known)
+    methods, sources = np.array([key.method for key in by_outcome], dtype=np.str_), known.sources_of(by_outcome)
+    signed = [(key, rating.rater, rating.value) for key, rating in answers if rating.rater]
+    raters = list(dict.fromkeys(rater for _, rater, _ in signed))
+    matrix, its_sources = answer_matrix(signed, raters), known.sources_of(dict.fromkeys(key for key, *_ in signed))
     return People(
         question,
-        matrix.shape[1],
+        len(raters),
         panel(matrix, its_sources),
         krippendorff(matrix, "ordinal", its_sources),
         human_ceiling(matrix, its_sources),
         ceiling(matrix, its_sources),
         {str(name): clustered_mean(means[methods == name], sources[methods == name]) for name in np.unique(methods)},
     )
-
-
-def _matrix(answers: Sequence[tuple[OutcomeKey, Rating]], known: ScoredOutcomes) -> tuple[Numbers, Labels]:
-    """A row per outcome, a column per rater, NaN where a rater said nothing; and the source images of the rows."""
-    keys = list(dict.fromkeys(key for key, _ in answers))
-    raters = list(dict.fromkeys(rating.rater for _, rating in answers))
-    row = {key: place for place, key in enumerate(keys)}
-    column = {rater: place for place, rater in enumerate(raters)}
-    matrix = np.full((len(keys), len(raters)), np.nan)
-    for key, rating in answers:
-        matrix[row[key], column[rating.rater]] = rating.value
-    return matrix, _sources(keys, known)
-
-
-def _methods(keys: Sequence[OutcomeKey]) -> Labels:
-    return np.array([key.method for key in keys], dtype=np.str_)
-
-
-def _sources(keys: Sequence[OutcomeKey], known: ScoredOutcomes) -> Labels:
-    return np.array([known.sources[key.edit] for key in keys], dtype=np.str_)

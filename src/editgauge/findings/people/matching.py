@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
+import numpy as np
+
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.reading.fields import shown
-from editgauge.findings.people.ratings import Answer
+from editgauge.findings.people.ratings import Answer, Rating
+from editgauge.stats.intervals import Labels
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run
@@ -79,30 +82,50 @@ def _spoken_of(edit: str, method: str, seed: int | None) -> str:
     return f"edit {shown(edit)}, method {shown(method)}" + ("" if seed is None else f", seed {seed}")
 
 
+def by_question(matched: Matched[Rating]) -> dict[str, dict[OutcomeKey, list[Rating]]]:
+    """Question to outcome to its ratings."""
+    questions: dict[str, dict[OutcomeKey, list[Rating]]] = {}
+    for (key,), rating in matched.pairs:
+        questions.setdefault(rating.question, {}).setdefault(key, []).append(rating)
+    return questions
+
+
 @dataclass(slots=True)
 class ScoredOutcomes:
     """What the run knows of its outcomes."""
 
     values: dict[tuple[str, str], dict[OutcomeKey, float]] = field(default_factory=dict)
     """Protocol and name to what is scored."""
+    reasons: dict[tuple[str, str], dict[OutcomeKey, str]] = field(default_factory=dict)
+    """Protocol and name to what is not, and why."""
     seeds: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     edit_types: dict[str, str] = field(default_factory=dict)
+
+    def sources_of(self, keys: Iterable[OutcomeKey]) -> Labels:
+        """The source image of each outcome."""
+        return np.array([self.sources[key.edit] for key in keys], dtype=np.str_)
+
+    def edit_types_of(self, keys: Iterable[OutcomeKey]) -> Labels:
+        """The edit type of each outcome."""
+        return np.array([self.edit_types[key.edit] for key in keys], dtype=np.str_)
 
 
 def scored_outcomes(run: Run) -> ScoredOutcomes:
     """Reads all of it in one pass."""
     outcomes = ScoredOutcomes()
     seen: set[OutcomeKey] = set()
-    columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value")
+    columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value", "reason")
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
-    for edit, method, seed, edit_type, source, protocol, name, value in rows:
+    for edit, method, seed, edit_type, source, protocol, name, value, reason in rows:
         key = OutcomeKey(edit, method, seed)
         if key not in seen:
             seen.add(key)
             outcomes.seeds.setdefault((edit, method), []).append(seed)
             outcomes.sources[edit], outcomes.edit_types[edit] = source, edit_type
-        if value is not None:
+        if value is None:
+            outcomes.reasons.setdefault((protocol, name), {})[key] = reason
+        else:
             outcomes.values.setdefault((protocol, name), {})[key] = value
     return outcomes
 
