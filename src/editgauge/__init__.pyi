@@ -78,7 +78,7 @@ from editgauge.models.weights import MissingWeights as MissingWeights
 from editgauge.monitoring.monitor import Monitor as Monitor
 from editgauge.protocols import Protocol as Protocol
 from editgauge.reports.export.export import export as export
-from editgauge.reports.leaderboard.page import leaderboard as leaderboard
+from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.page import report as report
 from editgauge.reports.run_changes import diff as diff
 from editgauge.serving.client import client as client

@@ -14,7 +14,7 @@ VERBS: dict[str, dict[str, str]] = {
         "edit": "editgauge.engine.edit.edit:edit",
         "best": "editgauge.engine.best_of:best",
         "merge": "editgauge.engine.record.merge:merge",
-        "leaderboard": "editgauge.reports.leaderboard.page:leaderboard",
+        "leaderboard": "editgauge.reports.leaderboard:leaderboard",
         "disentangle": "editgauge.disentanglement.verb:disentangle",
         "audit": "editgauge.audits.verb:audit",
         "serve": "editgauge.serving.verb:serve",

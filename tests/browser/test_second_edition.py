@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from editgauge.core.run import Run
-from editgauge.reports.leaderboard.page import leaderboard
+from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.page import report
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from editgauge.findings.summary import ALL
 from editgauge.findings.verdicts import RunVerdicts
 from editgauge.reports.context import Context
 from editgauge.reports.export.export import export
-from editgauge.reports.leaderboard.page import leaderboard
-from editgauge.reports.leaderboard.standings import standings
+from editgauge.reports.leaderboard import leaderboard, standings
 from editgauge.reports.sections.overview import sentences
 
 MakeRun = Callable[..., Path]

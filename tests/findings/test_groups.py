@@ -23,7 +23,7 @@ from editgauge.findings.groups.selection import divisions, group_cells, read_sel
 from editgauge.protocols import open_protocol
 from editgauge.reports.context import Context
 from editgauge.reports.export.export import export, means_of
-from editgauge.reports.leaderboard.page import leaderboard
+from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.sections.standard import groups as section
 from editgauge.stats.levels import nested_mean
 

@@ -74,7 +74,7 @@ def test_a_row_must_fill_all_columns() -> None:
 def test_an_estimate_without_a_value_becomes_an_empty_cell_with_its_reason() -> None:
     assert value_cell(Estimate(None, None, None, 0, 0, "one rater")) == EmptyCell(reason="one rater")
     assert value_cell(None) == EmptyCell()
-    assert value_cell(Mean(0.5, 0.4, 0.6, 10, 5), n=10) == ValueCell(0.5, 0.4, 0.6, n=10)
+    assert value_cell(Mean(0.5, 0.4, 0.6, 10, 5), n=10) == ValueCell(0.5, 0.4, 0.6, n=10, few=True)
 
 
 def test_negative_numbers_have_a_real_minus_sign_on_pages_only() -> None:

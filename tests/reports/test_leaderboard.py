@@ -12,8 +12,7 @@ import pytest
 from editgauge.core.errors import BadInput
 from editgauge.core.run import ImageStamp, Record, Run
 from editgauge.findings.summary import untouched_methods
-from editgauge.reports.leaderboard.page import leaderboard
-from editgauge.reports.leaderboard.standings import standings, why_apart
+from editgauge.reports.leaderboard import leaderboard, standings, why_apart
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

@@ -89,4 +89,4 @@ def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
     if cell is None or cell.mean is None:
         return EmptyCell(sum(cell.unscored.values()) if cell else 0)
     low, high = cell.spec.range
-    return value_cell(cell.mean, form=".1f" if high - low > WIDE_RANGE else ".3f", few=cell.mean.clusters < FEW_SOURCES)
+    return value_cell(cell.mean, form=".1f" if high - low > WIDE_RANGE else ".3f")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 
 import cv2
@@ -76,6 +77,22 @@ class Plane:
         return Markup().join(label(self.x(value), self.bottom + 17, text(value), "middle") for value in values)
 
 
+def drawing(parts: Iterable[Markup], width: float, height: float, spoken: str, style: str) -> Markup:
+    """A drawing for a page, which styles it by its class; `spoken` is what a screen reader says."""
+    return Markup(
+        '<svg class="{}" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="{}">{}</svg>'
+    ).format(style, spoken, Markup().join(parts), w=width, h=height)
+
+
+def document(parts: Iterable[str], width: int, height: int, spoken: str, style: str) -> str:
+    """A drawing as a file of its own, with its style sheet and on white."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{escape(spoken)}"><style>{style}</style>'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>{"".join(parts)}</svg>\n'
+    )
+
+
 def label(x: float, y: float, text: str, anchor: str = "start", style: str = "end-label") -> Markup:
     """A text of a drawing."""
     form = Markup('<text class="{}" x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
@@ -129,19 +146,17 @@ def whisker(mean: Mean, scale: AxisRange, width: int, *, unsure: bool, spoken: s
         parts += [_line("cap", x, middle - 3, x, middle + 3) for x in (low, high)]
     dot = Markup('<circle class="dot" cx="{:.1f}" cy="{:g}" r="3.5"/>')
     parts.append(dot.format(_x(mean.value, scale, width), middle))
-    return Markup(
-        '<svg class="mark{}" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
-    ).format(" unsure" if unsure else "", width, HEIGHT, width, HEIGHT, spoken, Markup().join(parts))
+    return drawing(parts, width, HEIGHT, spoken, "mark unsure" if unsure else "mark")
 
 
 def axis(scale: AxisRange, width: int) -> Markup:
     """The ends of a scale, shown below its whiskers."""
-    first, last = MARGIN, width - MARGIN
-    return Markup(
-        '<svg class="axis" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="from {low} to {high}">'
+    low, high = plain(scale.low), plain(scale.high)
+    line = Markup(
         '<path d="M{first} 4V1H{last}V4"/><text x="{first}" y="16">{low}</text>'
-        '<text class="end" x="{last}" y="16">{high}</text></svg>'
-    ).format(w=width, h=HEIGHT, first=first, last=last, low=plain(scale.low), high=plain(scale.high))
+        '<text class="end" x="{last}" y="16">{high}</text>'
+    ).format(first=MARGIN, last=width - MARGIN, low=low, high=high)
+    return drawing([line], width, HEIGHT, f"from {low} to {high}", "axis")
 
 
 def outline(mask: BoolMask) -> str:

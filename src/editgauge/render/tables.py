@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from markupsafe import Markup
 
 from editgauge.core.errors import BadInput
+from editgauge.stats.intervals import FEWEST_SOURCES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,12 +100,13 @@ class ResultTable:
 
 
 def value_cell(
-    estimate: Mean | Estimate | None, *, n: int | None = None, form: str = "", few: bool = False
+    estimate: Mean | Estimate | None, *, n: int | None = None, unscored: int = 0, form: str = ""
 ) -> ValueCell | EmptyCell:
     """The cell of a mean or an estimate; `EmptyCell` with its reason where there is no value."""
     if estimate is None or estimate.value is None:
-        return EmptyCell(reason=getattr(estimate, "reason", ""))
-    return ValueCell(estimate.value, estimate.low, estimate.high, n=n, format=form, few=few)
+        return EmptyCell(unscored, reason=getattr(estimate, "reason", ""))
+    few = estimate.clusters < FEWEST_SOURCES
+    return ValueCell(estimate.value, estimate.low, estimate.high, n, unscored, few, format=form)
 
 
 def directed(name: str, higher_is_better: bool | None) -> str:

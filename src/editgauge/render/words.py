@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from editgauge.core.types import Reason
+    from editgauge.stats.intervals import Mean
     from editgauge.stats.resampling import Estimate
 
 MEANINGS: dict[Reason, str] = {
@@ -74,8 +75,32 @@ def estimate_text(estimate: Estimate | None, limits: tuple[float, float], decima
     value = number(estimate.value, digits)
     if estimate.low is None or estimate.high is None:
         return value
-    low, high = max(estimate.low, limits[0]), min(estimate.high, limits[1])
-    return f"{value} [{number(low, digits)}, {number(high, digits)}]"
+    return f"{value} {interval(max(estimate.low, limits[0]), min(estimate.high, limits[1]), digits)}"
+
+
+def interval(low: float | None, high: float | None, decimals: int) -> str:
+    """The two ends in brackets; empty without an interval.
+
+    >>> interval(-0.25, 0.5, 2), interval(None, None, 2)
+    ('[−0.25, 0.50]', '')
+    """
+    return "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
+
+
+def spoken_interval(mean: Mean, decimals: int) -> str:
+    """The interval as it follows a number in a spoken sentence; empty without one."""
+    if mean.low is None or mean.high is None:
+        return ""
+    return f", 95 % interval {number(mean.low, decimals)} to {number(mean.high, decimals)}"
+
+
+def shortened(text: str, longest: int) -> str:
+    """The text, cut with an ellipsis where it has more signs.
+
+    >>> shortened("instruct-pix2pix", 9), shortened("mine", 9)
+    ('instruct…', 'mine')
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def plain(value: float) -> str:

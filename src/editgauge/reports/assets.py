@@ -30,6 +30,13 @@ def page_in(folder: str | Path, name: str) -> Path:
     return page
 
 
+def claim_html_file(file: Path, option: str, example: str) -> None:
+    """Raises `BadInput` when the file is no .html file, or exists and we did not make it."""
+    if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
+        raise BadInput(f"{option} writes one .html file, and '{file}' is not one; try '{file / example}'.")
+    refuse_a_page_of_others(file)
+
+
 def refuse_a_page_of_others(file: Path) -> None:
     """Raises `BadInput` when the file exists and we did not make it."""
     if not file.exists():

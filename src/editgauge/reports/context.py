@@ -76,11 +76,6 @@ class Context:
         """The methods by which the intervals of the means were made, as they name themselves."""
         return sorted({cell.mean.method for cell in self.cells if cell.mean and cell.mean.method})
 
-    @property
-    def test_words(self) -> str:
-        """How two methods are compared."""
-        return HOW_TESTED
-
     @cached_property
     def headlines(self) -> list[ScoreKey]:
         """The primary scores, by protocol and name."""
@@ -202,7 +197,7 @@ def _templates() -> Environment:
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
-    environment.globals |= {"counted": counted}
+    environment.globals |= {"HOW_TESTED": HOW_TESTED, "counted": counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from editgauge.core.text import counted, join_words
 from editgauge.findings.summary import FEW_SOURCES
 from editgauge.findings.verdicts import HOW_TESTED
 from editgauge.render import words
+from editgauge.render.tables import latex_safe, markdown_safe
 from editgauge.stats.intervals import BINOMIAL, LEVEL, STUDENT
 
 if TYPE_CHECKING:
@@ -67,17 +67,6 @@ def files(run: Run) -> dict[str, bytes]:
 
     texts = {"methods.md": as_markdown(run), "methods.tex": as_latex(run), "methods.txt": as_text(run)}
     return {**{name: text.encode() for name, text in texts.items()}, **figures(run)}
-
-
-def markdown_safe(text: str) -> str:
-    """Escapes what would be taken for markup; an underscore inside a word is none."""
-    return re.sub(r"[\\|*`<>\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
-
-
-def latex_safe(text: str) -> str:
-    """Escapes every sign that LaTeX would act on."""
-    named = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(named.get(sign, f"\\{sign}" if sign in "&%$#_{}" else sign) for sign in text)
 
 
 def _data(run: Run) -> Paragraph:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path, PosixPath, WindowsPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -20,13 +20,10 @@ from editgauge.findings.agree import agree
 from editgauge.findings.summary import ALL, MEAN_COLUMNS, mean_row
 from editgauge.render import words
 from editgauge.reports import report_sections
-from editgauge.reports.assets import frame, refuse_a_page_of_others
+from editgauge.reports.assets import claim_html_file, frame
 from editgauge.reports.context import Context
 from editgauge.reports.gallery.data import MOST_EMBEDDED, Gallery, worst_edits
 from editgauge.reports.gallery.pictures import Album, EmbeddedAlbum
-
-if TYPE_CHECKING:
-    from editgauge.reports.context import Context
 
 MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anyone else's, which may not be touched."""
@@ -138,7 +135,7 @@ def _folder(context: Context, folder: Path, quiet: bool) -> Path:
 
 
 def _single_file(context: Context, file: Path, quiet: bool) -> Path:
-    _claim_file(file)
+    claim_html_file(file, "--single-file", "report.html")
     note, chosen = "This single file holds small pictures only.", None
     if context.counts.outcomes > MOST_EMBEDDED:
         chosen = frozenset(worst_edits(context, MOST_EMBEDDED))
@@ -157,13 +154,6 @@ def _claim_folder(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise BadInput(f"'{folder}' is not empty and not a report; choose a new folder, it would be overwritten.")
     write_json(folder / MARKER, {"made_by": "editgauge report", "schema": 1})
-
-
-def _claim_file(file: Path) -> None:
-    """Refuses a file that is something else."""
-    if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
-        raise BadInput(f"--single-file writes one .html file, and '{file}' is not one; try '{file / 'report.html'}'.")
-    refuse_a_page_of_others(file)
 
 
 def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes:

@@ -17,7 +17,7 @@ from editgauge.findings.summary import ALL, FEW_SOURCES, headlines, summarize
 from editgauge.findings.verdicts import merged
 from editgauge.render import words
 from editgauge.render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
-from editgauge.reports.assets import refuse_a_page_of_others
+from editgauge.reports.assets import claim_html_file
 from editgauge.reports.context import write_page
 from editgauge.reports.gallery.pictures import EmbeddedAlbum
 from editgauge.reports.outcomes import collect
@@ -88,9 +88,7 @@ class ChangedOutcome:
 
 def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> Path:
     """The page; raises `BadInput` where it cannot be written or nothing can be compared."""
-    if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
-        raise BadInput(f"--report writes one .html file, and '{file}' is not one; try '{file / 'changes.html'}'.")
-    refuse_a_page_of_others(file)
+    claim_html_file(file, "--report", "changes.html")
     keys = _common_scores(first, second)
     if not keys:
         raise BadInput("The two runs have no primary score in common: score both with the same --protocol.")

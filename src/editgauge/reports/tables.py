@@ -139,8 +139,6 @@ def _shown(cell: Cell, decimals: int, scale: AxisRange, width: int) -> PrintedCe
     if mean is None:
         return PrintedCell(cell, decimals, 0, None)
     goodness = scale.share(mean.value) if cell.spec.higher_is_better else 1 - scale.share(mean.value)
-    spoken = f"{cell.method}: {words.number(mean.value, decimals)}"
-    if mean.low is not None and mean.high is not None:
-        spoken += f", 95 % interval {words.number(mean.low, decimals)} to {words.number(mean.high, decimals)}"
+    spoken = f"{cell.method}: {words.number(mean.value, decimals)}{words.spoken_interval(mean, decimals)}"
     mark = whisker(mean, scale, width, unsure=mean.clusters < FEW_SOURCES, spoken=spoken)
     return PrintedCell(cell, decimals, min(int(goodness * SHADES), SHADES - 1), mark)

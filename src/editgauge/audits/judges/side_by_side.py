@@ -18,7 +18,7 @@ from editgauge.engine.judges import FOLDER
 from editgauge.judges.chat_format import read_reply
 from editgauge.judges.reading import Unreadable
 from editgauge.judges.transcripts import Call, Transcripts
-from editgauge.reports.judges.scores import JudgedOutcome, Values, scores_by_judge, spreads, table_of, with_judge
+from editgauge.reports.sections.judges import JudgedOutcome, Values, scores_by_judge, spreads, table_of, with_judge
 from editgauge.stats.intervals import Mean, clustered_mean
 from editgauge.stats.raters import krippendorff
 from editgauge.stats.resampling import Estimate

@@ -20,7 +20,7 @@ from editgauge.findings.columns import Columns
 from editgauge.findings.groups.selection import columns_of, divisions, labels_of
 from editgauge.stats.intervals import clustered_mean
 from editgauge.stats.levels import mean_of_clusters, nested_mean
-from editgauge.stats.resampling import Estimate, as_estimate
+from editgauge.stats.resampling import Estimate, as_estimate, no_estimate
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run
@@ -88,6 +88,11 @@ class MeasuredFigure:
         part = "" if wanted in (None, self.edits) else f" ({self.edits} of {counted(wanted or 0, 'edit')})"
         return f"{self.figure.name}{part}"
 
+    @property
+    def averages(self) -> dict[str, Mapping[str, Estimate]]:
+        """What the paper prints, and then the other averages, each by how it is made."""
+        return {self.figure.averaging: self.methods} | {f"instead {name}": each for name, each in self.others.items()}
+
 
 @cache
 def declared_figures() -> tuple[PublishedFigure, ...]:
@@ -134,7 +139,7 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
         protocol=protocol,
         spec=spec,
         edits=np.unique(columns.edit.codes).size,
-        methods=averaged(figure.over) | {method: Estimate(None, None, None, 0, 0, why) for method, why in none.items()},
+        methods=averaged(figure.over) | {method: no_estimate(why) for method, why in none.items()},
         others={
             name: averaged(over)
             for name, over in others.items()
@@ -154,7 +159,7 @@ def _estimate(run: Run, columns: Columns, method: str, over: Sequence[str], scal
     rows = np.flatnonzero(columns.method.are(method) & ~np.isnan(columns.value))
     own = columns.only(rows)
     if not rows.size:
-        return Estimate(None, None, None, 0, 0, "nothing is scored")
+        return no_estimate("nothing is scored")
     if not over:
         return as_estimate(clustered_mean(own.value, own.source.codes, scale=scale))
     if tuple(over) == (SOURCE,):

@@ -13,6 +13,7 @@ from editgauge.benchmarks.datasets import Remark, remarks
 from editgauge.benchmarks.editinspector.issue_kinds import kinds, kinds_of
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
+from editgauge.render.svg import document
 from editgauge.stats.intervals import Mean, clustered_mean
 
 
@@ -90,12 +91,7 @@ def feedback_svg(questions: Mapping[str, Mapping[str, Mean]]) -> str:
         f"{question}: {', '.join(f'{label} {share.value:.0%}' for label, share in shares.items())}"
         for question, shares in questions.items()
     )
-    size = f'viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}"'
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" '
-        f'aria-label="{escape(f"What people complain about. {description}")}"><style>{STYLE}</style>'
-        f'<rect width="{WIDTH}" height="{top}" fill="#fff"/>{"".join(parts)}</svg>\n'
-    )
+    return document(parts, WIDTH, top, f"What people complain about. {description}", STYLE)
 
 
 def _row(label: str, share: Mean, top: int, most: float) -> str:

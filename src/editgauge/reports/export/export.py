@@ -15,11 +15,12 @@ from editgauge.findings.groups.figures import MeasuredFigure, measured_figures
 from editgauge.findings.groups.selection import group_cells
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
 from editgauge.findings.verdicts import RunVerdicts
-from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown
+from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown, value_cell
 from editgauge.reports import methods_text as paper
 from editgauge.reports.export.paper_tables import unibench_table
 from editgauge.reports.export.rows import as_csv, as_jsonl, as_parquet, columns_of, rows_of, schema_of, tables_of
 from editgauge.reports.sections.standard import set_tables
+from editgauge.stats.intervals import Mean
 from editgauge.stats.pairwise import Rank
 from editgauge.stats.resampling import Estimate
 
@@ -95,21 +96,15 @@ def means_of(run: Run) -> list[dict[str, Any]]:
 
 def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, Any]:
     mean = cell.mean
-    label = {"protocol": cell.protocol, "name": cell.spec.name, "method": cell.method, "edit_type": cell.edit_type}
-    interval = {"mean": mean.value, "low": mean.low, "high": mean.high} if mean else dict.fromkeys(MEAN)
-    among = (place.value, place.low, place.high) if place else (None, None, None)
-    return {
-        **label,
+    row = _row(cell.protocol, cell.spec.name, cell.method, cell.edit_type, mean, cell.scored)
+    row |= {
         "group": group,
-        "figure": "",
-        **interval,
-        "n": cell.scored,
         "source_images": mean.clusters if mean else 0,
         "unscored": sum(cell.unscored.values()),
         "reasons": "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items()),
         "interval_method": mean.method if mean else "",
-        **dict(zip(PLACE, among, strict=True)),
     }
+    return row | (dict(zip(PLACE, (place.value, place.low, place.high), strict=True)) if place else {})
 
 
 def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
@@ -118,45 +113,34 @@ def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
     averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.others.items()}
     for figure, methods in averages.items():
         for method, estimate in methods.items():
-            yield {
-                "protocol": measured.protocol,
-                "name": " ".join(measured.figure.scores),
-                "method": method,
-                "edit_type": ALL,
+            yield _row(measured.protocol, " ".join(measured.figure.scores), method, ALL, estimate, estimate.n) | {
                 "group": " ".join(f"{name}={value}" for name, value in measured.figure.where.items()),
                 "figure": figure,
-                "mean": estimate.value,
-                "low": estimate.low,
-                "high": estimate.high,
-                "n": estimate.n,
                 "source_images": estimate.clusters,
-                "unscored": None,
                 "reasons": estimate.reason,
                 "interval_method": estimate.method,
-                **dict.fromkeys(PLACE),
             }
 
 
 def _mean_of_set(score: SetScore) -> dict[str, Any]:
     """A score of a whole set of outcomes, such as a total or FID, in addition to the means."""
-    row = {"protocol": score.protocol, "name": score.name, "method": score.method, "edit_type": score.edit_type}
     reasons = [f"{reason} {count}" for reason, count in score.reasons.items()]
     if score.value is None:
         reasons.append(f"{score.reason}: {score.detail}".strip(": "))
-    return {
-        **row,
-        "group": "",
-        "figure": "",
-        "mean": score.value,
-        "low": score.low,
-        "high": score.high,
-        "n": score.n,
-        "source_images": None,
+    return _row(score.protocol, score.name, score.method, score.edit_type, score, score.n) | {
         "unscored": score.missing,
         "reasons": "; ".join(filter(None, reasons)),
         "interval_method": score.interval_method,
-        **dict.fromkeys(PLACE),
     }
+
+
+def _row(
+    protocol: str, name: str, method: str, edit_type: str, mean: Mean | Estimate | SetScore | None, n: int
+) -> dict[str, Any]:
+    """A row with all columns of `MEANS`; what is not filled in here or by the caller is empty."""
+    row: dict[str, Any] = dict.fromkeys(MEANS) | {"group": "", "figure": ""}
+    row |= {"protocol": protocol, "name": name, "method": method, "edit_type": edit_type, "n": n}
+    return row | ({"mean": mean.value, "low": mean.low, "high": mean.high} if mean else {})
 
 
 def _means_table(run: Run) -> pa.Table:
@@ -223,11 +207,12 @@ def _tables(run: Run) -> Iterator[ResultTable]:
 def _figure_tables(run: Run, methods: list[str]) -> Iterator[ResultTable]:
     """What the papers print, and the same values averaged otherwise."""
     for measured in measured_figures(run):
-        rows = {measured.figure.averaging: measured.methods}
-        rows |= {f"instead {name}": of_methods for name, of_methods in measured.others.items()}
         yield ResultTable(
             columns=[Column("average", align="left"), *map(Column, methods)],
-            rows=[[name, *(_estimate(of_methods[method]) for method in methods)] for name, of_methods in rows.items()],
+            rows=[
+                [name, *(_estimate(of_methods[method]) for method in methods)]
+                for name, of_methods in measured.averages.items()
+            ],
             title=measured.title,
             legend=f"{measured.protocol}; the first row is what the paper prints: {measured.figure.paper}",
         )
@@ -236,8 +221,7 @@ def _figure_tables(run: Run, methods: list[str]) -> Iterator[ResultTable]:
 def _estimate(estimate: Estimate) -> ValueCell | EmptyCell:
     if estimate.value is None:
         return EmptyCell(text=f"none: {estimate.reason}")
-    few = estimate.clusters < FEW_SOURCES
-    return ValueCell(estimate.value, estimate.low, estimate.high, estimate.n, 0, few=few)
+    return value_cell(estimate, n=estimate.n)
 
 
 def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
@@ -246,7 +230,7 @@ def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
     unscored, mean = sum(cell.unscored.values()), cell.mean
     if mean is None:
         return EmptyCell(unscored, text=f"unscored {unscored}")
-    return ValueCell(mean.value, mean.low, mean.high, mean.n, unscored, few=mean.clusters < FEW_SOURCES)
+    return value_cell(mean, n=mean.n, unscored=unscored)
 
 
 Export = Callable[[Run], Iterable[bytes]]

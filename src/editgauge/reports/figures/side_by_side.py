@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane
+from editgauge.render.svg import AxisRange, Plane, drawing
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's palette, which people tell apart whatever their color vision; lines repeat it with other dashes."""
@@ -70,10 +70,7 @@ def plot(series: Sequence[Series], kinds: Sequence[str], up: AxisRange, title: s
         *_labels(series, field),
     ]
     spoken = "; ".join(f"{each.label}: {_spoken(each, kinds, decimals)}" for each in series)
-    width = field.right + LABELS
-    return Markup(
-        '<svg class="side-by-side" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
-    ).format(width, HEIGHT, width, HEIGHT, f"{title}: {spoken}", Markup().join(parts))
+    return drawing(parts, field.right + LABELS, HEIGHT, f"{title}: {spoken}", "side-by-side")
 
 
 def _levels(field: _Field) -> Markup:
@@ -111,11 +108,10 @@ def _labels(series: Sequence[Series], field: _Field) -> list[Markup]:
     free = float(HEIGHT - BOTTOM + 4)
     for end, number, label in sorted(ends, reverse=True):
         free = min(end + 4, free)
-        short = label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
         placed.append(
             Markup('<circle fill="{}" cx="{}" cy="{:.1f}" r="3"/>').format(_look(number)[0], field.right + 9, free - 4)
         )
-        placed.append(_text(field.right + 17, free, short, "start"))
+        placed.append(_text(field.right + 17, free, words.shortened(label, LONGEST_LABEL), "start"))
         free -= LABEL_GAP
     return placed
 

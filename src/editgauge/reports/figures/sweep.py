@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from editgauge.findings.summary import FEW_SOURCES
 from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane, label, scale_for
+from editgauge.render.svg import AxisRange, Plane, drawing, label, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,9 +65,7 @@ def plot(lines: Sequence[SweepLine], option: str, table: ScoreTable) -> Markup:
         *(_labels(lines, field) if len(lines) > 1 else []),
     ]
     spoken = "; ".join(_spoken(line, table.decimals) for line in lines)
-    return Markup(
-        '<svg class="profile" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
-    ).format(WIDTH, HEIGHT, WIDTH, HEIGHT, f"{table.title} over {option}: {spoken}", Markup().join(parts))
+    return drawing(parts, WIDTH, HEIGHT, f"{table.title} over {option}: {spoken}", "profile")
 
 
 def _line(line: SweepLine, field: Plane, aside: float) -> Markup:
@@ -90,8 +88,7 @@ def _labels(lines: Sequence[SweepLine], field: Plane) -> list[Markup]:
     last = float("inf")
     for end, name in ends:
         last = min(end + 4, last - LABEL_GAP)
-        short = name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
-        placed.append(label(field.right + INSET + 6, last, short or "as it is"))
+        placed.append(label(field.right + INSET + 6, last, words.shortened(name, LONGEST_LABEL) or "as it is"))
     return placed
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from editgauge.findings.summary import ALL, FEW_SOURCES
 from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane, label, round_values, scale_for
+from editgauge.render.svg import AxisRange, Plane, drawing, label, round_values, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -93,9 +93,7 @@ def _plot(points: Sequence[TradeOffPoint], done: ScoreSpec, kept: ScoreSpec, key
         f"edit done {_spoken(point.done)}, rest kept {_spoken(point.kept)}"
         for point in points
     )
-    return Markup(
-        '<svg class="tradeoff" viewBox="0 0 {w} {h}" width="{w}" height="{h}" role="img" aria-label="{say}">{all}</svg>'
-    ).format(w=WIDTH, h=HEIGHT, say=f"Edit done against rest kept. {spoken}", all=Markup().join(parts))
+    return drawing(parts, WIDTH, HEIGHT, f"Edit done against rest kept. {spoken}", "tradeoff")
 
 
 def _axis_name(x: float, y: float, question: str, score: str, anchor: str) -> Markup:
@@ -133,7 +131,7 @@ def _names(points: Sequence[TradeOffPoint], plane: Plane) -> list[Markup]:
     taken = [LabelBox(x - 7, y - 7, x + 7, y + 7) for x, y in at]
     drawn = []
     for point, (x, y) in zip(points, at, strict=True):
-        name = point.method if len(point.method) <= LONGEST_NAME else point.method[: LONGEST_NAME - 1] + "…"
+        name = words.shortened(point.method, LONGEST_NAME)
         wide = len(name) * LETTER
         beside = ((x + 11, y - 5), (x - 11 - wide, y - 5), (x + 11, y + 15), (x - 11 - wide, y + 15))
         for left, low in (*beside, (x - wide / 2, y - 13), (x - wide / 2, y + 23)):

@@ -17,11 +17,6 @@ from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Heat, Note, Re
 from editgauge.render.svg import outline
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from editgauge.core.evidence import Heat
-
-if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from editgauge.core.run import Run
@@ -109,13 +104,8 @@ def as_address(heat: Heat) -> str:
     """The map as the address of a picture that holds itself: a PNG with a palette, one byte for each number."""
     levels = np.arange(-STEPS if heat.signed else 0, STEPS + 1)
     palette = colored((levels / STEPS)[np.newaxis], heat.signed)[0]
-    places = (np.rint(heat.map * STEPS) - levels[0]).clip(0, len(levels) - 1).astype(np.uint8)
-    return f"data:image/png;base64,{base64.b64encode(_png(places, palette)).decode()}"
-
-
-def _png(places: NDArray[np.uint8], palette: NDArray[np.uint8]) -> bytes:
-    picture = Image.fromarray(places)
+    picture = Image.fromarray((np.rint(heat.map * STEPS) - levels[0]).clip(0, len(levels) - 1).astype(np.uint8))
     picture.putpalette(palette[:, :3].tobytes())
-    stream = BytesIO()
-    picture.save(stream, "PNG", optimize=True, transparency=palette[:, 3].tobytes())
-    return stream.getvalue()
+    png = BytesIO()
+    picture.save(png, "PNG", optimize=True, transparency=palette[:, 3].tobytes())
+    return f"data:image/png;base64,{base64.b64encode(png.getvalue()).decode()}"

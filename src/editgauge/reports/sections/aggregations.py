@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper
 from editgauge.findings.groups.figures import measured_figures
 from editgauge.render.words import estimate_text
+from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,32 +42,35 @@ class FigureTable:
     """Method to one text per average."""
 
 
-def figure_tables(context: Context) -> list[FigureTable]:
+def _figure_tables(context: Context) -> list[FigureTable]:
     """The figures that the run's benchmark and protocols have."""
     tables = []
     for measured in measured_figures(context.run):
-        averages = {measured.figure.averaging: measured.methods}
-        averages |= {f"instead {name}": methods for name, methods in measured.others.items()}
         rows = {
-            method: [estimate_text(methods[method], measured.spec.range) for methods in averages.values()]
+            method: [estimate_text(methods[method], measured.spec.range) for methods in measured.averages.values()]
             for method in context.methods
         }
-        tables.append(FigureTable(measured.title, measured.figure.paper, list(averages), rows))
+        tables.append(FigureTable(measured.title, measured.figure.paper, list(measured.averages), rows))
     return tables
-
-
-def aggregated(context: Context) -> list[Aggregated]:
-    """The headline scores in every way."""
-    return [_of(context, *key) for key in context.headlines]
 
 
 def _of(context: Context, protocol: str, name: str) -> Aggregated:
     averages = aggregations(context.run, protocol, name)
     table = next(table for table in context.tables if (table.protocol, table.spec.name) == (protocol, name))
 
-    def told(estimates: Mapping[str, Estimate], way: str) -> str:
+    def text(estimates: Mapping[str, Estimate], way: str) -> str:
         return estimate_text(estimates.get(way), table.spec.range, table.decimals)
 
-    rows = {method: tuple(told(averages[method], way) for way in OF_A_METHOD) for method in context.methods}
-    over_all = {way: told(averages["all"], way) for way in OF_ALL_METHODS}
+    rows = {method: tuple(text(averages[method], way) for way in OF_A_METHOD) for method in context.methods}
+    over_all = {way: text(averages["all"], way) for way in OF_ALL_METHODS}
     return Aggregated(table.title, OF_A_METHOD, chosen_by_paper(protocol), rows, over_all)
+
+
+def _content(context: Context) -> dict[str, Any] | None:
+    """The headline scores in every way, and the numbers of papers."""
+    scores = [_of(context, *key) for key in context.headlines]
+    meanings = OF_A_METHOD | OF_ALL_METHODS
+    return {"scores": scores, "figures": _figure_tables(context), "meanings": meanings} if scores else None
+
+
+section = TemplateSection("aggregations", "Aggregations", 51, _content, NUMBERS)

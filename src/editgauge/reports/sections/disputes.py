@@ -13,7 +13,9 @@ from editgauge.findings.people.matching import OutcomeKey
 from editgauge.render import words
 
 if TYPE_CHECKING:
-    from editgauge.core.run import Run
+    from collections.abc import Collection, Iterator
+
+    from editgauge.core.run import Key, Run
     from editgauge.core.types import ScoreSpec
     from editgauge.findings.agree import Agreement
     from editgauge.findings.evaluators.disagreements import Disagreements, DisputedOutcome
@@ -65,13 +67,13 @@ def _of_question(disagreements: Disagreements, run: Run, reasons: Reasons) -> Di
         ("The score is kinder than people", ready(disagreements.overrated)),
         ("The score is harder than people", ready(disagreements.underrated)),
     ]
-    title = (
-        f"Where people disagree with a score: {disagreements.question}"
-        if disagreements.question
-        else "Where people disagree"
-    )
+    about = f" with a score: {disagreements.question}" if disagreements.question else ""
     return Disputes(
-        title, disagreements.spec, disagreements.protocol, disagreements.outcomes, [side for side in sides if side[1]]
+        f"Where people disagree{about}",
+        disagreements.spec,
+        disagreements.protocol,
+        disagreements.outcomes,
+        [side for side in sides if side[1]],
     )
 
 
@@ -96,19 +98,22 @@ def _reasons(agreement: Agreement, run: Run) -> Reasons:
         for each in (*question.overrated, *question.underrated)
     }
     reasons: Reasons = defaultdict(list)
-    for key, name, text in run.all_evidence({outcome.edit for outcome, _, _ in wanted}):
+    for key, name, note in notes_of(run, {outcome.edit for outcome, _, _ in wanted}):
         place = (OutcomeKey(key.edit, key.method, key.seed), key.protocol, name)
-        if place in wanted:
-            piece = note_of(text)
-            if piece and piece not in reasons[place]:
-                reasons[place].append(piece)
+        if place in wanted and note not in reasons[place]:
+            reasons[place].append(note)
     return reasons
 
 
-def note_of(text: str) -> str:
-    """The sentence of a piece of evidence; empty for what is drawn, or damaged (the gallery says so)."""
-    try:
-        piece = from_json(json.loads(text))
-    except (ValueError, KeyError, TypeError):
-        return ""
-    return str(piece.text) if isinstance(piece, Note) else ""
+def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[Key, str, str]]:
+    """What the protocols noted about these edits: where, next to which score, and the sentence.
+
+    What is damaged is left out: the gallery says so.
+    """
+    for key, name, text in run.all_evidence(edits):
+        try:
+            piece = from_json(json.loads(text))
+        except (ValueError, KeyError, TypeError):
+            continue
+        if isinstance(piece, Note) and piece.text:
+            yield key, name, str(piece.text)

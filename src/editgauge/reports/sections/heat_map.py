@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from editgauge.findings.summary import ALL
+from markupsafe import Markup
+
+from editgauge.findings.summary import ALL, FEW_SOURCES
 from editgauge.render import words
+from editgauge.render.svg import drawing
+from editgauge.reports.sections.standard import EDIT_TYPES, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from editgauge.reports.context import Context
     from editgauge.reports.tables import PrintedCell, ScoreTable
 
 STEPS = 7
 """Steps of the color scale, light to dark in one hue: the order survives gray printing and color blindness."""
+NAMES, WIDTH, HEIGHT, GAP = 150, 56, 26, 2
+SLANT = 35
+"""Degrees by which the names of the columns rise: long ones then stay apart."""
+TOP, RIGHT, FOOT = 96, 70, 24
+LONGEST_NAME = 22
+COLORS = ("#f1f6fb", "#d9e7f4", "#b7d2ea", "#8ab8dc", "#3f7fb5", "#1d5c96", "#0b3a69")
+"""The same steps as in the page."""
+DARK_FROM = 4
+"""From this step on the number is white."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +100,54 @@ def _cell(shown: PrintedCell | None, edit_type: str, worst: float, best: float) 
     if mean is None:
         return HeatCell("none", None, f"{where}: no score; {shown.unscored}")
     share = (mean.value - worst) / (best - worst) if best != worst else 0.5
-    label = f"{where}: {shown.text(mean.value)}"
-    if mean.low is not None and mean.high is not None:
-        label += f", 95 % interval {shown.text(mean.low)} to {shown.text(mean.high)}"
+    label = f"{where}: {shown.text(mean.value)}{words.spoken_interval(mean, shown.decimals)}"
     label += f", {shown.cell.scored} scored" + (f", {shown.unscored}" if shown.unscored else "")
     return HeatCell(shown.text(mean.value), min(max(int(share * STEPS), 0), STEPS - 1), label, shown.few)
+
+
+def draw(heat_map: HeatMap) -> Markup:
+    """The map as a drawing for a paper; what has no score is an empty frame."""
+    width = NAMES + len(heat_map.columns) * (WIDTH + GAP) + RIGHT
+    bottom = TOP + len(heat_map.rows) * (HEIGHT + GAP)
+    heads = [_head(kind, place) for place, kind in enumerate(heat_map.columns)]
+    rows = [
+        _row(method, cells, TOP + place * (HEIGHT + GAP)) for place, (method, cells) in enumerate(heat_map.rows.items())
+    ]
+    better = "higher is better" if heat_map.table.spec.higher_is_better else "lower is better"
+    few = f" * fewer than {FEW_SOURCES} source images." if heat_map.has_few else ""
+    foot = f"{heat_map.table.spec.name}, {better}; darker is better, from {heat_map.worst} to {heat_map.best}.{few}"
+    note = Markup('<text x="0" y="{}" font-size="10.5" fill="#59636e">{}</text>').format(bottom + 16, foot)
+    spoken = f"{heat_map.table.spec.name} by method and edit type"
+    return drawing([*heads, *rows, note], max(width, 7 * len(foot)), bottom + FOOT, spoken, "heat-map")
+
+
+def _head(kind: str, place: int) -> Markup:
+    x, y = NAMES + place * (WIDTH + GAP) + WIDTH / 2, TOP - 8
+    text = "all edits" if kind == ALL else words.spaced(kind)
+    return Markup('<text x="{x:g}" y="{y:g}" transform="rotate(-{angle} {x:g} {y:g})">{text}</text>').format(
+        x=x, y=y, angle=SLANT, text=text
+    )
+
+
+def _row(method: str, cells: list[HeatCell], top: float) -> Markup:
+    name = words.shortened(method, LONGEST_NAME)
+    label = Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(NAMES - 10, top + HEIGHT / 2 + 4, name)
+    return Markup().join([label, *(_field(cell, place, top) for place, cell in enumerate(cells))])
+
+
+def _field(cell: HeatCell, place: int, top: float) -> Markup:
+    left = NAMES + place * (WIDTH + GAP)
+    fill = "none" if cell.step is None else COLORS[cell.step]
+    ink = "#59636e" if cell.step is None else "#ffffff" if cell.step >= DARK_FROM else "#10233a"
+    return Markup(
+        '<rect x="{}" y="{:g}" width="{}" height="{}" fill="{}" stroke="#c9d6e2" stroke-width="0.5"/>'
+        '<text x="{:g}" y="{:g}" text-anchor="middle" fill="{}">{}</text>'
+    ).format(left, top, WIDTH, HEIGHT, fill, left + WIDTH / 2, top + HEIGHT / 2 + 4, ink, cell.text + "*" * cell.few)
+
+
+def _content(context: Context) -> dict[str, Any] | None:
+    maps = [heat_map(table, context.methods, context.untouched) for table in context.tables]
+    return {"maps": maps, "STEPS": STEPS} if maps else None
+
+
+section = TemplateSection("heat_map", "Heat map", 20, _content, EDIT_TYPES)

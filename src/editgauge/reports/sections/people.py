@@ -2,39 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from editgauge.findings.agree import LEVELS
+from editgauge.findings.evaluators.judge_choices import SPEC as JUDGED
 from editgauge.render import words
-from editgauge.reports.sections.people_rows import (
-    DECIMALS,
-    PeopleTable,
-    ScoreBesidePeople,
-    as_mean,
-    by_type,
-    drawn,
-    interval,
-    lines_of,
-    p_value,
-    place,
-    share,
-    told,
-    types_of,
-)
+from editgauge.render.svg import AxisRange
+from editgauge.reports.sections.profiles import ProfileRow, plot
+from editgauge.stats.intervals import Mean
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from editgauge.core.types import ScoreSpec
     from editgauge.findings.agree import Agreement
-    from editgauge.findings.evaluators.choice_agreement import ChosenScores
-    from editgauge.findings.evaluators.ranking import Ranking
-    from editgauge.findings.evaluators.triplets import SelectedScores
+    from editgauge.findings.evaluators.choice_agreement import ChosenScore, ChosenScores
+    from editgauge.findings.evaluators.ranking import RankedScore, Ranking
+    from editgauge.findings.evaluators.rating_agreement import RatedScore
+    from editgauge.findings.evaluators.triplets import SelectedScore, SelectedScores
     from editgauge.findings.people.matching import Matched
     from editgauge.findings.people.ratings import PreferredOutcome, Rating
+    from editgauge.stats.resampling import Estimate
 
+DECIMALS = 2
 NO_AGREEMENT, GUESSING = 0.0, 0.5
 BEHIND = (
     "p",
     "that it is as good as the first, on the same answers, after Holm; the first was chosen on them: optimistic",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedEstimate:
+    """One number with its interval, ready to print."""
+
+    text: str
+    interval: str
+    n: int | None = None
+    """Of how many; None where the number is no mean."""
+    reason: str = ""
+    """Why there is no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreBesidePeople:
+    """One score compared with what people said."""
+
+    protocol: str
+    spec: ScoreSpec
+    cells: list[PrintedEstimate]
+    unscored: int
+
+    @property
+    def has_numbers(self) -> bool:
+        """Is there anything to read in its row?"""
+        return any(cell.text != "–" for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleTable:
+    """One question to people, their choices, triplets, or an order: a row for every score, the nearest first."""
+
+    title: str
+    about: str
+    columns: list[tuple[str, str]]
+    """Heading and what it means."""
+    rows: list[ScoreBesidePeople]
+    plot: Markup
+
+    @property
+    def with_numbers(self) -> list[ScoreBesidePeople]:
+        """The rows that have a number."""
+        return [row for row in self.rows if row.has_numbers]
+
+    @property
+    def without_numbers(self) -> list[str]:
+        """The scores that have none, which need no row."""
+        return [f"{row.protocol}/{row.spec.name}" for row in self.rows if not row.has_numbers]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why some fields have no number, each once."""
+        return list(dict.fromkeys(cell.reason for row in self.rows for cell in row.cells if cell.reason))
 
 
 def people_tables(agreement: Agreement) -> list[PeopleTable]:
@@ -66,24 +118,24 @@ def _ratings(question: str, agreement: Agreement) -> PeopleTable:
     title = f"Ratings: {question}" if question else "Ratings"
     rows = [
         ScoreBesidePeople(
-            score.protocol, score.spec, [told(score.levels[level].spearman) for level in LEVELS], score.unscored
+            score.protocol, score.spec, [_correlation(score.levels[level].spearman) for level in LEVELS], score.unscored
         )
         for score in scores
     ]
-    lines = lines_of([(score, as_mean(score.levels["pooled"].spearman)) for score in scores])
+    lines = [(score, _as_mean(score.levels["pooled"].spearman)) for score in scores]
     about = "Spearman's correlation between a score and people's ratings; 0 is no agreement, 1 the same order."
     columns = [(words.spaced(level), meaning) for level, meaning in LEVELS.items()]
-    return PeopleTable(title, about, columns, rows, drawn(lines, NO_AGREEMENT, f"{title}, pooled"))
+    return PeopleTable(title, about, columns, rows, _drawn(lines, NO_AGREEMENT, f"{title}, pooled"))
 
 
 def _choices(chosen: ChosenScores) -> PeopleTable:
-    types = types_of(chosen.scores)
+    types = _types(chosen.scores)
     adjusted = {each.second: each.adjusted for each in chosen.behind}
     rows = [
         ScoreBesidePeople(
             score.protocol,
             score.spec,
-            [share(score.share, "no choice has both scores"), p_value(score, adjusted), *by_type(score, types)],
+            [_share(score.share, "no choice has both scores"), _p_value(score, adjusted), *_by_type(score, types)],
             score.unscored,
         )
         for score in chosen.scores
@@ -93,12 +145,12 @@ def _choices(chosen: ChosenScores) -> PeopleTable:
         f"Equal scores count half; choices in which people found both alike are left out: {chosen.ties:,}."
     )
     columns = [("share", "of choices"), BEHIND, *((words.spaced(name), "") for name in types)]
-    lines = lines_of([(score, score.share) for score in chosen.scores])
-    return PeopleTable("Choices", about, columns, rows, drawn(lines, GUESSING, "Choices"))
+    lines = [(score, score.share) for score in chosen.scores]
+    return PeopleTable("Choices", about, columns, rows, _drawn(lines, GUESSING, "Choices"))
 
 
 def _triplets(selected: SelectedScores) -> PeopleTable:
-    types = types_of(selected.scores)
+    types = _types(selected.scores)
     adjusted = {each.second: each.adjusted for each in selected.behind}
     nothing = "no triplet has all three scores"
     rows = [
@@ -106,9 +158,9 @@ def _triplets(selected: SelectedScores) -> PeopleTable:
             score.protocol,
             score.spec,
             [
-                *(share(each, nothing) for each in (score.both, score.over_preserved, score.over_modified)),
-                p_value(score, adjusted),
-                *by_type(score, types),
+                *(_share(each, nothing) for each in (score.both, score.over_preserved, score.over_modified)),
+                _p_value(score, adjusted),
+                *_by_type(score, types),
             ],
             score.unscored,
         )
@@ -126,8 +178,8 @@ def _triplets(selected: SelectedScores) -> PeopleTable:
         BEHIND,
         *((words.spaced(name), "") for name in types),
     ]
-    lines = lines_of([(score, score.both) for score in selected.scores])
-    return PeopleTable("Triplets", about, columns, rows, drawn(lines, NO_AGREEMENT, "Triplets"))
+    lines = [(score, score.both) for score in selected.scores]
+    return PeopleTable("Triplets", about, columns, rows, _drawn(lines, NO_AGREEMENT, "Triplets"))
 
 
 def _order(ranking: Ranking) -> PeopleTable:
@@ -137,13 +189,18 @@ def _order(ranking: Ranking) -> PeopleTable:
         ScoreBesidePeople(
             score.protocol,
             score.spec,
-            [told(score.kendall), told(score.spearman), *(place(score, method) for method in ranking.people)],
+            [
+                _correlation(score.kendall),
+                _correlation(score.spearman),
+                *(_place(score, method) for method in ranking.people),
+            ],
             0,
         )
         for score in ranking.scores
     ]
     means = {
-        name: f"people: {words.number(mean.value, DECIMALS)} {interval(mean)}" for name, mean in ranking.means.items()
+        name: f"people: {words.number(mean.value, DECIMALS)} {words.interval(mean.low, mean.high, DECIMALS)}"
+        for name, mean in ranking.means.items()
     }
     columns = [
         ("Kendall", "tau-b of the methods' means with people's"),
@@ -155,6 +212,68 @@ def _order(ranking: Ranking) -> PeopleTable:
         "score's place below, with the places that it may have instead. Correlations draw source images and keep these "
         "methods."
     )
-    lines = lines_of([(score, as_mean(score.kendall)) for score in ranking.scores])
+    lines = [(score, _as_mean(score.kendall)) for score in ranking.scores]
     title = f"Order of the methods, {source}"
-    return PeopleTable(title, about, columns, rows, drawn(lines, NO_AGREEMENT, f"{title}, Kendall"))
+    return PeopleTable(title, about, columns, rows, _drawn(lines, NO_AGREEMENT, f"{title}, Kendall"))
+
+
+def _place(score: RankedScore, method: str) -> PrintedEstimate:
+    rank = score.ranks.get(method)
+    return PrintedEstimate("–", "") if rank is None else PrintedEstimate(str(rank.value), f"[{rank.low}–{rank.high}]")
+
+
+def _types(scores: Sequence[ChosenScore | SelectedScore]) -> list[str]:
+    """The edit types, where there are several."""
+    types = list(dict.fromkeys(name for score in scores for name in score.by_type))
+    return types if len(types) > 1 else []
+
+
+def _by_type(score: ChosenScore | SelectedScore, types: Sequence[str]) -> list[PrintedEstimate]:
+    return [_share(score.by_type.get(name), "") for name in types]
+
+
+def _p_value(score: ChosenScore | SelectedScore, adjusted: Mapping[str, float | None]) -> PrintedEstimate:
+    """Whether it is as good as the first, after Holm."""
+    p = adjusted.get(f"{score.protocol}/{score.spec.name}")
+    return PrintedEstimate("–", "") if p is None else PrintedEstimate("< 0.001" if p < 0.001 else f"{p:.3f}", "")
+
+
+def _correlation(estimate: Estimate) -> PrintedEstimate:
+    return _share(_as_mean(estimate), estimate.reason, estimate.n)
+
+
+def _share(mean: Mean | None, reason: str, n: int = 0) -> PrintedEstimate:
+    """A number of that many, or why there is none."""
+    if mean is None:
+        return PrintedEstimate("–", "", n, reason)
+    return PrintedEstimate(words.number(mean.value, DECIMALS), words.interval(mean.low, mean.high, DECIMALS), mean.n)
+
+
+def _as_mean(estimate: Estimate) -> Mean | None:
+    """An estimate as a mean that can be drawn; None without a value."""
+    if estimate.value is None:
+        return None
+    return Mean(estimate.value, estimate.low, estimate.high, estimate.n, estimate.clusters)
+
+
+def _drawn(
+    scores: Sequence[tuple[RatedScore | ChosenScore | SelectedScore | RankedScore, Mean | None]],
+    chance: float,
+    title: str,
+) -> Markup:
+    """From chance to perfect agreement, and further down where a score disagrees; nothing without any number."""
+    means = [mean for _, mean in scores if mean]
+    if not means:
+        return Markup()
+    lowest = min([chance, *(end for mean in means for end in (mean.value, mean.low) if end is not None)])
+    low = chance if lowest >= chance else max(-1.0, float(int(lowest * 5 - 1)) / 5)
+    names = [score.spec.name for score, _ in scores]
+    lines = [ProfileRow(_name(score, alone=names.count(score.spec.name) == 1), mean) for score, mean in scores]
+    return plot(lines, AxisRange(low, 1.0), DECIMALS, title)
+
+
+def _name(score: RatedScore | ChosenScore | SelectedScore | RankedScore, *, alone: bool) -> str:
+    """The name of a score, with its protocol where several have it; a judge is called by its own name."""
+    if score.spec == JUDGED:
+        return score.protocol
+    return score.spec.name if alone else f"{score.protocol}: {score.spec.name}"

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from editgauge.findings.summary import ALL, FEW_SOURCES
 from editgauge.render import words
-from editgauge.render.svg import AxisRange, scale_for
+from editgauge.render.svg import AxisRange, drawing, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def plot(lines: Sequence[ProfileRow], scale: AxisRange, decimals: int, title: st
     """Dots with whiskers under each other on one axis."""
     bottom = TOP + ROW * len(lines)
     width, height = LABEL + PLOT + NUMBER, bottom + BOTTOM
-    drawn = Markup().join(_line(line, scale, decimals, TOP + ROW * place + ROW / 2) for place, line in enumerate(lines))
+    drawn = [_line(line, scale, decimals, TOP + ROW * place + ROW / 2) for place, line in enumerate(lines)]
     spoken = ", ".join(_spoken(line, decimals) for line in lines)
     axis = Markup(
         '<path class="frame" d="M{} {}v4M{} {}v4M{} {}H{}"/><text class="end-label" x="{}" y="{}">{}</text>'
@@ -73,13 +73,11 @@ def plot(lines: Sequence[ProfileRow], scale: AxisRange, decimals: int, title: st
         *(LABEL, bottom, LABEL + PLOT, bottom, LABEL, bottom, LABEL + PLOT),
         *(LABEL, height - 3, words.plain(scale.low), LABEL + PLOT, height - 3, words.plain(scale.high)),
     )
-    return Markup(
-        '<svg class="profile" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}{}</svg>'
-    ).format(width, height, width, height, f"{title}: {spoken}", drawn, axis)
+    return drawing([*drawn, axis], width, height, f"{title}: {spoken}", "profile")
 
 
 def _line(line: ProfileRow, scale: AxisRange, decimals: int, y: float) -> Markup:
-    label = line.label if len(line.label) <= LONGEST_LABEL else line.label[: LONGEST_LABEL - 1] + "…"
+    label = words.shortened(line.label, LONGEST_LABEL)
     parts = [
         Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(LABEL - 10, y + 4, label),
         Markup('<path class="track" d="M{} {:g}h{}"/>').format(LABEL, y, PLOT),

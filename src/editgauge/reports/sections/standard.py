@@ -10,29 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.core.run import SetScore
 from editgauge.core.run.sets import ALL
-from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS
 from editgauge.findings.groups.selection import divisions, group_cells
 from editgauge.methods.card import read_card
-from editgauge.render.words import number
+from editgauge.render.words import interval, number
 from editgauge.reports import methods_text as paper
 from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.gallery.data import how_surely_read
 from editgauge.reports.gallery.highlights import highlights
 from editgauge.reports.outcomes import Why, missing_scores
-from editgauge.reports.sections.aggregations import aggregated, figure_tables
 from editgauge.reports.sections.disputes import disputes
-from editgauge.reports.sections.heat_map import STEPS
-from editgauge.reports.sections.heat_map import heat_map as map_of
 from editgauge.reports.sections.overview import in_bold, sentences
 from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.reports.sections.profiles import of_edit_type, of_method
-from editgauge.reports.sections.variants import sweeps
 from editgauge.reports.tables import SHADES, score_tables
 from editgauge.reports.tables import overview as overview_tables
-
-if TYPE_CHECKING:
-    from editgauge.reports.context import Context
-    from editgauge.reports.outcomes import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,12 +31,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge.reports.context import Context
+    from editgauge.reports.outcomes import Missing
 
 Content = dict[str, Any]
 EDIT_TYPES, METHODS, NUMBERS, SETUP = "Edit types", "Methods", "Numbers", "Setup"
 """Tabs that hold several sections."""
-
-
 MOST_SAID = 4
 """This many different details are quoted; the gallery has all."""
 
@@ -120,11 +110,6 @@ def _overview(context: Context) -> Content:
     }
 
 
-def _heat_map(context: Context) -> Content | None:
-    maps = [map_of(table, context.methods, context.untouched) for table in context.tables]
-    return {"maps": maps, "STEPS": STEPS} if maps else None
-
-
 def _methods(context: Context) -> Content | None:
     if not context.tables:
         return None
@@ -169,16 +154,6 @@ def _gallery(context: Context) -> Content:
     }
 
 
-def _aggregations(context: Context) -> Content | None:
-    scores, figures = aggregated(context), figure_tables(context)
-    return {"scores": scores, "figures": figures, "meanings": OF_A_METHOD | OF_ALL_METHODS} if scores else None
-
-
-def _variants(context: Context) -> Content | None:
-    tables = sweeps(context.tables, context.methods)
-    return {"sweeps": tables} if tables else None
-
-
 def _sets(context: Context) -> Content | None:
     tables = set_tables(context.run.sets, context.methods)
     return {"set_tables": tables} if tables else None
@@ -196,13 +171,10 @@ def _agreement(context: Context) -> Content | None:
 
 overview = TemplateSection("overview", "Answer", 10, _overview)
 gallery = TemplateSection("gallery", "Gallery", 15, _gallery)
-heat_map = TemplateSection("heat_map", "Heat map", 20, _heat_map, EDIT_TYPES)
 methods = TemplateSection("methods", "Methods", 30, _methods, METHODS)
 edit_types = TemplateSection("edit_types", "Edit types", 40, _edit_types, EDIT_TYPES)
 groups = TemplateSection("groups", "Groups", 45, _groups, EDIT_TYPES)
 summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHADES}, NUMBERS)
-aggregations = TemplateSection("aggregations", "Aggregations", 51, _aggregations, NUMBERS)
-variants = TemplateSection("variants", "Options", 52, _variants, METHODS)
 sets = TemplateSection("sets", "Sets", 54, _sets, NUMBERS)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
@@ -246,9 +218,7 @@ def _written(score: SetScore | None) -> tuple[str, str]:
     count = f"n {score.n:,}" + (f", {score.missing:,} missing{_why(score)}" if score.missing else "")
     if score.value is None:
         return "unscored", count
-    low, high = score.low, score.high
-    interval = "" if low is None or high is None else f" [{number(low, 3)}, {number(high, 3)}]"
-    return number(score.value, 3) + interval, count
+    return f"{number(score.value, 3)} {interval(score.low, score.high, 3)}".rstrip(), count
 
 
 def _why(score: SetScore) -> str:

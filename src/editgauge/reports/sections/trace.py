@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from editgauge.core.trace.summary import FOLDER, TIMELINE, Profile, read_profile
-from editgauge.render.words import number
+from editgauge.render.svg import drawing
+from editgauge.render.words import number, shortened
 from editgauge.reports.sections.standard import SETUP, TemplateSection
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ class Bar:
     @property
     def label(self) -> str:
         """What stands next to it."""
-        name = NAMES.get(self.of, self.of)
-        return name if len(name) <= LONGEST_LABEL else name[: LONGEST_LABEL - 1] + "…"
+        return shortened(NAMES.get(self.of, self.of), LONGEST_LABEL)
 
 
 class ModelUsage(NamedTuple):
@@ -103,12 +103,10 @@ _FOR_ONE = ("queue", "prepare", "forward")
 def plot(shown: Sequence[Bar]) -> Markup:
     """A bar for each, its stages one after another, on one scale."""
     longest = max(bar.total for bar in shown) or 1.0
-    rows = Markup().join(_row(bar, longest, TOP + ROW * place) for place, bar in enumerate(shown))
+    rows = [_row(bar, longest, TOP + ROW * place) for place, bar in enumerate(shown)]
     width, height = LABEL + PLOT + NUMBER, TOP + ROW * len(shown) + BOTTOM
     spoken = "; ".join(f"{bar.label} {number(bar.total, 1)} seconds" for bar in shown)
-    return Markup(
-        '<svg class="spent" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">{}</svg>'
-    ).format(width, height, width, height, f"Where the time went: {spoken}", rows)
+    return drawing(rows, width, height, f"Where the time went: {spoken}", "spent")
 
 
 def _row(bar: Bar, longest: float, top: float) -> Markup:

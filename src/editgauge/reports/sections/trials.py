@@ -92,8 +92,7 @@ def _text(cell: TrialCell | None, decimals: int, limits: tuple[float, float]) ->
     if cell.deviation is None or cell.interval is None:
         return text, "one trial"
     low, high = max(cell.interval[0], limits[0]), min(cell.interval[1], limits[1])  # Student's t knows no limits
-    ends = f"[{words.number(low, decimals)}, {words.number(high, decimals)}]"
-    return f"{text} ± {words.number(cell.deviation, decimals)}", ends
+    return f"{text} ± {words.number(cell.deviation, decimals)}", words.interval(low, high, decimals)
 
 
 def _side_by_side(context: Context) -> dict[str, Any] | None:

@@ -40,9 +40,7 @@ def _text(cell: TurnCell | None, decimals: int) -> tuple[str, str]:
     if cell is None or cell.mean is None:
         return ("not known", f"{cell.unknown} outcomes") if cell else ("-", "")
     mean = cell.mean
-    text = words.number(mean.value, decimals)
-    if mean.low is not None and mean.high is not None:
-        text += f" [{words.number(mean.low, decimals)}, {words.number(mean.high, decimals)}]"
+    text = f"{words.number(mean.value, decimals)} {words.interval(mean.low, mean.high, decimals)}".rstrip()
     return text, f"n {mean.n}" + (f", {cell.unknown} not known" if cell.unknown else "")
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from editgauge.findings.summary import FEW_SOURCES
 from editgauge.render.svg import axis, scale_for, whisker
 from editgauge.render.words import number
+from editgauge.reports.sections.standard import METHODS, TemplateSection
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge.findings.summary import Cell
+    from editgauge.reports.context import Context
     from editgauge.reports.tables import ScoreTable
 
 WIDTH = 150
@@ -32,13 +34,14 @@ class Sweep:
     axis: Markup
 
 
-def sweeps(tables: Sequence[ScoreTable], methods: Sequence[str]) -> list[Sweep]:
+def _content(context: Context) -> dict[str, Any] | None:
     """Every score that several variants of a protocol share; edit types on which all variants agree are left out."""
     groups: dict[tuple[str, str], list[ScoreTable]] = {}
-    for table in tables:
+    for table in context.tables:
         groups.setdefault((base_of(table.protocol), table.spec.name), []).append(table)
-    made = [_sweep(*key, members, methods) for key, members in groups.items() if len(members) > 1]
-    return [sweep for sweep in made if sweep.rows]
+    made = [_sweep(*key, members, context.methods) for key, members in groups.items() if len(members) > 1]
+    sweeps = [sweep for sweep in made if sweep.rows]
+    return {"sweeps": sweeps} if sweeps else None
 
 
 def base_of(protocol: str) -> str:
@@ -80,3 +83,6 @@ def _differs(kind: str, tables: Sequence[ScoreTable]) -> bool:
     """Is there a method for which the options give different means?"""
     means = [tuple(cell.mean.value if cell and cell.mean else None for cell in _cells(table, kind)) for table in tables]
     return len(set(means)) > 1
+
+
+section = TemplateSection("variants", "Options", 52, _content, METHODS)

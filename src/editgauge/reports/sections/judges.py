@@ -4,26 +4,40 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from editgauge.judges.panel import is_panel
+from editgauge.protocols import read_variant, variant_name
 from editgauge.render import words
-from editgauge.reports.judges.scores import scores_by_judge, spreads, table_of, with_judge
-from editgauge.reports.sections.disputes import note_of
+from editgauge.reports.sections.disputes import notes_of
 from editgauge.reports.sections.standard import TemplateSection
 from editgauge.stats.raters import krippendorff
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from editgauge.core.run import Run
     from editgauge.core.types import ScoreSpec
     from editgauge.reports.context import Context
-    from editgauge.reports.judges.scores import JudgedOutcome, Values
+    from editgauge.stats.intervals import Numbers
 
 MOST_SHOWN = 6
 MOST_REASONS = 2
+
+
+class JudgedOutcome(NamedTuple):
+    """What was judged."""
+
+    edit: str
+    method: str
+    seed: int
+    source: str
+
+
+Values = dict[JudgedOutcome, float | None]
+"""None where there is no score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +149,52 @@ def _reasons(
     by_protocol = {with_judge(family, judge): judge for judge in judges}
     wanted = {(each.edit, each.method, each.seed): each for each in outcomes}
     reasons: dict[tuple[JudgedOutcome, str], list[str]] = defaultdict(list)
-    for key, _, text in context.run.all_evidence({each.edit for each in outcomes}):
+    for key, _, note in notes_of(context.run, {each.edit for each in outcomes}):
         outcome, judge = wanted.get((key.edit, key.method, key.seed)), by_protocol.get(key.protocol)
-        if outcome is not None and judge is not None:
-            note = note_of(text)
-            if note and note not in reasons[outcome, judge]:
-                reasons[outcome, judge].append(note)
+        if outcome is not None and judge is not None and note not in reasons[outcome, judge]:
+            reasons[outcome, judge].append(note)
     for place, notes in reasons.items():
         reasons[place] = [note for note in notes if score in note] or notes
     return reasons
+
+
+def scores_by_judge(run: Run) -> dict[tuple[str, str], dict[str, Values]]:
+    """The values of every score: by the protocol's name without its judge and the score, then by judge or panel."""
+    values: dict[tuple[str, str], dict[str, Values]] = defaultdict(lambda: defaultdict(dict))
+    columns = ("protocol", "name", "edit", "method", "seed", "source", "value", "reason")
+    for protocol, name, *outcome, value, reason in zip(
+        *(run.scores[column].to_pylist() for column in columns), strict=True
+    ):
+        base, options = read_variant(protocol)
+        judge = next((each for each in options if each in run.manifest.judges or is_panel(each)), None)
+        if judge is None or reason in ("not_applicable", "missing_outcome"):
+            continue
+        family = variant_name(base, {each: value for each, value in options.items() if each != judge})
+        values[family, name][judge][JudgedOutcome(*outcome)] = value
+    return values
+
+
+def with_judge(family: str, judge: str) -> str:
+    """The name of the protocol by which a judge gave the scores of a family."""
+    base, options = read_variant(family)
+    return variant_name(base, {**options, judge: ""})
+
+
+def table_of(by_judge: Mapping[str, Values]) -> tuple[list[JudgedOutcome], Numbers]:
+    """The outcomes, and a row for each with a column for every single judge; NaN where there is no score."""
+    outcomes = sorted({each for values in by_judge.values() for each in values})
+    single = [judge for judge in by_judge if not is_panel(judge)]
+    rows = [[_number(by_judge[judge].get(outcome)) for judge in single] for outcome in outcomes]
+    return outcomes, np.array(rows, dtype=np.float64).reshape(len(outcomes), len(single))
+
+
+def spreads(table: Numbers) -> list[float]:
+    """How far the judges are apart on each outcome; 0 where fewer than two gave a score."""
+    return [float(np.nanmax(row) - np.nanmin(row)) if (~np.isnan(row)).sum() > 1 else 0.0 for row in table]
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else float(value)
 
 
 def _content(context: Context) -> dict[str, Any] | None:

@@ -1,21 +1,27 @@
-"""Methods of several runs side by side, where their scores can be compared: the numbers of a leaderboard."""
+"""The verb `leaderboard`: the methods of several runs on one page, ranked where they can be compared."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from editgauge.core.errors import BadInput
+from editgauge.core.run import Run
 from editgauge.findings.groups.figures import measured_figures
 from editgauge.findings.groups.selection import edits_in, read_selection
 from editgauge.findings.summary import ALL, Cell, answers, headlines, untouched_methods
 from editgauge.findings.verdicts import ScoreVerdicts, merged
 from editgauge.render.words import estimate_text
+from editgauge.reports.assets import page_in
+from editgauge.reports.context import write_page
 from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.tables import ScoreTable, score_tables
 from editgauge.stats.bounds import NOT_MEANT
@@ -23,14 +29,51 @@ from editgauge.stats.intervals import clustered_mean
 from editgauge.stats.pairwise import Rank
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Mapping
 
     from markupsafe import Markup
 
-    from editgauge.core.run import Run
     from editgauge.core.run.manifest import ProtocolEntry
     from editgauge.core.types import ScoreSpec
+
+
+PAGE = "leaderboard.html"
+STYLES = ("base", "first", "tables", "leaderboard", "media")
+SCRIPTS = ("theme", "leaderboard")
+
+
+def leaderboard(runs: Sequence[str | Path], *, out: str | Path, group: Sequence[str] = ()) -> Path:
+    """Rank the methods of several runs on one page; runs that are not comparable get separate tables.
+
+    Runs share a table only if their edits, the protocol's rules and the models are the same.
+
+    Example:
+        $ editgauge leaderboard run-of-ada run-of-grace --out board
+        $ editgauge leaderboard run-of-ada run-of-grace --out board --group language=en
+        >>> editgauge.leaderboard(["run-of-ada", "run-of-grace"], out="board")
+
+    Args:
+        runs: run folders.
+        out: folder to write `leaderboard.html` into.
+        group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
+    """
+    folders = [Path(each) for each in ([runs] if isinstance(runs, str | Path) else runs)]
+    resolved = [folder.resolve() for folder in folders]
+    twice = [folder for place, folder in enumerate(folders) if resolved[place] in resolved[:place]]
+    if twice or not folders:
+        raise BadInput(f"The run '{twice[0]}' is given twice." if twice else "Give at least one run folder.")
+    page = page_in(out, PAGE)
+    boards = standings([Run.open(folder) for folder in folders], group)
+    return write_page(
+        page,
+        "leaderboard.html.j2",
+        STYLES,
+        SCRIPTS,
+        standings=boards,
+        apart=why_apart(boards),
+        runs=len(folders),
+        group=list(group),
+    )
 
 
 class ComparisonKind(NamedTuple):

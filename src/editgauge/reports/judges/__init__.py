@@ -1,1 +1,0 @@
-"""The judges of a run side by side."""
