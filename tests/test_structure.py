@@ -18,12 +18,10 @@ CROWDED = {"benchmarks": 15, "core": 17, "instructions": 15, "models/lite": 16}
 SHORT_FILE = 60
 SHORT_FILES = frozenset(
     [
-        "findings/captions/groups",
         "models/hub/addresses",
         "protocols/difference/sets",
         "protocols/difference/word_overlap",
         "protocols/editval/other_types",
-        "reports/sections/aggregations",
     ]
 )
 """Short modules with one importer that are still to be merged into it: this list only shrinks."""

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from editgauge.core.errors import BadInput
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.captions.quality import caption_quality, parted
-from editgauge.findings.plots.caption_quality import caption_quality_svg
+from editgauge.findings.captions import caption_quality, caption_quality_svg, parted
 
 NAME = "difference-captions[gpt]"
 ENTRY = ProtocolEntry(

@@ -10,7 +10,7 @@ import pytest
 from editgauge.core.run import Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.captions.groups import caption_groups
+from editgauge.findings.captions import caption_groups
 from editgauge.findings.people.matching import scored_outcomes
 from editgauge.reports.page import report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
 from editgauge.findings.estimate import RatedOutcomes, mean_ratings
 from editgauge.findings.one_score import OneScore
-from editgauge.findings.plots.reliability import reliability_svg
+from editgauge.render.svg import AxisRange, Plane, document, label
 from editgauge.stats.conformal import (
     Bin,
     Threshold,
@@ -27,6 +27,15 @@ from editgauge.stats.prediction_powered import CHOSEN, selection_p
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
+
+WIDTH, HEIGHT = 460, 300
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 34, 46
+STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.axis,.grid{fill:none;stroke:#999}"
+    ".grid{stroke:#e4e4e4}.whisker{stroke:#2a6fb0;stroke-width:1.6}.dot{fill:#2a6fb0}"
+    ".fit{fill:none;stroke:#2a6fb0;stroke-opacity:.35;stroke-width:5;stroke-linejoin:round}"
+    ".limit{stroke:#b3541e;stroke-dasharray:5 4}.limit-label{fill:#b3541e}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +206,38 @@ def _selection(chosen: OneScore, methods: list[str], labeled: _Labeled) -> float
 
 def _passing(threshold: Threshold, scores: Mapping[tuple[str, int], float]) -> Passing:
     return Passing(int(threshold.passes(np.array(list(scores.values()), dtype=np.float64)).sum()), len(scores))
+
+
+def reliability_svg(bins: Sequence[Bin], threshold: Threshold, name: str) -> str:
+    """An SVG document: a dot with Wilson's interval per bin, the isotonic fit behind, the threshold dashed."""
+    marks = [each.score for each in bins] + ([] if threshold.value is None else [threshold.value])
+    low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
+    margin = (high - low) * 0.04 or 0.5
+    across = AxisRange(low - margin, high + margin)
+    plane = Plane(across, AxisRange(0, 1), LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
+    x, y = plane.x, plane.y
+    parts = [
+        f'<text class="title" x="{LEFT}" y="20">people accept, by score</text>',
+        plane.levels((0, 0.25, 0.5, 0.75, 1), "{:.0%}".format),
+        f'<path class="axis" d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>',
+        plane.places(dict.fromkeys((low, high)), "{:.3g}".format),
+        label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, name, "middle"),
+    ]
+    if bins:
+        parts.append(f'<path class="fit" d="M{" L".join(f"{x(b.score):.1f} {y(b.fitted):.1f}" for b in bins)}"/>')
+    for each in bins:
+        at = f"{x(each.score):.1f}"
+        parts.append(f'<path class="whisker" d="M{at} {y(each.low):.1f}V{y(each.high):.1f}"/>')
+        parts.append(f'<circle class="dot" cx="{at}" cy="{y(each.accepted):.1f}" r="3.6"/>')
+    if threshold.value is not None:
+        parts.append(_limit(plane, threshold.value))
+    description = "; ".join(f"score {each.score:.3g}: {each.accepted:.0%} of {each.n}" for each in bins)
+    return document(parts, WIDTH, HEIGHT, f"How often people accept, by {name}: {description}", STYLE)
+
+
+def _limit(plane: Plane, threshold: float) -> str:
+    """The threshold, with its name on the side where there is room."""
+    at = plane.x(threshold)
+    side = f'x="{at + 5:.1f}"' if at < WIDTH * 0.6 else f'x="{at - 5:.1f}" text-anchor="end"'
+    line = f'<path class="limit" d="M{at:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
+    return f'{line}<text class="limit-label" {side} y="{TOP + 12}">passes beyond {threshold:.3g}</text>'

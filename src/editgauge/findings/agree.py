@@ -17,7 +17,7 @@ from editgauge.findings.evaluators.binary import BinaryAgreement, binary_scores
 from editgauge.findings.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
 from editgauge.findings.evaluators.disagreements import Disagreements, disagreements
 from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, scored
-from editgauge.findings.evaluators.interpolation import Interpolation, interpolate
+from editgauge.findings.evaluators.interpolation import Interpolation, interpolate, interpolation_svg
 from editgauge.findings.evaluators.judge_choices import JudgeFindings, read_judges
 from editgauge.findings.evaluators.ranking import Ranking, ranking_by_choices, rankings_by_ratings
 from editgauge.findings.evaluators.rating_agreement import RatedScore, asked_by_ratings, rated_scores
@@ -40,7 +40,6 @@ from editgauge.findings.people.matching import (
     wanted_scores,
 )
 from editgauge.findings.people.ratings import PreferredOutcome, Rating, published_answers, read_choices, read_ratings
-from editgauge.findings.plots.interpolation import interpolation_svg
 
 LEVELS = {
     "pooled": "all outcomes together",

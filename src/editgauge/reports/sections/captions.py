@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge.findings.captions.groups import COUNT, NONE_NAMED, SHOWN, CaptionGroup, caption_groups
-from editgauge.findings.captions.quality import OBJECTS, CaptionCurve, caption_quality
+from editgauge.findings.captions import (
+    COUNT,
+    NONE_NAMED,
+    OBJECTS,
+    SHOWN,
+    STYLE,
+    CaptionCurve,
+    CaptionGroup,
+    caption_groups,
+    caption_quality,
+    caption_quality_svg,
+)
 from editgauge.findings.people.matching import scored_outcomes
-from editgauge.findings.plots.caption_quality import STYLE, caption_quality_svg
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:

@@ -1,1 +1,0 @@
-"""Plots of findings as SVG."""
