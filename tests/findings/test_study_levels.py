@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.findings.people.study_levels import AnswerLevel, CountedQuestion, LevelAnswer, question_findings
+from editgauge.findings.people.study import AnswerLevel, CountedQuestion, LevelAnswer, question_findings
 from editgauge.findings.summary import ALL
 from editgauge.stats.raters import krippendorff, panel, rater_bias
 

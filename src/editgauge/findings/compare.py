@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.aggregates.aggregations import aggregate_method
+from editgauge.findings.aggregates.aggregations import aggregate_columns
 from editgauge.findings.groups.selection import columns_of, read_selection
 from editgauge.findings.people.matching import wanted_scores
 from editgauge.findings.summary import ALL, Cell, edit_types, headlines, summarize
@@ -179,20 +179,15 @@ def _standings(
 ) -> dict[tuple[str, str], tuple[Standing, Standing]]:
     """Protocol and name to how the two methods stand."""
     types = (*edit_types(verdicts.run), ALL)
-    columns = verdicts.columns
     limits = {(c.protocol, c.spec.name, c.method): c.bounds for c in cells if c.edit_type == ALL}
 
     def standing(protocol: str, spec: ScoreSpec, method: str) -> Standing:
-        rows = columns.scored(protocol, spec.name)
-        rows = rows[columns.method.are(method)[rows]]
         by_type = {kind: verdicts.of(protocol, spec.name, kind) for kind in types}
         places = {kind: score_verdicts.ranks.get(method) for kind, score_verdicts in by_type.items() if score_verdicts}
         return Standing(
             limits.get((protocol, spec.name, method)),
             {kind: place for kind, place in places.items() if place},
-            aggregate_method(
-                columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows], scale=spec.range
-            ),
+            aggregate_columns(verdicts.columns, protocol, spec.name, method, spec.range),
         )
 
     return {

@@ -14,7 +14,7 @@ from editgauge.core.files import write_text
 from editgauge.core.run import Run
 from editgauge.core.text import counted
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.people.matching import ScoredOutcomes, scored_outcomes, wanted_scores
+from editgauge.findings.people.matching import ScoredOutcomes, mean_by_edit, scored_outcomes, wanted_scores
 from editgauge.findings.summary import ALL, headlines, summarize
 from editgauge.findings.verdicts import merged
 from editgauge.stats.pairwise import PairDifference
@@ -202,12 +202,9 @@ def _judged(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> Ju
 
 
 def values_by_edit(outcomes: ScoredOutcomes, protocol: str, name: str, method: str) -> dict[str, float]:
-    """Edit to value; an edit with several seeds counts with their mean."""
-    by_edit: dict[str, list[float]] = {}
-    for key, value in outcomes.values.get((protocol, name), {}).items():
-        if key.method == method:
-            by_edit.setdefault(key.edit, []).append(value)
-    return {edit: float(np.mean(some)) for edit, some in by_edit.items()}
+    """Edit to value, for one score of one method."""
+    values = outcomes.values.get((protocol, name), {})
+    return mean_by_edit((key.edit, value) for key, value in values.items() if key.method == method)
 
 
 def _mean(check: GateCheck, which: Literal["first", "second"]) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.run import Run
-from editgauge.findings.people.matching import Seeds, scored_outcomes, wanted_scores
+from editgauge.findings.people.matching import Seeds, mean_by_edit, scored_outcomes, wanted_scores
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
@@ -49,10 +48,7 @@ class OneScore:
 
     def by_edit(self, method: str) -> dict[str, float]:
         """Edit to value; an edit with several seeds counts with their mean."""
-        values: dict[str, list[float]] = {}
-        for (edit, _), value in self.values[method].items():
-            values.setdefault(edit, []).append(value)
-        return {edit: fmean(some) for edit, some in values.items()}
+        return mean_by_edit((edit, value) for (edit, _), value in self.values[method].items())
 
 
 def _chosen(run: Run, score: str | None) -> tuple[str, ScoreSpec]:

@@ -16,6 +16,7 @@ from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.images import read_image
 from editgauge.core.options import JudgeOptions, Pairs
+from editgauge.core.reading.sources import read_text
 from editgauge.core.types import Reading
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.instructions import understand as by_rules
@@ -25,8 +26,6 @@ from editgauge.judges.forms import Structured
 
 KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
 """What a line of a file may say."""
-
-
 LINES = """--file takes a text file with one JSON object a line, such as {"text": "remove the dog"}."""
 
 
@@ -94,15 +93,9 @@ def understand_lines(
     """One object for each line of a file of JSON lines: the reading, or the error of that line."""
     jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
     try:
-        lines = Path(file).read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise BadInput(f"There is no file '{file}'. {LINES}") from None
-    except IsADirectoryError:
-        raise BadInput(f"'{file}' is a folder, not a file. {LINES}") from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"The file '{file}' is not UTF-8 text: byte {error.start} is none. {LINES}") from error
-    except OSError as error:
-        raise BadInput(f"The file '{file}' cannot be read: {error.strerror}.") from error
+        lines = read_text(Path(file)).splitlines()
+    except BadInput as error:
+        raise BadInput(f"{error} {LINES}") from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield _line(number, line, jury)

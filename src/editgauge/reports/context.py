@@ -101,6 +101,10 @@ class Context:
         """A table for every score, headline scores first."""
         return score_tables(self.cells, self.methods, self.edit_types)
 
+    def table(self, key: ScoreKey) -> ScoreTable:
+        """The table of one score."""
+        return next(table for table in self.tables if (table.protocol, table.spec.name) == key)
+
     @cached_property
     def titles(self) -> dict[tuple[str, str], str]:
         """What every score is called in this report, by protocol and name."""

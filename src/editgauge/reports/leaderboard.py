@@ -17,6 +17,7 @@ from editgauge.core.errors import BadInput
 from editgauge.core.run import Run
 from editgauge.findings.groups.figures import measured_figures
 from editgauge.findings.groups.selection import edits_in, read_selection
+from editgauge.findings.people.matching import mean_by_edit
 from editgauge.findings.summary import ALL, Cell, answers, headlines, untouched_methods
 from editgauge.findings.verdicts import ScoreVerdicts, merged
 from editgauge.render.words import estimate_text
@@ -263,10 +264,7 @@ def _score(
         mean = clustered_mean(own, np.array(its_sources), scale=spec.range) if own.size else None
         reasons = without["reason"].to_pylist()
         cells.append(Cell(protocol, spec, player.label, ALL, mean, dict(Counter(reasons))))
-        by_edit: dict[str, list[float]] = {}
-        for edit, value in zip(edits, values, strict=True):
-            by_edit.setdefault(edit, []).append(value)
-        of_each[player.label] = {edit: float(np.mean(some)) for edit, some in by_edit.items()}
+        by_edit = of_each[player.label] = mean_by_edit(zip(edits, values, strict=True))
         pairs = zip(without["edit"].to_pylist(), reasons, strict=True)
         unscored[player.label] = {edit for edit, reason in pairs if reason not in NOT_MEANT and edit not in by_edit}
         sources |= dict(zip(rows["edit"].to_pylist(), rows["source"].to_pylist(), strict=True))

@@ -133,8 +133,8 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
                 high,
                 test.p,
                 None if test.p is None else adjustment.adjusted(test.p),
-                test.n,
-                test.clusters,
+                test.sums.n,
+                test.sums.clusters,
                 test.first_mean,
                 test.second_mean,
                 test.method,
@@ -167,8 +167,6 @@ class _Test:
     sums: ClusterSums
     sources: Labels
     """The clusters of the pair, in the order of the pulls."""
-    n: int
-    clusters: int
     first_mean: float | None
     second_mean: float | None
     p: float | None
@@ -182,15 +180,15 @@ class _Test:
 
     @property
     def value(self) -> float | None:
-        return self.sums.mean if self.n else None
+        return self.sums.mean if self.sums.n else None
 
     def interval(self, alpha: float) -> tuple[float, float]:
         """The interval of level 1 - alpha: it excludes zero exactly when p is below alpha."""
-        freedom = self.clusters - 1
+        freedom = self.sums.clusters - 1
         if self.method == STUDENT:
             return student_interval(self.sums.mean, self.sums.error, self.sums.skew, freedom, 1 - alpha)
         if self.method == NOTHING_VARIED:
-            unseen = 1 - alpha ** (1 / self.clusters)
+            unseen = 1 - alpha ** (1 / self.sums.clusters)
             return self.sums.mean - unseen * (self.sums.mean + self.span), self.sums.mean + unseen * (
                 self.span - self.sums.mean
             )
@@ -213,12 +211,12 @@ def _test(first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float,
     both = ~np.isnan(first) & ~np.isnan(second)
     sources = np.flatnonzero(np.bincount(clusters[both], minlength=1))
     if not both.any():
-        return _Test(ClusterSums(0.0, np.zeros(0), 0), sources, 0, 0, None, None, None, "no edit has both scores")
+        return _Test(ClusterSums(0.0, np.zeros(0), 0), sources, None, None, None, "no edit has both scores")
     one, two = first[both], second[both]
     ahead = one - two
     ahead[np.abs(ahead) <= ROUNDING * max(np.abs(one).max(), np.abs(two).max())] = 0
     sums = ClusterSums.of(ahead, clusters[both])
-    base = _Test(sums, sources, ahead.size, sources.size, float(one.mean()), float(two.mean()), None, "")
+    base = _Test(sums, sources, float(one.mean()), float(two.mean()), None, "")
     if sources.size < FEWEST_SOURCES:
         return replace(base, method=f"no test with fewer than {FEWEST_SOURCES} source images")
     if is_binary(one) and is_binary(two):
@@ -244,7 +242,7 @@ def _constant(base: _Test, scale: tuple[float, float] | None) -> _Test:
         return replace(base, method="all differences are equal, and the score has no finite scale")
     span = scale[1] - scale[0]
     away = abs(base.sums.mean)
-    p = 1.0 if away == 0 else float((span / (away + span)) ** base.clusters)
+    p = 1.0 if away == 0 else float((span / (away + span)) ** base.sums.clusters)
     return replace(base, p=p, method=NOTHING_VARIED, span=span)
 
 
@@ -265,7 +263,7 @@ class _Adjustment:
         if len(tested) < 2:
             return cls(len(tested), 1, np.zeros(0), ALPHA)
         sources = int(clusters.max()) + 1
-        freedom = min(each.clusters for each in tested) - 1
+        freedom = min(each.sums.clusters for each in tested) - 1
         largest = np.sort(_largest(_correlations(tested, sources), freedom))
         critical = largest[int(np.ceil(LEVEL * largest.size)) - 1]
         alpha = float(2 * stdtr(freedom, -critical))

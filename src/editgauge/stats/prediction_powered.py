@@ -84,11 +84,13 @@ def prediction_powered_mean(
     if hindrance:
         return PoweredMean(alone.value, alone.low, alone.high, alone, 0.0, unlabeled, hindrance)
     more_predictions, more_clusters = _population(predictions, clusters, more_predictions, more_clusters, counts)
-    pull = _Pulls.of(labels, predictions, clusters, more_predictions, more_clusters, counts)
-    used = pull.best_weight() if weight is None else weight
+    here, there, sources = _joint_index(clusters, more_clusters)
+    of_labels = _pull(labels, here, sources, counts)
+    of_scores = _pull(predictions, here, sources, counts) - _pull(more_predictions, there, sources)
+    used = _best_weight(of_labels, of_scores) if weight is None else weight
     value = float(alone.value + used * (more_predictions.mean() - np.average(predictions, weights=counts)))
     spent = int(weight is None and used > 0)  # tuning fits one number, like a slope
-    low, high = _interval(value, pull.of_labels - used * pull.of_scores, alone.clusters - 1, spent)
+    low, high = _interval(value, of_labels - used * of_scores, alone.clusters - 1, spent)
     note = "" if used > 0 else "the score does not rise with the ratings, so it does not count"
     return PoweredMean(value, low, high, alone, used, unlabeled, note)
 
@@ -124,16 +126,15 @@ def selection_p(
     """
     if not scores.size or not more_scores.size:
         return None
-    names, index = np.unique(np.concatenate([clusters, more_clusters]), return_inverse=True)
-    here, there = index[: scores.size], index[scores.size :]
+    here, there, sources = _joint_index(clusters, more_clusters)
     if min(np.unique(here).size, np.unique(there).size) < FEWEST_SOURCES:
         return None
     counts = None if probabilities is None else 1 / probabilities
     more_scores, there = _population(scores, here, more_scores, there, counts)
-    pulls = _pull(scores, here, names.size, counts) - _pull(more_scores, there, names.size)
+    pulls = _pull(scores, here, sources, counts) - _pull(more_scores, there, sources)
     error = float(np.sqrt(pulls @ pulls))
     apart = float(np.average(scores, weights=counts) - more_scores.mean())
-    return float(2 * student.sf(abs(apart) / error, names.size - 1)) if error > 0 else None
+    return float(2 * student.sf(abs(apart) / error, sources - 1)) if error > 0 else None
 
 
 def mean_by_clusters(values: Numbers, clusters: Labels, counts: Numbers | None = None) -> Mean:
@@ -159,32 +160,16 @@ def in_units_of(labels: Numbers, predictions: Numbers, more_predictions: Numbers
     return predictions * unit, more_predictions * unit
 
 
-@dataclass(frozen=True, slots=True)
-class _Pulls:
-    """How far each source image pulls the estimate: by its labels, and by its scores for a weight of 1."""
+def _joint_index(clusters: Labels, more_clusters: Labels) -> tuple[Labels, Labels, int]:
+    """The numbers of the source images of both, and how many source images there are."""
+    names, index = np.unique(np.concatenate([clusters, more_clusters]), return_inverse=True)
+    return index[: clusters.size], index[clusters.size :], names.size
 
-    of_labels: Numbers
-    of_scores: Numbers
 
-    @classmethod
-    def of(
-        cls,
-        labels: Numbers,
-        predictions: Numbers,
-        clusters: Labels,
-        more_predictions: Numbers,
-        more_clusters: Labels,
-        counts: Numbers | None,
-    ) -> _Pulls:
-        names, index = np.unique(np.concatenate([clusters, more_clusters]), return_inverse=True)
-        here, there = index[: labels.size], index[labels.size :]
-        of_scores = _pull(predictions, here, names.size, counts) - _pull(more_predictions, there, names.size)
-        return cls(_pull(labels, here, names.size, counts), of_scores)
-
-    def best_weight(self) -> float:
-        """The weight for which the variance, a parabola, is smallest; it stays within 0 and 1."""
-        steepness = float(self.of_scores @ self.of_scores)
-        return min(1.0, max(0.0, float(self.of_labels @ self.of_scores) / steepness)) if steepness > 0 else 0.0
+def _best_weight(of_labels: Numbers, of_scores: Numbers) -> float:
+    """The weight for which the variance, a parabola, is smallest; it stays within 0 and 1."""
+    steepness = float(of_scores @ of_scores)
+    return min(1.0, max(0.0, float(of_labels @ of_scores) / steepness)) if steepness > 0 else 0.0
 
 
 def _pull(values: Numbers, index: Labels, clusters: int, counts: Numbers | None = None) -> Numbers:

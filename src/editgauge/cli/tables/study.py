@@ -14,8 +14,7 @@ from editgauge.findings.summary import ALL
 if TYPE_CHECKING:
     from editgauge.findings.people.attribute_weights import WeightAgreement
     from editgauge.findings.people.feedback import Feedback
-    from editgauge.findings.people.study import SideFindings, StudyFindings
-    from editgauge.findings.people.study_levels import QuestionFindings
+    from editgauge.findings.people.study import QuestionFindings, SideFindings, StudyFindings
     from editgauge.stats.intervals import Mean
     from editgauge.stats.raters import Panel
     from editgauge.stats.resampling import Estimate

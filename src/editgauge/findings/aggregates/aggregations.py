@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.findings.columns import Columns, Rows
+from editgauge.findings.columns import Columns
 from editgauge.findings.groups.figures import ANY, EDIT_TYPE, declared_figures
 from editgauge.stats.intervals import Labels, Numbers, clustered_mean
 from editgauge.stats.levels import mean_of_clusters, nested_mean
@@ -61,6 +61,15 @@ def aggregate_method(
     }
 
 
+def aggregate_columns(
+    columns: Columns, protocol: str, name: str, method: str, scale: tuple[float, float] | None = None
+) -> dict[str, Estimate]:
+    """The same for one score of one method of a run."""
+    rows = columns.scored(protocol, name)
+    own = columns.only(rows[columns.method.are(method)[rows]])
+    return aggregate_method(own.value, own.edit_type.codes, own.source.codes, scale)
+
+
 def aggregate_methods(values: Numbers, methods: Labels, sources: Labels) -> dict[str, Estimate]:
     """The scores of all methods as one number, in every way; empty without scores."""
     if not values.size:
@@ -78,10 +87,7 @@ def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Esti
     """One score of a run in every way: method to aggregation to number, and `all` for those over all methods."""
     columns = Columns.of(run)
     rows = columns.scored(protocol, name)
-    estimates = {
-        method: aggregate_method(*_of(columns, rows[columns.method.are(method)[rows]]))
-        for method in run.manifest.methods
-    }
+    estimates = {method: aggregate_columns(columns, protocol, name, method) for method in run.manifest.methods}
     over_all = aggregate_methods(columns.value[rows], columns.method.codes[rows], columns.source.codes[rows])
     return {**estimates, "all": over_all}
 
@@ -93,7 +99,3 @@ def apart(estimates: Mapping[str, Estimate]) -> bool:
         return False
     half_width = (plain.high - plain.low) / 2
     return any(each.value is not None and abs(each.value - plain.value) > half_width for each in estimates.values())
-
-
-def _of(columns: Columns, rows: Rows) -> tuple[Numbers, Labels, Labels]:
-    return columns.value[rows], columns.edit_type.codes[rows], columns.source.codes[rows]

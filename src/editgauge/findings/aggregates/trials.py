@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.findings.columns import Columns, Rows, WordColumn
+from editgauge.stats.bounds import NOT_MEANT
 from editgauge.stats.intervals import LEVEL, Numbers, student_interval
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ TRIAL = "trial"
 """The key of an edit's extras that says to which trial it belongs."""
 DUST = 1e-12
 """Means that differ by a smaller share differ by rounding only."""
-NOT_ASKED_FOR = ("not_applicable", "no_rule")
-"""Reasons for which a whole type of edit has no such score."""
 TOTAL = "total"
 """The cell in which every edit type counts once."""
 
@@ -105,7 +104,7 @@ def _of_score(columns: Columns, trial: Rows, rows: Rows, method: str) -> Iterato
 def _lacks_a_type(columns: Columns, own_rows: Rows, kinds: Rows) -> bool:
     """Is there a type of edit that should have this score and has none, for lack of a model or of a detection?"""
     without = own_rows[~np.isin(columns.edit_type.codes[own_rows], kinds)]
-    return any(columns.reason.words[code] not in NOT_ASKED_FOR for code in np.unique(columns.reason.codes[without]))
+    return any(columns.reason.words[code] not in NOT_MEANT for code in np.unique(columns.reason.codes[without]))
 
 
 def _mean(columns: Columns, trial: Rows, rows: Rows, kind: int, number: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,18 +67,17 @@ def _success(
     rows = columns.rows(protocol, spec.name)
     own = columns.only(rows)
     done = np.where(np.isnan(own.value), np.nan, (own.value >= SUCCESS).astype(np.float64))
-    each = _replaced(own, done)
     tables = [
         TurnTable(
             protocol,
             "success",
             f"Share of outcomes whose own turn is done ({protocol}/edit >= {SUCCESS:g}).",
             spec,
-            _by_turn(run, each, np.arange(done.size), turns, spec),
+            _by_turn(run, replace(own, value=done), np.arange(done.size), turns, spec),
         )
     ]
     if before:
-        so_far = _replaced(own, _all_so_far(own, done, before, _seeds(run, rows)))
+        so_far = replace(own, value=_all_so_far(own, done, before, run.scores["seed"].to_numpy()[rows].tolist()))
         tables.append(
             TurnTable(
                 protocol,
@@ -91,22 +90,13 @@ def _success(
     return tables
 
 
-def _seeds(run: Run, rows: Rows) -> Rows:
-    seeds: Rows = run.scores["seed"].to_numpy()[rows]
-    return seeds
-
-
-def _all_so_far(columns: Columns, done: Numbers, before: Mapping[str, str], seeds: Rows) -> Numbers:
+def _all_so_far(columns: Columns, done: Numbers, before: Mapping[str, str], seeds: list[int]) -> Numbers:
     """1 where this turn and all before it are done, 0 where one of them is not; NaN where that is not known."""
     edits = [columns.edit.words[code] for code in columns.edit.codes]
-    methods = columns.method.codes.tolist()
-    known = {
-        key: value
-        for *key_parts, value in zip(edits, methods, seeds.tolist(), done.tolist(), strict=True)
-        for key in [tuple(key_parts)]
-    }
+    outcomes = list(zip(edits, columns.method.codes.tolist(), seeds, strict=True))
+    known = dict(zip(outcomes, done.tolist(), strict=True))
     results = []
-    for edit, method, seed in zip(edits, methods, seeds.tolist(), strict=True):
+    for edit, method, seed in outcomes:
         chain: list[float] = []
         name: str | None = edit
         while name is not None:
@@ -115,13 +105,6 @@ def _all_so_far(columns: Columns, done: Numbers, before: Mapping[str, str], seed
         failed = any(value == 0 for value in chain)
         results.append(0.0 if failed else np.nan if any(np.isnan(chain)) else 1.0)
     return np.array(results, dtype=np.float64)
-
-
-def _replaced(columns: Columns, values: Numbers) -> Columns:
-    words = {
-        name: getattr(columns, name) for name in ("protocol", "name", "method", "edit_type", "source", "edit", "reason")
-    }
-    return Columns(**words, value=values)
 
 
 def _by_turn(

@@ -130,6 +130,14 @@ def scored_outcomes(run: Run) -> ScoredOutcomes:
     return outcomes
 
 
+def mean_by_edit(values: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Edit to value; an edit with several seeds counts with their mean."""
+    by_edit: dict[str, list[float]] = {}
+    for edit, value in values:
+        by_edit.setdefault(edit, []).append(value)
+    return {edit: float(np.mean(some)) for edit, some in by_edit.items()}
+
+
 def wanted_scores(
     run: Run, names: Sequence[str], judges: Sequence[tuple[str, ScoreSpec]] = ()
 ) -> list[tuple[str, ScoreSpec]]:

@@ -11,6 +11,8 @@ from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY, average
 from editgauge.render.tables import Column, EmptyCell, Label, ResultTable, TableCell, as_markdown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from editgauge.core.run import Run
     from editgauge.protocols.unibench.averages import Means
 
@@ -45,7 +47,7 @@ def _unibench_reading(run: Run, reading: str) -> ResultTable:
     return ResultTable(UNIBENCH_COLUMNS, rows, f"{reading}: table 1 of UniBench", LEGEND)
 
 
-def _unibench_means(run: Run, reading: str) -> dict[str, Means]:
+def _unibench_means(run: Run, reading: str) -> Mapping[str, Means]:
     """Method to task to kind of score to its mean."""
     tasks = {edit_type: task for task, edit_type in vocabulary(UNIBENCH).items()}
     means: dict[str, dict[str, dict[str, float]]] = {}
@@ -53,7 +55,7 @@ def _unibench_means(run: Run, reading: str) -> dict[str, Means]:
         if cell.protocol == reading and cell.edit_type != ALL and cell.edit_type in tasks and cell.mean:
             of_task = means.setdefault(cell.method, {}).setdefault(tasks[cell.edit_type], {})
             of_task[cell.spec.name] = cell.mean.value
-    return {method: dict(by_task) for method, by_task in means.items()}
+    return means
 
 
 def _unibench_rows(method: str, means: Means) -> list[list[TableCell]]:
@@ -62,33 +64,17 @@ def _unibench_rows(method: str, means: Means) -> list[list[TableCell]]:
         scores = means.get(task)
         if scores is None:
             continue
-        rows.append(
-            [
-                method,
-                task.replace("_", " "),
-                _number(scores.get("target_fidelity")),
-                _number(scores.get("position_fidelity")),
-                _number(average(scores, FIDELITY[task])),
-                _number(scores.get("target_consistency")),
-                _number(scores.get("background_consistency")),
-                _number(average(scores, CONSISTENCY[task])),
-            ]
-        )
-    totals = _number(total(means, FIDELITY)), _number(total(means, CONSISTENCY))
-    empty = EmptyCell(text="")
-    rows.append(
-        [
-            Label(method, style="strong"),
-            Label("total", style="strong"),
-            empty,
-            empty,
-            totals[0],
-            empty,
-            empty,
-            totals[1],
+        numbers = [
+            *map(scores.get, ("target_fidelity", "position_fidelity")),
+            average(scores, FIDELITY[task]),
+            *map(scores.get, ("target_consistency", "background_consistency")),
+            average(scores, CONSISTENCY[task]),
         ]
-    )
-    return rows
+        rows.append([method, task.replace("_", " "), *map(_number, numbers)])
+    empty = EmptyCell(text="")
+    head = Label(method, style="strong"), Label("total", style="strong")
+    fidelity, consistency = _number(total(means, FIDELITY)), _number(total(means, CONSISTENCY))
+    return [*rows, [*head, empty, empty, fidelity, empty, empty, consistency]]
 
 
 def _number(value: float | None) -> TableCell:

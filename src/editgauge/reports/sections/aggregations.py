@@ -56,7 +56,7 @@ def _figure_tables(context: Context) -> list[FigureTable]:
 
 def _of(context: Context, protocol: str, name: str) -> Aggregated:
     averages = aggregations(context.run, protocol, name)
-    table = next(table for table in context.tables if (table.protocol, table.spec.name) == (protocol, name))
+    table = context.table((protocol, name))
 
     def text(estimates: Mapping[str, Estimate], way: str) -> str:
         return estimate_text(estimates.get(way), table.spec.range, table.decimals)

@@ -74,7 +74,7 @@ def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Itera
 
 
 def _on_score(context: Context, key: tuple[str, str]) -> Markup:
-    table = next(table for table in context.tables if (table.protocol, table.spec.name) == key)
+    table = context.table(key)
     cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
     standings = ScoreStandings.of(cells, context.verdicts.of(*key))
     name = _score_name(table.title, table.spec)
@@ -139,7 +139,7 @@ def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable
     """Which edit types have a clear winner on the first headline score."""
     if not context.headlines or len(context.methods) < 2 or len(context.edit_types) < 2:
         return
-    table = next(table for table in context.tables if (table.protocol, table.spec.name) == context.headlines[0])
+    table = context.table(context.headlines[0])
     won: dict[str, list[str]] = {}
     level = too_few = 0
     for edit_type in context.edit_types:

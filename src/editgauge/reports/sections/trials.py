@@ -13,7 +13,6 @@ from editgauge.render import words
 from editgauge.render.svg import scale_for
 from editgauge.reports.figures.side_by_side import Mark, Series, plot
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
-from editgauge.reports.sections.variants import base_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -45,7 +44,7 @@ def plots(context: Context) -> list[Markup]:
 
 
 def _is_average(table: ScoreTable) -> bool:
-    return base_of(table.protocol) in PROTOCOLS and table.spec.name in {"fidelity", "consistency", "edit"}
+    return table.protocol.partition("[")[0] in PROTOCOLS and table.spec.name in {"fidelity", "consistency", "edit"}
 
 
 def _plot(context: Context, table: ScoreTable) -> Markup:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,19 +37,10 @@ def _content(context: Context) -> dict[str, Any] | None:
     """Every score that several variants of a protocol share; edit types on which all variants agree are left out."""
     groups: dict[tuple[str, str], list[ScoreTable]] = {}
     for table in context.tables:
-        groups.setdefault((base_of(table.protocol), table.spec.name), []).append(table)
+        groups.setdefault((table.protocol.partition("[")[0], table.spec.name), []).append(table)
     made = [_sweep(*key, members, context.methods) for key, members in groups.items() if len(members) > 1]
     sweeps = [sweep for sweep in made if sweep.rows]
     return {"sweeps": sweeps} if sweeps else None
-
-
-def base_of(protocol: str) -> str:
-    """The protocol without its options.
-
-    >>> base_of("editval[delta=200]"), base_of("editval@released")
-    ('editval', 'editval@released')
-    """
-    return re.sub(r"\[.*\]$", "", protocol)
 
 
 def _sweep(protocol: str, score: str, tables: Sequence[ScoreTable], methods: Sequence[str]) -> Sweep:

@@ -15,12 +15,13 @@ from editgauge.findings.people.attribute_weights import ComparedAttributes
 from editgauge.findings.people.feedback import Feedback, sort_remarks
 from editgauge.findings.people.preferences import pairwise
 from editgauge.findings.people.ratings import PreferredOutcome
-from editgauge.findings.people.study import SideFindings, StudyFindings
-from editgauge.findings.people.study_levels import (
+from editgauge.findings.people.study import (
     AnswerLevel,
     CountedQuestion,
     LevelAnswer,
     QuestionFindings,
+    SideFindings,
+    StudyFindings,
     question_findings,
 )
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean

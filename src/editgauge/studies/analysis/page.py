@@ -20,8 +20,7 @@ from editgauge.render.templates import open_templates
 if TYPE_CHECKING:
     from editgauge.findings.agree import Agreement
     from editgauge.findings.people.preferences import PairwisePreferences
-    from editgauge.findings.people.study import StudyFindings
-    from editgauge.findings.people.study_levels import CountedQuestion, LevelCell, QuestionFindings
+    from editgauge.findings.people.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
     from editgauge.stats.resampling import Estimate
     from editgauge.studies.analysis.status import Status
 
