@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from editgauge.render.svg import MARGIN, AxisRange, axis, outline, scale_for, whisker
-from editgauge.stats.intervals import Mean
+from editgauge.stats.intervals import FEWEST_SOURCES, Mean
 
 WIDTH = 200
 
@@ -53,7 +54,7 @@ def drawn(svg: str) -> ElementTree.Element:
 
 
 def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
-    svg = drawn(whisker(mean(0.5, 0.25, 1.0), AxisRange(0, 1), WIDTH, unsure=False, spoken="half"))
+    svg = drawn(whisker(mean(0.5, 0.25, 1.0), AxisRange(0, 1), WIDTH, "half"))
     inside = WIDTH - 2 * MARGIN
     line = next(each for each in svg if each.get("class") == "whisker")
     dot = next(each for each in svg if each.get("class") == "dot")
@@ -65,13 +66,13 @@ def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
 
 
 def test_without_an_interval_there_is_only_a_dot() -> None:
-    svg = drawn(whisker(mean(0.5), AxisRange(0, 1), WIDTH, unsure=True, spoken=""))
+    svg = drawn(whisker(replace(mean(0.5), clusters=FEWEST_SOURCES - 1), AxisRange(0, 1), WIDTH, ""))
     assert {each.get("class") for each in svg} == {"track", "dot"}
     assert svg.get("class") == "mark unsure"
 
 
 def test_a_name_cannot_leave_its_attribute() -> None:
-    svg = whisker(mean(0.5), AxisRange(0, 1), WIDTH, unsure=False, spoken='"><script>')
+    svg = whisker(mean(0.5), AxisRange(0, 1), WIDTH, '"><script>')
     assert drawn(svg).get("aria-label") == '"><script>'
 
 

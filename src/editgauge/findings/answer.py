@@ -60,7 +60,7 @@ class ScoreStandings:
     def of(cls, cells: Iterable[Cell], verdicts: ScoreVerdicts | None) -> ScoreStandings:
         """Only methods with enough source images for a claim, and none that leaves the source as it is."""
         places = verdicts.ranks if verdicts else {}
-        enough = [each for each in cells if each.mean and each.mean.clusters >= FEW_SOURCES and each.method in places]
+        enough = [each for each in cells if each.mean and not each.mean.few and each.method in places]
         return cls(tuple(sorted(enough, key=lambda cell: places[cell.method].value)), verdicts)
 
     def beats(self, first: Cell, second: Cell) -> bool:

@@ -64,7 +64,10 @@ class Difference:
 def difference(first: str | Path, second: str | Path) -> Difference:
     """What differs between two runs, and what caused the change of each mean."""
     a, b = Run.open(Path(first)), Run.open(Path(second))
-    return Difference(_settings(a, b), _images_changed(a, b), tuple(_shifts(a, b)))
+    here, there, causes = _rows(a), _rows(b), _Causes(a, b)
+    scores = dict.fromkeys([*here, *there])
+    shifts = tuple(_shift(score, here.get(score, {}), there.get(score, {}), causes) for score in scores)
+    return Difference(_settings(a, b), causes.images_changed, shifts)
 
 
 def _settings(a: Run, b: Run) -> dict[str, tuple[Any, Any]]:
@@ -89,15 +92,7 @@ def _flat(run: Run) -> dict[str, Any]:
     return {f"version of {name}": number for name, number in manifest.environment.items()} | flat
 
 
-def _images_changed(a: Run, b: Run) -> int:
-    here, there = _pixels(a), _pixels(b)
-    return sum(here[key] != there[key] for key in here.keys() & there.keys())
-
-
-_Pixels = dict[tuple[str, str, int], tuple[str | None, str | None]]
-
-
-def _pixels(run: Run) -> _Pixels:
+def _pixels(run: Run) -> dict[tuple[str, str, int], tuple[str | None, str | None]]:
     columns = ("edit", "method", "seed", "source_pixels", "edited_pixels")
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
     return {(edit, method, seed): (source, edited) for edit, method, seed, source, edited in rows}
@@ -118,13 +113,6 @@ def _rows(run: Run) -> dict[_Score, _Rows]:
     return rows
 
 
-def _shifts(a: Run, b: Run) -> list[Shift]:
-    here, there = _rows(a), _rows(b)
-    causes = _Causes(a, b)
-    everywhere = dict.fromkeys([*here, *there])
-    return [_shift(score, here.get(score, {}), there.get(score, {}), causes) for score in everywhere]
-
-
 class _Causes:
     """What differs between two runs, item by item."""
 
@@ -135,6 +123,11 @@ class _Causes:
         self.pixels = _pixels(a), _pixels(b)
         self.other_models = a.manifest.models != b.manifest.models
         self.moved_judges = _moved_judges(a, b)
+
+    @property
+    def images_changed(self) -> int:
+        here, there = self.pixels
+        return sum(here[key] != there[key] for key in here.keys() & there.keys())
 
     def of(self, score: _Score, place: Place) -> Cause:
         """Why an item that both runs scored may have another value."""

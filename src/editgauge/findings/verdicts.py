@@ -143,7 +143,8 @@ def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozense
         return None
     values, methods, edits = columns.value[rows], columns.method.codes[rows], columns.edit.codes[rows]
     table, _, first = edit_table(values, methods, edits)
-    meant = ~np.isin(columns.reason.codes[rows], _not_meant(columns))
+    not_meant = [place for place, reason in enumerate(columns.reason.words) if reason in NOT_MEANT]
+    meant = ~np.isin(columns.reason.codes[rows], not_meant)
     wanted, _, _ = edit_table(np.where(np.isnan(values) & ~meant, np.nan, 1.0), methods, edits)
     return ScoreVerdicts(
         spec,
@@ -154,10 +155,6 @@ def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozense
         extremes(spec, values),
         untouched,
     )
-
-
-def _not_meant(columns: Columns) -> list[int]:
-    return [place for place, word in enumerate(columns.reason.words) if word in NOT_MEANT]
 
 
 def merged(

@@ -136,8 +136,8 @@ def _round_step(rough: float) -> float:
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
 
 
-def whisker(mean: Mean, scale: AxisRange, width: int, *, unsure: bool, spoken: str) -> Markup:
-    """A dot at the mean and a line over its interval; hollow and dashed when the interval is not to be relied on."""
+def whisker(mean: Mean, scale: AxisRange, width: int, spoken: str) -> Markup:
+    """A dot at the mean and a line over its interval; hollow and dashed when too few source images stand behind it."""
     middle = HEIGHT / 2
     parts = [_line("track", MARGIN, middle, width - MARGIN, middle)]
     if mean.low is not None and mean.high is not None:
@@ -146,7 +146,7 @@ def whisker(mean: Mean, scale: AxisRange, width: int, *, unsure: bool, spoken: s
         parts += [_line("cap", x, middle - 3, x, middle + 3) for x in (low, high)]
     dot = Markup('<circle class="dot" cx="{:.1f}" cy="{:g}" r="3.5"/>')
     parts.append(dot.format(_x(mean.value, scale, width), middle))
-    return drawing(parts, width, HEIGHT, spoken, "mark unsure" if unsure else "mark")
+    return drawing(parts, width, HEIGHT, spoken, "mark unsure" if mean.few else "mark")
 
 
 def axis(scale: AxisRange, width: int) -> Markup:

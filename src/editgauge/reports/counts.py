@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from editgauge.findings.columns import WordColumn
 from editgauge.reports.outcomes import NOT_APPLICABLE
 
 if TYPE_CHECKING:
@@ -93,9 +94,7 @@ class Tally:
     def _are(self, method: str | None, rows: Places) -> NDArray[np.bool_]:
         if method is None:
             return np.ones(rows.size, np.bool_)
-        words = self.run.scores["method"].combine_chunks().dictionary.to_pylist()
-        code = words.index(method) if method in words else -1
-        return np.asarray(_codes(self.run.scores["method"])[rows] == code, np.bool_)
+        return WordColumn.of(self.run.scores["method"]).are(method)[rows]
 
 
 def _numbered(scores: pa.Table, columns: tuple[str, ...], start: Places | None = None) -> Places:
@@ -109,6 +108,4 @@ def _numbered(scores: pa.Table, columns: tuple[str, ...], start: Places | None =
 
 def _codes(column: pa.ChunkedArray) -> Places:
     """Numbers in place of words."""
-    whole = column.combine_chunks()
-    plain = whole.indices if pa.types.is_dictionary(whole.type) else whole
-    return np.asarray(plain.to_numpy(zero_copy_only=False), np.int64)
+    return WordColumn.of(column).codes if pa.types.is_dictionary(column.type) else column.to_numpy()

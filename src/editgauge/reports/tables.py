@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from editgauge.core.types import QUESTIONS
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, headlines
+from editgauge.findings.summary import ALL, Cell, headlines
 from editgauge.render import words
 from editgauge.render.svg import AxisRange, axis, scale_for, whisker
 
@@ -36,7 +36,7 @@ class PrintedCell:
     @property
     def few(self) -> bool:
         """Whether too few source images stand behind the interval."""
-        return self.cell.mean is not None and self.cell.mean.clusters < FEW_SOURCES
+        return self.cell.mean is not None and self.cell.mean.few
 
     @property
     def unscored(self) -> str:
@@ -140,5 +140,5 @@ def _shown(cell: Cell, decimals: int, scale: AxisRange, width: int) -> PrintedCe
         return PrintedCell(cell, decimals, 0, None)
     goodness = scale.share(mean.value) if cell.spec.higher_is_better else 1 - scale.share(mean.value)
     spoken = f"{cell.method}: {words.number(mean.value, decimals)}{words.spoken_interval(mean, decimals)}"
-    mark = whisker(mean, scale, width, unsure=mean.clusters < FEW_SOURCES, spoken=spoken)
-    return PrintedCell(cell, decimals, min(int(goodness * SHADES), SHADES - 1), mark)
+    shade = min(int(goodness * SHADES), SHADES - 1)
+    return PrintedCell(cell, decimals, shade, whisker(mean, scale, width, spoken))

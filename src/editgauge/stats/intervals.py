@@ -50,6 +50,11 @@ class Mean:
     method: str = ""
     """How the interval was made; empty without one."""
 
+    @property
+    def few(self) -> bool:
+        """Whether too few source images stand behind the interval."""
+        return self.clusters < FEWEST_SOURCES
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterSums:

@@ -48,8 +48,8 @@ def aggregate_method(
 ) -> dict[str, Estimate]:
     """The scores of one method as one number, in every way; empty without scores.
 
-    >>> found = aggregate_method(np.array([1.0, 1.0, 0.0]), np.array(["size", "size", "color"]), np.arange(3))
-    >>> {name: round(each.value, 2) for name, each in found.items()}
+    >>> estimates = aggregate_method(np.array([1.0, 1.0, 0.0]), np.array(["size", "size", "color"]), np.arange(3))
+    >>> {name: round(each.value, 2) for name, each in estimates.items()}
     {'count_weighted': 0.67, 'by_type': 0.5, 'by_source': 0.67}
     """
     if not values.size:

@@ -9,14 +9,21 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, best_first, label, margins
+from editgauge.findings.evaluators.evaluators import (
+    Evaluator,
+    EvaluatorTarget,
+    Scored,
+    best_first,
+    label,
+    margins,
+    shares,
+)
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import PreferredOutcome
 from editgauge.stats.agreement import choice_agreement, choice_credit
 from editgauge.stats.complementarity import Complementarity, complementarity
-from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge.stats.intervals import Labels, Mean, Numbers
 from editgauge.stats.paired import Paired, against_the_first
 from editgauge.stats.resampling import Estimate
 
@@ -118,15 +125,12 @@ class _Earned:
 
 
 def _summary(earned: _Earned, answers: _Answers) -> ChosenScore:
-    credit, scored = earned.credit, ~np.isnan(earned.credit)
-    types = {name: scored & (answers.edit_types == name) for name in EDIT_TYPES}
     return ChosenScore(
         earned.evaluator.protocol,
         earned.evaluator.spec,
-        clustered_mean(credit[scored], answers.sources[scored]) if scored.any() else None,
-        {name: clustered_mean(credit[rows], answers.sources[rows]) for name, rows in types.items() if rows.any()},
-        equal=int((credit == 0.5).sum()),
-        unscored=int((~scored).sum()),
+        *shares(earned.credit, answers.sources, answers.edit_types),
+        equal=int((earned.credit == 0.5).sum()),
+        unscored=int(np.isnan(earned.credit).sum()),
     )
 
 

@@ -9,9 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes
-from editgauge.stats.intervals import Mean, Numbers
+from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.resampling import Estimate
 
 
@@ -72,6 +73,14 @@ def scored(scores: Iterable[tuple[str, ScoreSpec]], known: ScoredOutcomes) -> li
 def label(evaluator: Evaluator) -> str:
     """Its name among those of other protocols."""
     return f"{evaluator.protocol}/{evaluator.spec.name}"
+
+
+def shares(credit: Numbers, sources: Labels, edit_types: Labels) -> tuple[Mean | None, dict[str, Mean]]:
+    """The mean of what an evaluator earned, NaN for no answer: over all, None without any, and by edit type."""
+    there = ~np.isnan(credit)
+    types = {name: there & (edit_types == name) for name in EDIT_TYPES}
+    by_type = {name: clustered_mean(credit[rows], sources[rows]) for name, rows in types.items() if rows.any()}
+    return (clustered_mean(credit[there], sources[there]) if there.any() else None), by_type
 
 
 def best_first(measured: Mean | Estimate | None) -> float:

@@ -8,15 +8,22 @@ of triplets in which the well edited one comes first; the halves say which of th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, best_first, label, margins
+from editgauge.findings.evaluators.evaluators import (
+    Evaluator,
+    EvaluatorTarget,
+    Scored,
+    best_first,
+    label,
+    margins,
+    shares,
+)
 from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge.stats.paired import Paired, against_the_first
@@ -170,21 +177,16 @@ def _earned(evaluator: Evaluator, triplets: Triplets) -> tuple[Numbers, Numbers,
     return both, preserved, modified
 
 
-def _summary(evaluator: Evaluator, earned: Iterable[Numbers], sources: Labels, edit_types: Labels) -> SelectedScore:
-    both, over_preserved, over_modified = earned
-    there = ~np.isnan(both)
-    types = {name: there & (edit_types == name) for name in EDIT_TYPES}
-
-    def share(earned: Numbers) -> Mean | None:
-        return clustered_mean(earned[there], sources[there]) if there.any() else None
-
+def _summary(evaluator: Evaluator, earned: Sequence[Numbers], sources: Labels, edit_types: Labels) -> SelectedScore:
+    (whole, by_type), (over_preserved, _), (over_modified, _) = (shares(each, sources, edit_types) for each in earned)
+    both = earned[0]
     return SelectedScore(
         evaluator.protocol,
         evaluator.spec,
-        share(both),
-        share(over_preserved),
-        share(over_modified),
-        {name: clustered_mean(both[rows], sources[rows]) for name, rows in types.items() if rows.any()},
+        whole,
+        over_preserved,
+        over_modified,
+        by_type,
         equal=int(((both > 0) & (both < 1)).sum()),
-        unscored=int((~there).sum()),
+        unscored=int(np.isnan(both).sum()),
     )

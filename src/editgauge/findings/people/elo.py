@@ -78,9 +78,9 @@ def _as_elo(parameters: Numbers, methods: int) -> Numbers:
 def _fit(counts: NDArray[np.float64], begin: Numbers | None) -> Numbers:
     """Strengths of all methods but the last, then the logarithm of every question's nu."""
     questions, methods = counts.shape[:2]
-    asked = counts.sum(axis=(1, 2, 3))
-    weights = np.divide(asked[asked > 0].mean(), asked, out=np.zeros(questions), where=asked > 0)[:, None, None, None]
-    weighted = counts * weights
+    answers = counts.sum(axis=(1, 2, 3))
+    weights = np.divide(answers[answers > 0].mean(), answers, out=np.zeros(questions), where=answers > 0)
+    weighted = counts * weights[:, None, None, None]
 
     def loss(parameters: Numbers) -> tuple[float, Numbers]:
         strengths = np.append(parameters[: methods - 1], 0.0)

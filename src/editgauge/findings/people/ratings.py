@@ -3,7 +3,7 @@
 Ratings (CSV or JSON lines): edit, method, value; and where there are any, rater, question, seed, probability.
 Published ratings in their own files: NAME=PATH, such as `imagenhub=FOLDER`.
 Choices (JSON lines, or CSV): edit, first, second, chosen (first, second or tie); and where there is one, rater.
-Verdicts of a judge (JSON lines, or CSV): the same, with swapped, seed and unanswered; see `judged`.
+Verdicts of a judge (JSON lines, or CSV): the same, with swapped, seed and unanswered; see `evaluators.judge_choices`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.findings.summary import FEW_SOURCES
 from editgauge.render import words
 from editgauge.render.svg import AxisRange, Plane, drawing, label, scale_for
 
@@ -72,7 +71,7 @@ def _line(line: SweepLine, field: Plane, aside: float) -> Markup:
     through = "L".join(f"{field.x(value) + aside:.1f} {field.y(mean.value):.1f}" for value, mean in line.known)
     parts = [Markup('<path class="span" opacity=".5" d="M{}"/>').format(through)] if len(line.known) > 1 else []
     for value, mean in line.known:
-        x, unsure = field.x(value) + aside, " unsure" if mean.clusters < FEW_SOURCES else ""
+        x, unsure = field.x(value) + aside, " unsure" if mean.few else ""
         if mean.low is not None and mean.high is not None:
             low, high = field.y(mean.low), field.y(mean.high)
             parts.append(Markup('<path class="span{}" d="M{:.1f} {:.1f}V{:.1f}"/>').format(unsure, x, low, high))

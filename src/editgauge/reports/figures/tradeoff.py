@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.findings.summary import ALL, FEW_SOURCES
+from editgauge.findings.summary import ALL
 from editgauge.render import words
 from editgauge.render.svg import AxisRange, Plane, drawing, label, round_values, scale_for
 
@@ -56,7 +56,7 @@ class TradeOffPoint:
     @property
     def unsure(self) -> bool:
         """Whether too few source images stand behind it."""
-        return min(self.done.clusters, self.kept.clusters) < FEW_SOURCES
+        return self.done.few or self.kept.few
 
 
 def trade_off(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.findings.summary import ALL, FEW_SOURCES
+from editgauge.findings.summary import ALL
 from editgauge.render import words
 from editgauge.render.svg import AxisRange, drawing, scale_for
 
@@ -89,7 +89,7 @@ def _line(line: ProfileRow, scale: AxisRange, decimals: int, y: float) -> Markup
     if mean is None:
         parts.append(Markup('<text class="number absent" x="{}" y="{:g}">none</text>').format(_end(), y + 4))
         return Markup().join(parts)
-    unsure = " unsure" if mean.clusters < FEW_SOURCES else ""
+    unsure = " unsure" if mean.few else ""
     if mean.low is not None and mean.high is not None:
         low, high = _x(mean.low, scale), _x(mean.high, scale)
         parts.append(Markup('<path class="span{}" d="M{:.1f} {:g}H{:.1f}"/>').format(unsure, low, y, high))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge.findings.summary import FEW_SOURCES
 from editgauge.render.svg import axis, scale_for, whisker
 from editgauge.render.words import number
 from editgauge.reports.sections.standard import METHODS, TemplateSection
@@ -52,7 +51,7 @@ def _sweep(protocol: str, score: str, tables: Sequence[ScoreTable], methods: Seq
         if cell is None or cell.mean is None:
             return None
         text = number(cell.mean.value, 2)
-        return text, whisker(cell.mean, scale, WIDTH, unsure=cell.mean.clusters < FEW_SOURCES, spoken=text)
+        return text, whisker(cell.mean, scale, WIDTH, text)
 
     rows = {
         kind: {
