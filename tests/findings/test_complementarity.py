@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from editgauge.core.run import Record
 from editgauge.findings.agree import agree
-from editgauge.stats.complementarity import complementarity
+from editgauge.stats.paired import complementarity
 
 credit = st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1, max_size=30)
 

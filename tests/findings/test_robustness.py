@@ -15,7 +15,7 @@ from editgauge.benchmarks.attributes import Attributes
 from editgauge.core.errors import BadInput
 from editgauge.core.run import Record
 from editgauge.findings.agree import agree
-from editgauge.findings.evaluators.attribute_lists import lists_alike, rouge_l
+from editgauge.findings.evaluators.robustness import lists_alike, rouge_l
 
 MakeRun = Callable[..., Path]
 Make = Callable[..., Record]

@@ -12,7 +12,6 @@ from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
 from editgauge.core.run import Run
 from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.attribute_lists import Alike, attributes_of, lists_alike
 from editgauge.findings.evaluators.binary import BinaryAgreement, binary_scores
 from editgauge.findings.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
 from editgauge.findings.evaluators.disagreements import Disagreements, disagreements
@@ -21,7 +20,7 @@ from editgauge.findings.evaluators.interpolation import Interpolation, interpola
 from editgauge.findings.evaluators.judge_choices import JudgeFindings, read_judges
 from editgauge.findings.evaluators.ranking import Ranking, ranking_by_choices, rankings_by_ratings
 from editgauge.findings.evaluators.rating_agreement import RatedScore, asked_by_ratings, rated_scores
-from editgauge.findings.evaluators.robustness import Steadiness, over_runs
+from editgauge.findings.evaluators.robustness import Alike, Steadiness, attributes_of, lists_alike, over_runs
 from editgauge.findings.evaluators.triplets import (
     SelectedScores,
     Triplets,

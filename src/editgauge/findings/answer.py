@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.core.text import counted
+from editgauge.core.text import counted, join_words
 from editgauge.core.types import Question
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, ScoreKey, answers, headlines
 
@@ -188,8 +188,7 @@ def _listed(cells: Sequence[Cell], *, numbers: bool = True, intervals: bool = Tr
 
 
 def _joined(texts: Sequence[str]) -> list[Part]:
-    shown = [*texts[:MOST_NAMED], *(["…"] if len(texts) > MOST_NAMED else [])]
-    return [" and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]]
+    return [join_words([*texts[:MOST_NAMED], *(["…"] if len(texts) > MOST_NAMED else [])])]
 
 
 def _numbers(cell: Cell, *, interval: bool = True) -> str:

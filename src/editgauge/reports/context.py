@@ -28,8 +28,7 @@ from editgauge.findings.verdicts import HOW_TESTED, RunVerdicts
 from editgauge.render import words
 from editgauge.render.templates import open_templates
 from editgauge.reports.assets import frame
-from editgauge.reports.counts import ScoredCounts, Tally
-from editgauge.reports.outcomes import ScoredOutcome, collect, gathered
+from editgauge.reports.outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
 from editgauge.reports.tables import ScoreTable, score_tables
 from editgauge.stats.intervals import LEVEL
 from editgauge.stats.pairwise import Rank

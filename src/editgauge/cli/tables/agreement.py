@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from editgauge.findings.evaluators.rating_agreement import RatedScore
     from editgauge.findings.people.agreement import People
     from editgauge.findings.people.matching import Matched
-    from editgauge.stats.complementarity import Complementarity
     from editgauge.stats.intervals import Mean
+    from editgauge.stats.paired import Complementarity
     from editgauge.stats.resampling import Estimate
 
 

@@ -11,12 +11,11 @@ from editgauge.cli.tables.common import named, new_table, show
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
-    from editgauge.findings.evaluators.attribute_lists import Alike
     from editgauge.findings.evaluators.choice_agreement import ChosenScore
     from editgauge.findings.evaluators.interpolation import Interpolation
     from editgauge.findings.evaluators.judge_choices import JudgeFindings
     from editgauge.findings.evaluators.ranking import RankedScore, Ranking
-    from editgauge.findings.evaluators.robustness import Moved, Steadiness
+    from editgauge.findings.evaluators.robustness import Alike, Moved, Steadiness
     from editgauge.findings.evaluators.triplets import SelectedScore, SelectedScores
     from editgauge.stats.intervals import Mean
     from editgauge.stats.paired import Paired

@@ -17,7 +17,7 @@ from editgauge.findings.groups.figures import measured_figures
 from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, answers, headlines, summarize
 from editgauge.findings.verdicts import RunVerdicts
 from editgauge.render.words import meaning, spaced
-from editgauge.reports.counts import Tally
+from editgauge.reports.outcomes import Tally
 
 if TYPE_CHECKING:
     from editgauge.core.run import Run

@@ -28,8 +28,8 @@ from editgauge.findings.people.matching import (
 )
 from editgauge.findings.people.ratings import Rating, read_ratings
 from editgauge.stats.agreement import Verdicts, verdicts
-from editgauge.stats.complementarity import Complementarity, complementarity
 from editgauge.stats.intervals import Labels, Numbers
+from editgauge.stats.paired import Complementarity, complementarity
 from editgauge.stats.resampling import Estimate, divided, estimate, no_estimate, resampled
 
 VERDICT = "edit"

@@ -22,9 +22,8 @@ from editgauge.findings.evaluators.evaluators import (
 from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes
 from editgauge.findings.people.ratings import PreferredOutcome
 from editgauge.stats.agreement import choice_agreement, choice_credit
-from editgauge.stats.complementarity import Complementarity, complementarity
 from editgauge.stats.intervals import Labels, Mean, Numbers
-from editgauge.stats.paired import Paired, against_the_first
+from editgauge.stats.paired import Complementarity, Paired, against_the_first, complementarity
 from editgauge.stats.resampling import Estimate
 
 MOST_PAIRED = 4

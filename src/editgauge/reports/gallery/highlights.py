@@ -9,16 +9,16 @@ from editgauge.core.types import QUESTIONS
 from editgauge.render import words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from editgauge.findings.summary import ScoreKey
     from editgauge.reports.context import Context
     from editgauge.reports.outcomes import ScoredOutcome
 
+    Scales = Mapping[ScoreKey, Callable[[float], float]]
+
 LEAST_DISPUTE = 0.3
 """Answers nearer to each other than this share of the scale are no dispute."""
-
-
 Values = list[tuple[str, str]]
 """A question or a protocol, and the value."""
 
@@ -43,9 +43,7 @@ def highlights(context: Context) -> list[Highlight]:
     rated = [each for each in edited if id(each) in ratings]
     chosen: list[Highlight] = []
 
-    def choose(
-        label: str, ranked: Sequence[ScoredOutcome], shown: Callable[[ScoredOutcome], list[tuple[str, str]]]
-    ) -> None:
+    def choose(label: str, ranked: Sequence[ScoredOutcome], shown: Callable[[ScoredOutcome], Values]) -> None:
         seen = {highlight.outcome.edit for highlight in chosen}
         outcome = next((each for each in ranked if each.edit not in seen), None)
         if outcome:
@@ -71,18 +69,19 @@ def _goodness(key: ScoreKey, outcomes: Sequence[ScoredOutcome], context: Context
     return lambda value: (value - low if spec.higher_is_better else high - value) / span
 
 
-def _rating(
-    outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: dict[ScoreKey, Callable[[float], float]]
-) -> tuple[float, float] | None:
+def _answers(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> list[float]:
+    """The scores that the outcome has, as shares of their scales."""
+    return [scales[key](value) for key in keys if isinstance(value := outcome.scores.get(key), float)]
+
+
+def _rating(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> tuple[float, float] | None:
     """As good as the weaker of its answers, then by their mean; None unless it has all of them."""
-    values = [scales[key](value) for key in keys if isinstance(value := outcome.scores.get(key), float)]
+    values = _answers(outcome, keys, scales)
     return (min(values), sum(values)) if values and len(values) == len(keys) else None
 
 
-def _dispute(
-    outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: dict[ScoreKey, Callable[[float], float]]
-) -> float:
-    values = [scales[key](value) for key in keys if isinstance(value := outcome.scores.get(key), float)]
+def _dispute(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> float:
+    values = _answers(outcome, keys, scales)
     return max(values) - min(values) if len(values) > 1 else 0.0
 
 

@@ -18,10 +18,11 @@ from editgauge.render import words
 from editgauge.reports.outcomes import NOT_APPLICABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
     from editgauge.core.types import ScoreSpec
     from editgauge.findings.answer import Part
+    from editgauge.findings.summary import ScoreKey
     from editgauge.reports.context import Context
     from editgauge.reports.outcomes import ScoredOutcome
 
@@ -35,11 +36,12 @@ MOST_NAMED = 4
 
 def sentences(context: Context) -> list[Markup]:
     """The whole overview, in reading order."""
-    few = _with_few_sources(context)
+    sources = _source_counts(context)
+    few = {key: min(counts) for key, counts in sources.items() if min(counts) < FEW_SOURCES}
     return [
         *(_on_score(context, key) for key in context.headlines if key not in few),
         *_nothing_claimed(context, few),
-        *_sample(context, few),
+        *_sample({count for key, counts in sources.items() if key not in few for count in counts}),
         *_uneven(context),
         *_by_edit_type(context, few),
         *_failures(context),
@@ -51,29 +53,32 @@ def in_bold(parts: Iterable[Part]) -> Markup:
     return Markup().join(_bold(part) if isinstance(part, MethodName) else Markup.escape(part) for part in parts)
 
 
-def _with_few_sources(context: Context) -> dict[tuple[str, str], int]:
-    """The headline scores on which some method has too few source images, with the fewest of any method."""
-    fewest: dict[tuple[str, str], int] = {}
+def _source_counts(context: Context) -> dict[ScoreKey, set[int]]:
+    """The headline scores, each with the numbers of source images that the methods have of it."""
+    counts: dict[ScoreKey, set[int]] = {key: set() for key in context.headlines}
     for cell in context.cells:
         key = (cell.protocol, cell.spec.name)
-        if cell.mean and cell.edit_type == ALL and key in context.headlines:
-            fewest[key] = min(fewest.get(key, cell.mean.clusters), cell.mean.clusters)
-    return {key: fewest[key] for key in context.headlines if fewest[key] < FEW_SOURCES}
+        if cell.mean and cell.edit_type == ALL and key in counts:
+            counts[key].add(cell.mean.clusters)
+    return counts
 
 
-def _nothing_claimed(context: Context, few: dict[tuple[str, str], int]) -> Iterable[Markup]:
-    """All such scores in one sentence."""
+def _source_images(counts: Collection[int]) -> str:
+    least, most = min(counts), max(counts)
+    return counted(most, "source image") if least == most else f"{least:,} to {most:,} source images"
+
+
+def _nothing_claimed(context: Context, few: Mapping[ScoreKey, int]) -> Iterable[Markup]:
+    """All scores on which some method has too few source images, in one sentence."""
     if few:
-        least, most = min(few.values()), max(few.values())
-        number = counted(most, "source image") if least == most else f"{least} to {most} source images"
         titles = [context.titles[key] for key in few]
         names = [_score_name(titles[0], context.run.spec(*next(iter(few))))] if len(few) == 1 else [*map(_code, titles)]
         yield Markup("On {} nothing is claimed: there {} only {}, and intervals need {} to be relied on.").format(
-            _listed(names), "is" if most == 1 else "are", number, FEW_SOURCES
+            _listed(names), "is" if max(few.values()) == 1 else "are", _source_images(few.values()), FEW_SOURCES
         )
 
 
-def _on_score(context: Context, key: tuple[str, str]) -> Markup:
+def _on_score(context: Context, key: ScoreKey) -> Markup:
     table = context.table(key)
     cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
     standings = ScoreStandings.of(cells, context.verdicts.of(*key))
@@ -105,19 +110,11 @@ def _if_missing(standings: ScoreStandings) -> str:
     return ", but not if all missing scores were the worst possible for it"
 
 
-def _sample(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:
-    """What the claims rest on."""
-    counts = {
-        cell.mean.clusters
-        for cell in context.cells
-        if cell.mean and cell.edit_type == ALL and (key := (cell.protocol, cell.spec.name)) in context.headlines
-        if key not in few
-    }
+def _sample(counts: Collection[int]) -> Iterable[Markup]:
+    """How many source images the claims rest on."""
     if counts:
-        fewest, most = min(counts), max(counts)
-        number = counted(most, "source image") if fewest == most else f"{fewest:,} to {most:,} source images"
-        small = ", a small sample: expect them to move with other images" if fewest < SMALL_SAMPLE else ""
-        yield Markup("These means rest on {}{}.").format(number, small)
+        small = ", a small sample: expect them to move with other images" if min(counts) < SMALL_SAMPLE else ""
+        yield Markup("These means rest on {}{}.").format(_source_images(counts), small)
 
 
 def _uneven(context: Context) -> Iterable[Markup]:
@@ -135,7 +132,7 @@ def _uneven(context: Context) -> Iterable[Markup]:
             return
 
 
-def _by_edit_type(context: Context, few: Container[tuple[str, str]]) -> Iterable[Markup]:
+def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup]:
     """Which edit types have a clear winner on the first headline score."""
     if not context.headlines or len(context.methods) < 2 or len(context.edit_types) < 2:
         return
