@@ -21,7 +21,6 @@ SHORT_FILES = frozenset(
         "models/hub/addresses",
         "protocols/difference/sets",
         "protocols/difference/word_overlap",
-        "protocols/editval/other_types",
     ]
 )
 """Short modules with one importer that are still to be merged into it: this list only shrinks."""

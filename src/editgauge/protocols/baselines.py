@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Evidence, Note, Region
 from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
@@ -18,6 +17,7 @@ from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.comparison import Comparers
+from editgauge.protocols._shared.looking import attempt_all
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -66,15 +66,13 @@ class Baselines(Protocol):
         """Every distance and similarity of the two pictures."""
         l2 = self._l2(as_unit(item.source), as_unit(item.edited))
         seen, consistency = await gather(
-            self._seen.compare(item.source, item.edited, see), self._consistency(item, see)
+            self._seen.compare(item.source, item.edited, see),
+            attempt_all(self._consistency(item, see), (self._agreement, self._overlap)),
         )
         return {"l2": Score(l2)} | seen | consistency
 
     async def _consistency(self, item: Item, see: Perception) -> dict[str, Score | Unscored]:
-        try:
-            before, after = await gather(see.classes(item.source), see.classes(item.edited))
-        except CannotTell as unable:
-            return dict.fromkeys((self._agreement, self._overlap), Unscored(unable.reason, unable.detail))
+        before, after = await gather(see.classes(item.source), see.classes(item.edited))
         return {
             self._agreement: Score(label_agreement(before.places, after.places), _what_turned(before, after)),
             self._overlap: Score(mean_class_overlap(before.places, after.places)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from editgauge.core.text import counted
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics.l1 import l1
 from editgauge.protocols import Protocol
+from editgauge.protocols._shared.looking import attempt
 from editgauge.vision.tokens import semantic_change
 
 if TYPE_CHECKING:
@@ -84,11 +85,7 @@ class TurnDrift(Protocol):
             return {"unchanged_l1": NO_REGION, self._tokens: NO_REGION}
         pixels = 1 - l1(as_unit(first), as_unit(item.edited), item.unchanged)
         evidence: tuple[Evidence, ...] = (Region("source", ~item.unchanged, "may have changed in some turn so far"),)
-        try:
-            before, after = await gather(see.patches(first), see.patches(item.edited))
-            tokens: Score | Unscored = _token_similarity(before, after, item.unchanged)
-        except CannotTell as unable:
-            tokens = Unscored(unable.reason, unable.detail)
+        tokens = await attempt(_token_similarity(first, item.edited, item.unchanged, see))
         return {"unchanged_l1": Score(pixels, evidence), self._tokens: tokens}
 
     async def _of_objects(self, first: Pixels, item: Item, see: Perception) -> dict[str, Score | Unscored]:
@@ -102,12 +99,7 @@ class TurnDrift(Protocol):
         marks = tuple(Box("source", *box, name) for name, box in boxes)
         crops = [(_cropped(first, box), _cropped(item.edited, box)) for _, box in boxes]
         pixels = float(np.mean([1 - l1(as_unit(before), as_unit(after)) for before, after in crops]))
-        try:
-            seen = await gather(*(see.patches(picture) for pair in crops for picture in pair))
-            values = [_similarity(*pair) for pair in zip(seen[::2], seen[1::2], strict=True)]
-            tokens: Score | Unscored = Score(float(np.mean(values)))
-        except CannotTell as unable:
-            tokens = Unscored(unable.reason, unable.detail)
+        tokens = await attempt(_object_similarity(crops, see))
         note = Note(f"{counted(len(boxes), 'box')} of {', '.join(names)} in the first picture, looked at in the last.")
         return {"object_l1": Score(pixels, (*marks, note)), self._objects: tokens}
 
@@ -136,14 +128,20 @@ def _cropped(picture: Pixels, box: tuple[float, float, float, float]) -> Pixels:
     return np.ascontiguousarray(picture[top : max(bottom, top + 1), left : max(right, left + 1)])
 
 
-def _token_similarity(before: Patches, after: Patches, unchanged: BoolMask) -> Score | Unscored:
+async def _token_similarity(first: Pixels, edited: Pixels, unchanged: BoolMask, see: Perception) -> Score | Unscored:
     """The mean cosine of patches that lie wholly in what should have stayed."""
+    before, after = await gather(see.patches(first), see.patches(edited))
     rows, columns = before.tokens.shape[:2]
     share = cv2.resize(unchanged.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
     whole = np.asarray(share > 0.999)
     if not whole.any():
         return Unscored("not_applicable", "no patch is entirely outside the masks of all turns so far")
     return Score(float(1 - semantic_change(before.tokens, after.tokens)[whole].mean()))
+
+
+async def _object_similarity(crops: Sequence[tuple[Pixels, Pixels]], see: Perception) -> Score:
+    seen = await gather(*(see.patches(picture) for pair in crops for picture in pair))
+    return Score(float(np.mean([_similarity(*pair) for pair in zip(seen[::2], seen[1::2], strict=True)])))
 
 
 def _similarity(before: Patches, after: Patches) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COMPARERS = ("perceptual_distance", "image_embedder", "joint_embedder")
 """The roles whose models can tell how alike two pictures are."""
 FARTHEST = 10.0
-"""No perceptual available distance comes near it: learned weights of normalized features bound them."""
+"""No perceptual distance comes near it: learned weights of normalized features bound them."""
 
 
 class Comparers:
@@ -34,7 +34,7 @@ class Comparers:
 
     async def compare(self, one: Pixels, other: Pixels, see: Perception) -> dict[str, Score | Unscored]:
         """Every model's answer."""
-        scores = await gather(*(attempt(_compared(role, one, other, see)) for role in self._roles.values()))
+        scores = await gather(*(attempt(compared(role, one, other, see)) for role in self._roles.values()))
         return dict(zip(self._roles, scores, strict=True))
 
 
@@ -48,7 +48,8 @@ def _spec(name: str, role: str) -> ScoreSpec:
     return ScoreSpec(name, True, (-1.0, 1.0), "How alike the two pictures are: cosine of their embeddings.")
 
 
-async def _compared(role: str, one: Pixels, other: Pixels, see: Perception) -> Score:
+async def compared(role: str, one: Pixels, other: Pixels, see: Perception) -> Score:
+    """How alike, or how different, the model of a role finds two pictures."""
     if role == "perceptual_distance":
         return Score(await see.distance(one, other))
     embed = see.embed_image if role == "image_embedder" else see.joint_image

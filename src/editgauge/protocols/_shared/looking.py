@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Box, Evidence
+from editgauge.core.evidence import Box, Evidence, Note
 from editgauge.core.phrases import read_position
 from editgauge.core.text import with_article
-from editgauge.core.types import Edit, Item, Position, Score, Unscored
+from editgauge.core.types import Edit, Item, Position, Relation, Score, Unscored
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
@@ -89,11 +89,26 @@ async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
         return Unscored(unable.reason, unable.detail)
 
 
+async def attempt_all(
+    scores: Awaitable[dict[str, Score | Unscored]], names: Iterable[str]
+) -> dict[str, Score | Unscored]:
+    """The scores of these names; when they cannot be determined, all of them are unscored for the same reason."""
+    try:
+        return await scores
+    except CannotTell as unable:
+        return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
+
+
 def needed(value: str | None, what: str) -> str:
     """A part of the edit that a rule cannot do without."""
     if not value:
         raise CannotTell("not_applicable", f"the edit does not say {what}")
     return value
+
+
+def subject_of(edit: Edit) -> str:
+    """The object that the edit is about."""
+    return needed(edit.subject, "which object it is about")
 
 
 def are_enough(seen: int, count: int | None) -> tuple[bool, str]:
@@ -118,6 +133,39 @@ def must_be_new(seen_before: bool, thing: str) -> None:
 def asked_place(edit: Edit) -> Position:
     """Where the edit wants something: as it is given, or as the words of `to` say."""
     return edit.position or read_position(needed(edit.to, "where it should be"))
+
+
+def spoken_relation(relation: Relation) -> str:
+    """A place relative to something, as a sentence has it.
+
+    >>> spoken_relation("left"), spoken_relation("above")
+    ('left of', 'above')
+    """
+    return {"on": "on top of", "left": "left of", "right": "right of"}.get(relation, relation)
+
+
+class HasEvidence(Protocol):
+    """Something that was looked for in a picture, and can be shown."""
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Where it is."""
+        ...
+
+
+def verdict(value: float, *seen: HasEvidence, said: str, more: tuple[Evidence, ...] = ()) -> Score:
+    """The score with what was seen, and one sentence about it."""
+    evidence = tuple(piece for each in seen for piece in each.evidence)
+    return Score(float(value), (*evidence, *more, sentence(said)))
+
+
+def sentence(text: str) -> Note:
+    """A remark as evidence, with a capital letter and a full stop.
+
+    >>> sentence("no horse seen").text
+    'No horse seen.'
+    """
+    return Note(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _sure(confidence: float) -> str:

@@ -8,16 +8,15 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from editgauge.core.errors import BadInput
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge.core.types import Item, Scores, ScoreSpec
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared import set_distances as sets
+from editgauge.protocols._shared.comparison import compared
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols._shared.rule_set import no_rule
 from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
-from editgauge.protocols.editval import other_types, released, rules
+from editgauge.protocols.editval import released, rules
 from editgauge.protocols.editval.rules import EditValOptions, Rule
 
 if TYPE_CHECKING:
@@ -99,9 +98,10 @@ class EditVal(Protocol):
                 chosen = replace(chosen, delta=float(options["delta"]))
         except ValueError as error:
             raise BadInput(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
+        name = variant_name(self.name, options)
         if "other_types" in options:
-            return EditVal(variant_name(self.name, options), other_types.RULES, (*self.deviations, APPENDIX_K), chosen)
-        return EditVal(variant_name(self.name, options), self._rules, self.deviations, chosen)
+            return EditVal(name, rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K), chosen)
+        return EditVal(name, self._rules, self.deviations, chosen)
 
     def with_models(self, models: Mapping[str, str]) -> EditVal:
         """With the similarity of both pictures, named after the image embedder, and FID and KID of all outcomes."""
@@ -111,7 +111,8 @@ class EditVal(Protocol):
         """The verdict on the edit, and how much of the picture's content stayed."""
         if not self._context:
             return await self._verdict(item, see)
-        verdict, context = await gather(self._verdict(item, see), attempt(_context(item, see)))
+        similarity = compared("image_embedder", item.source, item.edited, see)
+        verdict, context = await gather(self._verdict(item, see), attempt(similarity))
         return {**verdict, self._context: context}
 
     async def _verdict(self, item: Item, see: Perception) -> Scores:
@@ -133,11 +134,6 @@ class EditVal(Protocol):
 
 
 CONTEXT = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
-
-
-async def _context(item: Item, see: Perception) -> Score:
-    before, after = await gather(see.embed_image(item.source), see.embed_image(item.edited))
-    return Score(float(np.clip(before @ after, -1, 1)))
 
 
 editval = EditVal("editval", rules.RULES, AS_IN_THE_PAPER)

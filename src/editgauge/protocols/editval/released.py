@@ -11,9 +11,8 @@ from __future__ import annotations
 from asyncio import gather
 from typing import TYPE_CHECKING
 
-from editgauge.core.evidence import Evidence, Note
 from editgauge.core.types import Item, Score
-from editgauge.protocols._shared.looking import Sighting, look_for, look_for_rivals, needed
+from editgauge.protocols._shared.looking import Sighting, look_for, look_for_rivals, needed, subject_of, verdict
 from editgauge.protocols._shared.rule_set import RuleSet
 
 if TYPE_CHECKING:
@@ -39,14 +38,14 @@ rule = RULES.rule
 @rule("object_addition")
 async def object_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """Object and class are found in the edited image."""
-    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to add"), _class(item))
+    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to add"), subject_of(item.edit))
     return _verdict(added.found and kept.found, added, kept)
 
 
 @rule("object_replacement")
 async def object_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The object is found in the edited image, the class is not."""
-    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to put in its place"), _class(item))
+    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to put in its place"), subject_of(item.edit))
     return _verdict(added.found and not kept.found, added, kept)
 
 
@@ -54,7 +53,7 @@ async def object_replacement(item: Item, see: Perception, options: EditValOption
 async def positional_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
     """Both are looked for in the edited image; above and below are swapped."""
     words = _raw(item).split(" ")
-    added, anchor = await _in_edited(item, see, words[0], _class(item))
+    added, anchor = await _in_edited(item, see, words[0], subject_of(item.edit))
     if not (added.found and anchor.found):
         return _verdict(False, added, anchor)
     (x, y, *_), (anchor_x, anchor_y, *_) = last_box(added, item), last_box(anchor, item)
@@ -86,7 +85,7 @@ async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
 @rule("alter_parts")
 async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
     """The part's corner lies within a box centered at the class's corner and as large as its far corner says."""
-    part, whole = await _in_edited(item, see, _raw(item), _class(item))
+    part, whole = await _in_edited(item, see, _raw(item), subject_of(item.edit))
     if not (part.found and whole.found):
         return _verdict(False, part, whole)
     (x, y, *_), (left, top, right, bottom) = last_box(part, item), last_box(whole, item)
@@ -125,15 +124,11 @@ async def _in_edited(item: Item, see: Perception, *things: str) -> tuple[Sightin
 
 
 async def _in_both(item: Item, see: Perception) -> tuple[Sighting, Sighting]:
-    thing = _class(item)
+    thing = subject_of(item.edit)
     before, after = await gather(
         look_for(see, item, "source", thing, QUERY), look_for(see, item, "edited", thing, QUERY)
     )
     return before, after
-
-
-def _class(item: Item) -> str:
-    return needed(item.edit.subject, "which object it is about")
 
 
 def _raw(item: Item) -> str:
@@ -142,6 +137,5 @@ def _raw(item: Item) -> str:
 
 
 def _verdict(done: bool, *sightings: Sighting) -> Score:
-    evidence: tuple[Evidence, ...] = tuple(piece for each in sightings for piece in each.evidence)
     said = ", ".join(f"{each.words} in the {each.on} image" for each in sightings)
-    return Score(float(done), (*evidence, Note(f"{said[:1].upper()}{said[1:]}.")))
+    return verdict(done, *sightings, said=said)

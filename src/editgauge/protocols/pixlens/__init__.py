@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.core.types import Item, Scores, ScoreSpec
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._shared.looking import attempt, attempt_all
 from editgauge.protocols._shared.rule_set import no_rule
 from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
 from editgauge.protocols.pixlens import released, rules
@@ -120,17 +119,10 @@ class PixLens(Protocol):
             return {spec.name: no_rule(item.edit) for spec in self.scores if spec is not STEPS_DONE}
         edit, subject, rest = await gather(
             attempt(rule(scene)),
-            _subject(scene, self._reading.similarity),
+            attempt_all(subject_scores(scene, self._reading.similarity), SUBJECT),
             attempt(background(scene, self._reading.masks)),
         )
         return {"edit": edit, **subject, "background": rest}
-
-
-async def _subject(scene: PixLensScene, similarity: Similarity) -> dict[str, Score | Unscored]:
-    try:
-        return await subject_scores(scene, similarity)
-    except CannotTell as unable:
-        return dict.fromkeys(SUBJECT, Unscored(unable.reason, unable.detail))
 
 
 PAPER_READING = PixLensReading(PixLensScene, rules.RULES, in_both_pictures, ssim)

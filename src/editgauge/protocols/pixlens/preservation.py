@@ -18,7 +18,7 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.types import Score, Unscored
 from editgauge.metrics.base import check_pair
 from editgauge.metrics.ssim import ssim
-from editgauge.protocols._shared.looking import needed
+from editgauge.protocols._shared.looking import needed, subject_of
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
 from editgauge.vision.color_names import color_likeness
 from editgauge.vision.positions import Point, centroid
@@ -26,9 +26,6 @@ from editgauge.vision.regions import aligned_overlap
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
-
-    from editgauge.core.images import Unit
-    from editgauge.core.masks import BoolMask
 
     Masks = Callable[[PixLensScene], Awaitable[BoolMask]]
     Similarity = Callable[[Unit, Unit], float]
@@ -48,7 +45,7 @@ async def subject_scores(scene: PixLensScene, similarity: Similarity = ssim) -> 
     if edit.type not in SUBJECT_TYPES:
         why = f"PixLens compares the subject only for {', '.join(SUBJECT_TYPES)}"
         return dict.fromkeys(SUBJECT, Unscored("not_applicable", why))
-    before, after = await scene.both(needed(edit.subject, "which object it is about"))
+    before, after = await scene.both(subject_of(edit))
     must_be_seen(before)
     must_be_seen(after)
     was = before.largest
@@ -103,7 +100,7 @@ async def in_both_pictures(scene: PixLensScene) -> BoolMask:
     if kind.effect == "adds":
         names = [needed(edit.to, "what to add")]
     elif kind.value != "thing":
-        names = [needed(edit.subject, "which object it is about")]
+        names = [subject_of(edit)]
     else:
         names = [name for name in (edit.subject, edit.from_, edit.to) if name]
     seen = await gather(*(scene.both(name) for name in dict.fromkeys(names)))

@@ -10,13 +10,13 @@ import skimage.metrics
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Score
-from editgauge.protocols._shared.looking import needed, picture
+from editgauge.protocols._shared.looking import needed, picture, subject_of, verdict
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens import rules
 from editgauge.protocols.pixlens.preservation import covered
-from editgauge.protocols.pixlens.rules import Rule, verdict
+from editgauge.protocols.pixlens.rules import Rule
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen, separate, with_outline
-from editgauge.vision.positions import THIRDS, Third, centroid, direction_score, third, third_score
+from editgauge.vision.positions import Third, centroid, direction_score, third, third_score
 
 if TYPE_CHECKING:
     from editgauge.core.evidence import Side
@@ -87,20 +87,14 @@ def phrases_asked(edit: Edit, on: Side) -> tuple[str, ...]:
 @rule("size")
 async def size(scene: PixLensScene) -> Score:
     """A change of size as asked is worth a half where the object did not stay in its place."""
-    change, before, after = await rules.resized(scene)
-    if change is None:
-        return verdict(0, before, after, said=f"{after.words} in the edited image")
-    ratio, inside = change
-    value = (1 + (inside > rules.STAYED)) / 2 if rules.is_as_asked(ratio, scene.item.edit) else 0
-    said = f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
-    return verdict(value, before, after, said=said)
+    return await rules.resized(scene, worth_elsewhere=0.5)
 
 
 @rule("positional_addition")
 async def positional_addition(scene: PixLensScene) -> Score:
     """Half of the score is whether the category is still there."""
     value, anchor, added = await rules.placed(scene)
-    kept = await scene.things("edited", _category(scene))
+    kept = await scene.things("edited", subject_of(scene.item.edit))
     final = (value + (len(kept) > 0)) / 2 if value > 0 else 0
     return verdict(final, anchor, added, said=f"{added.words}, direction {value:.2f}, {kept.words}")
 
@@ -109,7 +103,7 @@ async def positional_addition(scene: PixLensScene) -> Score:
 async def position_replacement(scene: PixLensScene) -> Score:
     """Where the object was is what the edit says, not what is seen; a move to the center fails without it."""
     edit = scene.item.edit
-    before, after = await scene.both(_category(scene))
+    before, after = await scene.both(subject_of(edit))
     must_be_seen(before)
     if not len(after):
         return verdict(0, before, after, said=f"{after.words} in the edited image")
@@ -120,7 +114,8 @@ async def position_replacement(scene: PixLensScene) -> Score:
     start, end = centroid(before.largest), centroid(after.largest)
     now = third(end[0] - 0.5, scene.width)  # it counts pixels from 0, not from their centers
     relative = direction_score(start, end, towards, scene.diagonal)
-    absolute = _absolute(edit.from_, now, wanted)
+    was = rules.named_third(edit.from_)
+    absolute = third_score(was, now, wanted) if was else float(now == wanted)
     value = (relative + absolute) / 2 if relative > 0 else 0
     said = f"the {before.name} is now in the {now}, asked was the {wanted}"
     return verdict(value, before, after, said=said, more=rules.way_between(before, after))
@@ -143,7 +138,7 @@ async def background_masks(scene: PixLensScene) -> BoolMask:
         return covered(scene, [await scene.named_exactly("edited", needed(edit.to, "what to add"))])
     if edit.type in {"object_replacement", "alter_parts", "single_instance_removal"}:
         return covered(scene, [await scene.everything("source"), await scene.everything("edited")])
-    return covered(scene, [await scene.named_exactly("source", _category(scene))])
+    return covered(scene, [await scene.named_exactly("source", subject_of(edit))])
 
 
 def similarity(before: Unit, after: Unit) -> float:
@@ -151,14 +146,5 @@ def similarity(before: Unit, after: Unit) -> float:
     return float(_structural_similarity(before, after, channel_axis=2, data_range=1.0))
 
 
-def _absolute(was: str | None, now: Third, wanted: Third) -> float:
-    start = next((name for name in THIRDS if name == was), None)
-    return third_score(start, now, wanted) if start else float(now == wanted)
-
-
 def _places(phrases: list[set[str]], matches: Callable[[set[str]], bool]) -> list[int]:
     return [place for place, its in enumerate(phrases) if matches(its)]
-
-
-def _category(scene: PixLensScene) -> str:
-    return needed(scene.item.edit.subject, "which object it is about")

@@ -7,10 +7,18 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Arrow, Curves, Evidence, Note
+from editgauge.core.evidence import Arrow, Curves, Evidence
 from editgauge.core.phrases import read_size
 from editgauge.core.types import Score
-from editgauge.protocols._shared.looking import are_enough, asked_place, must_be_new, needed
+from editgauge.protocols._shared.looking import (
+    are_enough,
+    asked_place,
+    must_be_new,
+    needed,
+    spoken_relation,
+    subject_of,
+    verdict,
+)
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
 from editgauge.vision.color_names import color_curves, color_score, rgb_of
@@ -42,12 +50,7 @@ async def object_addition(scene: PixLensScene) -> Score:
 @rule("size")
 async def size(scene: PixLensScene) -> Score:
     """Algorithm 2: the outline grew or shrank by a tenth at least, and the smaller one is in the larger."""
-    change, before, after = await resized(scene)
-    if change is None:
-        return verdict(0, before, after, said=f"{after.words} in the edited image")
-    ratio, inside = change
-    said = f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
-    return verdict(is_as_asked(ratio, scene.item.edit) and inside > STAYED, before, after, said=said)
+    return await resized(scene, worth_elsewhere=0)
 
 
 @rule("positional_addition")
@@ -60,13 +63,13 @@ async def positional_addition(scene: PixLensScene) -> Score:
 @rule("position_replacement")
 async def position_replacement(scene: PixLensScene) -> Score:
     """Algorithm 4, its inverted test corrected: moved in the asked direction, and into the asked third of the width."""
-    before, after = await scene.both(_category(scene.item.edit))
+    before, after = await scene.both(subject_of(scene.item.edit))
     must_be_seen(before)
     if not len(after):
         return verdict(0, before, after, said=f"{after.words} in the edited image")
     start, end = centroid(before.largest), centroid(after.largest)
     wanted = asked_third(scene.item.edit)
-    was, now = _named_third(scene.item.edit) or third(start[0], scene.width), third(end[0], scene.width)
+    was, now = named_third(scene.item.edit.from_) or third(start[0], scene.width), third(end[0], scene.width)
     towards = way(was, wanted)
     relative = direction_score(start, end, towards, scene.diagonal) if towards else 0.0
     absolute = third_score(was, now, wanted)
@@ -103,7 +106,7 @@ async def object_removal(scene: PixLensScene) -> Score:
     """Algorithm 6: the share of objects that are gone; some of them where the instruction says how many."""
     if scene.item.edit.count is not None:
         return await some_removed(scene)
-    before, after = await scene.both(_category(scene.item.edit))
+    before, after = await scene.both(subject_of(scene.item.edit))
     must_be_seen(before)
     said = f"{len(before)} {before.name} before, {len(after)} after"
     return verdict(max(0.0, 1 - len(after) / len(before)), before, after, said=said)
@@ -112,7 +115,7 @@ async def object_removal(scene: PixLensScene) -> Score:
 @rule("single_instance_removal")
 async def some_removed(scene: PixLensScene) -> Score:
     """Exactly one is gone, or as many as the instruction says: 1; more went: a half; else 0."""
-    before, after = await scene.both(_category(scene.item.edit))
+    before, after = await scene.both(subject_of(scene.item.edit))
     must_be_seen(before)
     gone, wanted = len(before) - len(after), scene.item.edit.count or 1
     said = f"{len(before)} {before.name} before, {len(after)} after"
@@ -122,7 +125,7 @@ async def some_removed(scene: PixLensScene) -> Score:
 @rule("alter_parts")
 async def alter_parts(scene: PixLensScene) -> Score:
     """Algorithm 7: the share of objects that meet their closest part."""
-    subject, wanted = _category(scene.item.edit), _to(scene.item.edit)
+    subject, wanted = subject_of(scene.item.edit), _to(scene.item.edit)
     wholes, parts = await gather(scene.things("source", subject), scene.things("edited", wanted))
     must_be_seen(wholes)
     if not len(parts):
@@ -138,7 +141,7 @@ async def color(scene: PixLensScene) -> Score:
     edit = scene.item.edit
     name = needed(edit.to, "which color")
     target = rgb_of(name)
-    before, after = await scene.both(_category(edit))
+    before, after = await scene.both(subject_of(edit))
     must_be_seen(before)
     must_be_seen(after)
     where = after.closest(centroid(before.largest))
@@ -151,15 +154,19 @@ async def color(scene: PixLensScene) -> Score:
     return verdict(value, before, after, said=said, more=(histograms,))
 
 
-async def resized(scene: PixLensScene) -> tuple[tuple[float, float] | None, Things, Things]:
-    """The ratio of the areas and how much of the smaller outline is in the other; None when the object is gone."""
-    before, after = await scene.both(_category(scene.item.edit))
+async def resized(scene: PixLensScene, worth_elsewhere: float) -> Score:
+    """1 where the object changed its size as asked and stayed in its place; `worth_elsewhere` where it did not stay."""
+    before, after = await scene.both(subject_of(scene.item.edit))
     must_be_seen(before)
     if not len(after):
-        return None, before, after
+        return verdict(0, before, after, said=f"{after.words} in the edited image")
     was = before.largest
     now = after.closest(centroid(was))
-    return (float(now.sum() / was.sum()), containment(was, now)), before, after
+    ratio, inside = float(now.sum() / was.sum()), containment(was, now)
+    wish = read_size(needed(scene.item.edit.to, "small or large"))
+    done = ratio < 1 - LEAST_CHANGE if wish == "small" else ratio > 1 + LEAST_CHANGE
+    said = f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
+    return verdict((1 if inside > STAYED else worth_elsewhere) if done else 0, before, after, said=said)
 
 
 async def replaced(scene: PixLensScene) -> tuple[float, Things, Things]:
@@ -173,18 +180,12 @@ async def replaced(scene: PixLensScene) -> tuple[float, Things, Things]:
     return float((was & new.closest(centroid(was))).any()), old, new
 
 
-def is_as_asked(ratio: float, edit: Edit) -> bool:
-    """Did the area change by a tenth at least, in the asked direction?"""
-    wish = read_size(needed(edit.to, "small or large"))
-    return ratio < 1 - LEAST_CHANGE if wish == "small" else ratio > 1 + LEAST_CHANGE
-
-
 async def placed(scene: PixLensScene) -> tuple[float, Things, Things]:
     """How well the new object lies on the asked side of the anchor, as it was in the source image."""
     edit = scene.item.edit
     if edit.position is None or edit.position.relation not in DIRECTIONS:
         raise CannotTell("not_applicable", "the edit does not say left, right, above or below what")
-    beside, wanted = edit.position.anchor or _category(edit), _to(edit)
+    beside, wanted = edit.position.anchor or subject_of(edit), _to(edit)
     anchor, added = await gather(scene.things("source", beside), scene.things("edited", wanted))
     must_be_seen(anchor)
     if not len(added):
@@ -193,21 +194,12 @@ async def placed(scene: PixLensScene) -> tuple[float, Things, Things]:
     return direction_score(start, end, edit.position.relation, scene.diagonal), anchor, added
 
 
-def verdict(value: float, *seen: Things, said: str, more: tuple[Evidence, ...] = ()) -> Score:
-    """The score with its outlines and one sentence."""
-    evidence = tuple(piece for each in seen for piece in each.evidence)
-    return Score(float(value), (*evidence, *more, Note(f"{said[:1].upper()}{said[1:]}.")))
-
-
 def way_between(before: Things, after: Things) -> tuple[Evidence, ...]:
     """An arrow from the center of one object, as it was, to that of the other, as it is."""
     if not (len(before) and len(after)):
         return ()
-    return (
-        Arrow(
-            "edited", *centroid(before.largest), *centroid(after.largest), label=f"from {before.name} to {after.name}"
-        ),
-    )
+    start, end = centroid(before.largest), centroid(after.largest)
+    return (Arrow("edited", *start, *end, label=f"from {before.name} to {after.name}"),)
 
 
 def _place_note(scene: PixLensScene, value: float, anchor: Things, added: Things) -> str:
@@ -215,30 +207,26 @@ def _place_note(scene: PixLensScene, value: float, anchor: Things, added: Things
     if not len(added) or position is None:
         return added.words
     fit = "straight" if value > 0.9 else "roughly" if value > 0 else "not"
-    spoken = {"on": "on top of", "left": "left of", "right": "right of"}.get(position.relation, position.relation)
-    return f"{added.words}, {fit} {spoken} the {anchor.name}"
+    return f"{added.words}, {fit} {spoken_relation(position.relation)} the {anchor.name}"
 
 
 def asked_third(edit: Edit) -> Third:
     """Left, center or right, as the edit asks."""
     relation = asked_place(edit).relation
-    third = next((name for name in THIRDS if name == relation), None)
-    if third is None:
+    wanted = named_third(relation)
+    if wanted is None:
         raise CannotTell("no_rule", f"the rule knows left, right and center, not '{relation}'")
-    return third
+    return wanted
 
 
-def _named_third(edit: Edit) -> Third | None:
-    return next((name for name in THIRDS if name == edit.from_), None)
+def named_third(word: str | None) -> Third | None:
+    """The third of the width that a word names, if it names one."""
+    return next((name for name in THIRDS if name == word), None)
 
 
 def _replaced_name(edit: Edit) -> str:
-    return edit.from_ or _category(edit)
+    return edit.from_ or subject_of(edit)
 
 
 def _to(edit: Edit) -> str:
     return needed(edit.to, "what is to be there")
-
-
-def _category(edit: Edit) -> str:
-    return needed(edit.subject, "which object it is about")

@@ -58,11 +58,9 @@ class Things:
         if not len(self):
             return f"no {self.name} seen"
         best = f"{self.seen.detections.confidences[0]:.2f}".removeprefix("0")
-        return (
-            f"{self.name} {best} found"
-            if len(self) == 1
-            else f"{len(self)} times {self.name} found, most confident {best}"
-        )
+        if len(self) == 1:
+            return f"{self.name} {best} found"
+        return f"{len(self)} times {self.name} found, most confident {best}"
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Arrow, Curves, Note
+from editgauge.core.evidence import Arrow, Curves
 from editgauge.core.text import none_seen
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part, Protocol
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._shared.looking import attempt, sentence
 from editgauge.protocols.unibench import averaged
 from editgauge.protocols.unibench.location import Located, locate_anchor, locate_target
 from editgauge.protocols.unibench.tasks import Task
@@ -76,7 +76,7 @@ class UniBenchDetect(Protocol):
 async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
     """Is it there, and in the asked color where one is asked for?"""
     if task.kind != "change_color":
-        return Score(float(target.seen), (*target.evidence, _said(target.words)))
+        return Score(float(target.seen), (*target.evidence, sentence(target.words)))
     if target.mask is None:
         raise CannotTell("not_detected", f"{none_seen(target.name)} in the edited image")
     wanted = rgb_of(task.color)
@@ -85,7 +85,9 @@ async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
         f"red, green and blue of the {target.name}; dashed: of {task.color}",
         tuple(color_curves(item.edited, target.mask, wanted).items()),
     )
-    return Score(value, (*target.evidence, curves, _said(f"{target.words}; its colors fit {task.color} {value:.2f}")))
+    return Score(
+        value, (*target.evidence, curves, sentence(f"{target.words}; its colors fit {task.color} {value:.2f}"))
+    )
 
 
 async def _position(item: Item, task: Task, target: Located, see: Sight) -> Score | Unscored:
@@ -96,18 +98,14 @@ async def _position(item: Item, task: Task, target: Located, see: Sight) -> Scor
         return Unscored("no_rule", f"'{task.place.words}' says nothing about left, right, above or below")
     anchor = await locate_anchor(item, task, see)
     if target.mask is None or anchor.mask is None:
-        return Score(0.0, (_said(target.words),))
+        return Score(0.0, (sentence(target.words),))
     start, end = centroid(anchor.mask), centroid(target.mask)
     height, width = item.edited.shape[:2]
     value = direction_score(start, end, task.relation, float(np.hypot(height, width)))
     fit = "straight" if value > 0.9 else "roughly" if value > 0 else "not"
     arrow = Arrow("edited", *start, *end, label=f"from {anchor.name} to {target.name}")
-    said = _said(f"{target.words}, {fit} {task.place.words} the {anchor.name}")
+    said = sentence(f"{target.words}, {fit} {task.place.words} the {anchor.name}")
     return Score(value, (*target.evidence, *anchor.evidence, arrow, said))
-
-
-def _said(text: str) -> Note:
-    return Note(f"{text[:1].upper()}{text[1:]}.")
 
 
 unibench_detect = UniBenchDetect()

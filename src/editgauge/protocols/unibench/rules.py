@@ -9,14 +9,13 @@ import cv2
 import numpy as np
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of
 from editgauge.core.text import none_seen
 from editgauge.core.types import Score
+from editgauge.protocols._shared.looking import sentence
 
 if TYPE_CHECKING:
-    from editgauge.core.masks import BoolMask
     from editgauge.core.types import Item
     from editgauge.models.interfaces import Perception
     from editgauge.protocols.unibench.location import Located
@@ -50,10 +49,10 @@ async def target_fidelity(scene: UniBenchScene) -> Score:
     scene.likeness.must_be_there()
     target = scene.target
     if target.mask is None:
-        return Score(0.0, (_said(target.words),))
+        return Score(0.0, (sentence(target.words),))
     text = scene.task.text
     value = await scene.likeness.of_text(alone(scene.item.edited, target.mask), text, scene.task.alternatives)
-    return Score(value, (*target.evidence, _said(f"{target.words}; it fits '{text}' by {value:.2f}")))
+    return Score(value, (*target.evidence, sentence(f"{target.words}; it fits '{text}' by {value:.2f}")))
 
 
 async def position_fidelity(scene: UniBenchScene) -> Score:
@@ -63,12 +62,12 @@ async def position_fidelity(scene: UniBenchScene) -> Score:
     scene.likeness.must_be_there()
     target, anchor = scene.target, scene.anchor
     if target.mask is None:
-        return Score(0.0, (_said(target.words),))
+        return Score(0.0, (sentence(target.words),))
     place = scene.task.place
     phrase, others = place.phrase(scene.task.name), [each.phrase(scene.task.name) for each in scene.task.places]
     crop = together(scene.item.edited, target.mask, scene.anchor.mask)
     value = await scene.likeness.of_text(crop, phrase, others)
-    said = _said(f"{target.words}, {anchor.words}; both fit '{phrase}' by {value:.2f}")
+    said = sentence(f"{target.words}, {anchor.words}; both fit '{phrase}' by {value:.2f}")
     return Score(value, (*target.evidence, *anchor.evidence, said))
 
 
@@ -82,9 +81,9 @@ async def target_consistency(scene: UniBenchScene) -> Score:
     before, after = alone(scene.item.source, scene.original), alone(scene.item.edited, scene.target.mask)
     if scene.task.kind == "move":
         value = await scene.likeness.of_pictures(before, after)
-        return Score(value, (_said(f"{scene.target.words}; it is like the original by {value:.2f}"),))
+        return Score(value, (sentence(f"{scene.target.words}; it is like the original by {value:.2f}"),))
     distance = await scene.see.distance(*gray_pair(before, after))
-    return Score(_near(distance), (_said(f"without its colors the {scene.target.name} is {distance:.3f} away"),))
+    return Score(_near(distance), (sentence(f"without its colors the {scene.target.name} is {distance:.3f} away"),))
 
 
 async def background_consistency(scene: UniBenchScene) -> Score:
@@ -93,16 +92,12 @@ async def background_consistency(scene: UniBenchScene) -> Score:
     masks = [mask for mask in (scene.task.original, scene.target.mask) if mask is not None]
     objects = np.logical_or.reduce([nothing, *masks])
     distance = await scene.see.distance(*backgrounds(scene.item.source, scene.item.edited, objects))
-    return Score(_near(distance), (_said(f"the rest of the picture is {distance:.3f} away"),))
+    return Score(_near(distance), (sentence(f"the rest of the picture is {distance:.3f} away"),))
 
 
 def _near(distance: float) -> float:
     """1 for the same picture; LPIPS can exceed 1, and UniBench's scores end at 0."""
     return min(1.0, max(0.0, 1.0 - distance))
-
-
-def _said(text: str) -> Note:
-    return Note(f"{text[:1].upper()}{text[1:]}.")
 
 
 LEAST_SIDE = 64
