@@ -19,8 +19,6 @@ SHORT_FILE = 60
 SHORT_FILES = frozenset(
     [
         "models/hub/addresses",
-        "protocols/difference/sets",
-        "protocols/difference/word_overlap",
     ]
 )
 """Short modules with one importer that are still to be merged into it: this list only shrinks."""

@@ -17,8 +17,8 @@ from editgauge.core.types import Score
 from editgauge.models.weights import available
 from editgauge.protocols import Part
 from editgauge.protocols.unibench import unibench
-from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY, average, total
 from editgauge.protocols.unibench.tasks import KINDS
+from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total
 from tests.golden.published import unibench_table_1
 
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "lpips-alex")

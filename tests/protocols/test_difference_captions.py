@@ -18,7 +18,7 @@ from editgauge.core.types import Edit, Item, Outcome, Score, Scores
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols.difference import as_released, difference_captions
-from editgauge.protocols.difference.people import human_captions
+from editgauge.protocols.difference.answers import human_captions
 from tests.endpoint import MODEL, Served
 
 ASKED = {

@@ -26,8 +26,7 @@ from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.protocols.difference import difference_captions
 from editgauge.protocols.difference.edited_place import WIDE, EditedPlace, edited_place
-from editgauge.protocols.difference.pipeline import nouns
-from editgauge.protocols.difference.zooms import SMALLEST, closest_to, cropped, zoom_frames
+from editgauge.protocols.difference.pipeline import SMALLEST, closest_to, cropped, nouns, zoom_frames
 from tests.endpoint import MODEL, Served
 
 SAID = {

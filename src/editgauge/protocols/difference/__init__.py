@@ -14,22 +14,23 @@ from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.evidence import Note
 from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._shared.looking import attempt, attempt_all
 from editgauge.protocols.difference.answers import (
     MOST_TRIPLETS,
     ModelDifferences,
     asked_directly,
     by_judged_pipeline,
     by_pipeline,
+    human_captions,
+    most_people,
+    people_of,
     triplets_by_judge,
 )
+from editgauge.protocols.difference.caption_metrics import SETS, WORDING, set_scores, wording_scores
 from editgauge.protocols.difference.objects import embedded, judged, known_alike
 from editgauge.protocols.difference.parsing import first_change, read_triplets
-from editgauge.protocols.difference.people import human_captions, most_people, people_of
 from editgauge.protocols.difference.questions import same_difference
-from editgauge.protocols.difference.sets import SETS, set_scores
 from editgauge.protocols.difference.triplets import Triplet, TripletAgreement, agreement
-from editgauge.protocols.difference.word_overlap import WORDING, wording_scores
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight
@@ -132,7 +133,7 @@ class DifferenceCaptions(Protocol):
         )
         main, triplets, wording = await gather(
             attempt(self._main_matched(item, answer, see)),
-            self._triplets(item, answer, see),
+            attempt_all(self._triplets(item, answer, see), [spec.name for spec in TRIPLETS]),
             wording_scores(item, answer),
         )
         number = Score(float(min(len(answer.differences), MANY)), shown)
@@ -200,20 +201,17 @@ class DifferenceCaptions(Protocol):
         return triplets
 
     async def _triplets(self, item: Item, answer: ModelDifferences, see: Sight) -> dict[str, Score | Unscored]:
-        try:
-            captions = human_captions(item.edit, item.outcome)
-            model = await self._of_model(answer, see)
-            people = await gather(*(self._read(caption, see) for caption in captions))
-            agreements = await gather(*(self._agreements(human, model, see) for human in people))
-        except CannotTell as unable:
-            return {spec.name: Unscored(unable.reason, unable.detail) for spec in TRIPLETS}
+        captions = human_captions(item.edit, item.outcome)
+        model = await self._of_model(answer, see)
+        people = await gather(*(self._read(caption, see) for caption in captions))
+        agreements = await gather(*(self._agreements(human, model, see) for human in people))
         strict, soft = zip(*agreements, strict=True)
         shown = (*(Note(f"People: {each}") for each in people[0]), *(Note(f"Model: {each}") for each in model))
         return {
-            "mp": _precision(strict, shown),
-            "hr": _hallucination(strict, shown),
-            "soft_mp": _precision(soft),
-            "soft_hr": _hallucination(soft),
+            "mp": _mean([each.precision for each in strict], "people", shown),
+            "hr": _mean([each.hallucination for each in strict], "the model", shown),
+            "soft_mp": _mean([each.precision for each in soft], "people"),
+            "soft_hr": _mean([each.hallucination for each in soft], "the model"),
         }
 
     async def _agreements(
@@ -226,20 +224,11 @@ class DifferenceCaptions(Protocol):
         return strict, agreement(human, model, alike, soft=True, released=self._released)
 
 
-def _precision(agreements: Sequence[TripletAgreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
-    values = [each.precision for each in agreements if each.precision is not None]
-    return (
-        Score(fmean(values), shown) if values else Unscored("not_applicable", "no difference reported by people", shown)
-    )
-
-
-def _hallucination(agreements: Sequence[TripletAgreement], shown: tuple[Note, ...] = ()) -> Score | Unscored:
-    values = [each.hallucination for each in agreements if each.hallucination is not None]
-    return (
-        Score(fmean(values), shown)
-        if values
-        else Unscored("not_applicable", "no difference reported by the model", shown)
-    )
+def _mean(shares: Sequence[float | None], reporter: str, shown: tuple[Note, ...] = ()) -> Score | Unscored:
+    values = [each for each in shares if each is not None]
+    if not values:
+        return Unscored("not_applicable", f"no difference reported by {reporter}", shown)
+    return Score(fmean(values), shown)
 
 
 async def _objects(item: Item, see: Sight) -> Score:

@@ -1,4 +1,4 @@
-"""What a model tells about the differences of one item, and how triplets are read from captions."""
+"""What a model, and what people, tell about the differences of one item; how triplets are read from captions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from asyncio import gather
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_of
 from editgauge.core.errors import CannotTell
 from editgauge.protocols.difference.pipeline import pipeline_caption
 from editgauge.protocols.difference.questions import (
@@ -19,7 +20,7 @@ from editgauge.protocols.difference.triplets import Triplet
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
-    from editgauge.core.types import Item
+    from editgauge.core.types import Edit, Item, Outcome
     from editgauge.protocols import Sight
 
 
@@ -98,3 +99,30 @@ async def triplets_by_judge(caption: str, see: Sight, grader: str) -> tuple[Trip
         many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MOST_TRIPLETS}"
         raise CannotTell("unparsable", many)
     return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)
+
+
+def people_of(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
+    """The difference captions that people wrote, one for each: of this outcome, or else of the edit."""
+    own = caption_of(edit, outcome) if outcome is not None else None
+    if own is not None and own.people:
+        return own.people
+    listed = edit.extras.get("differences", ())
+    return tuple(each.strip() for each in listed if isinstance(each, str) and each.strip())
+
+
+def most_people(edit: Edit) -> int:
+    """How many captions of people one outcome of the edit has at most."""
+    own = (len(each["people"]) for each in edit.extras.get(EXTRA, {}).values())
+    return max([len(people_of(edit)), *own])
+
+
+def human_captions(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
+    """The difference captions that people wrote, one for each; raises `CannotTell` where there is none.
+
+    They come with the outcome (`run --captions`), or stand in `extras["differences"]`; `extras["difference_caption"]`
+    may be a machine's and is not taken for one.
+    """
+    captions = people_of(edit, outcome)
+    if not captions:
+        raise CannotTell("not_applicable", "no person wrote a difference caption for this edit")
+    return captions

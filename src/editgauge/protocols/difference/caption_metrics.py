@@ -1,4 +1,4 @@
-"""BLEU, ROUGE, METEOR and CIDEr: how alike captions are by their words, from 0 (nothing shared) on.
+"""BLEU, ROUGE, METEOR and CIDEr: how alike captions are by their words, from 0 (nothing shared) on; and scores of sets.
 
 They stand next to difference triplets for comparison (EditInspector, tables 2 and 4): shared words say little about
 whether the same difference is meant. BLEU comes from sacrebleu, ROUGE from rouge-score, METEOR from nltk, all of the
@@ -14,9 +14,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from statistics import fmean
 from typing import Any, Literal
 
 from editgauge.core.errors import CannotTell
+from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.models.vocabulary.thesaurus import words_for_the_same
+from editgauge.protocols import Part
+from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols.difference.answers import ModelDifferences, human_captions
 
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Gram = tuple[str, ...]
@@ -24,8 +30,64 @@ LONGEST_GRAM = 4
 LENGTH_SIGMA = 6.0
 """By how many words captions may differ in length before CIDEr-D forgives it no more (Vedantam et al. 2015)."""
 CIDER_SCALE = 10.0
+UNIT = (0.0, 1.0)
+WORDING = (
+    ScoreSpec("bleu", True, UNIT, "BLEU of the model's caption against people's."),
+    ScoreSpec("rouge_1", True, UNIT, "ROUGE-1, F-measure, against the nearest of people's captions."),
+    ScoreSpec("rouge_2", True, UNIT, "ROUGE-2, the same."),
+    ScoreSpec("rouge_l", True, UNIT, "ROUGE-L, the same."),
+    ScoreSpec("meteor", True, UNIT, "METEOR, the same, with synonyms by WordNet."),
+)
+SETS = (
+    ScoreSpec("avg_diff", True, (0.0, 1000.0), "Differences per edit (Avg. Diff of table 3); people report about six."),
+    ScoreSpec("no_diffs", False, (0.0, 1.0), "Share of edits without any reported difference (No Diffs of table 3)."),
+    ScoreSpec("cider", True, (0.0, CIDER_SCALE), "CIDEr-D against people's captions; rarity counted over the set."),
+)
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+
+
+async def wording_scores(item: Item, answer: ModelDifferences) -> dict[str, Score | Unscored]:
+    """A score for each of `WORDING`; no caption at all shares no word with anyone."""
+    try:
+        people = human_captions(item.edit, item.outcome)
+    except CannotTell as unable:
+        return {spec.name: Unscored(unable.reason, unable.detail) for spec in WORDING}
+    said = answer.caption
+    measures: dict[str, Callable[[], float]] = {
+        "bleu": lambda: bleu(said, people),
+        "rouge_1": lambda: rouge(said, people, "rouge1"),
+        "rouge_2": lambda: rouge(said, people, "rouge2"),
+        "rouge_l": lambda: rouge(said, people, "rougeL"),
+        "meteor": lambda: meteor(said, people, words_for_the_same),
+    }
+    return {name: await attempt(_measured(measure)) if said else Score(0.0) for name, measure in measures.items()}
+
+
+async def _measured(measure: Callable[[], float]) -> Score:
+    return Score(measure())
+
+
+def set_scores(parts: Sequence[Part]) -> Scores:
+    """All three, of what `part` kept of each outcome."""
+    if not parts:
+        return {spec.name: Unscored("not_applicable", "a set needs one outcome at least") for spec in SETS}
+    counts = [int(number[0]) for number, _, _ in parts]
+    return {
+        "avg_diff": Score(fmean(counts)),
+        "no_diffs": Score(counts.count(0) / len(counts)),
+        "cider": _cider([(str(caption[0]), [str(each) for each in people]) for _, caption, people in parts]),
+    }
+
+
+def _cider(captions: Sequence[tuple[str, list[str]]]) -> Score | Unscored:
+    compared = [(caption, people) for caption, people in captions if people]
+    if len(compared) < 2:
+        return Unscored(
+            "not_applicable", "CIDEr needs people's captions of two edits at least, to know which words are rare"
+        )
+    rarity = Rarity.of([people for _, people in compared])
+    return Score(fmean(cider(caption, people, rarity) for caption, people in compared))
 
 
 def words(text: str) -> list[str]:

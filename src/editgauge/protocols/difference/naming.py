@@ -17,25 +17,8 @@ _FURTHER = re.compile(rf"(?<=\w) \w+ing (?={_DETERMINED}\b|(?:in|on|at|down|up|t
 _SHOWN = re.compile(
     r"^(?:there (?:is|are|was|were) )?(?:now )?(?:(?:the|a|an) )?(?:close-up )?(?:(?:image|view|close-up|photo) of )?"
 )
-_NO_OBJECT = frozenset(
-    (
-        "it",
-        "they",
-        "them",
-        "this",
-        "that",
-        "there",
-        "which",
-        "who",
-        "he",
-        "she",
-        "one",
-        "image",
-        "scene",
-        "nothing",
-        "none",
-    )
-)
+_PRONOUNS = frozenset(("it", "they", "them", "this", "that", "there", "which", "who", "he", "she", "one"))
+_NO_OBJECT = _PRONOUNS | {"image", "scene", "nothing", "none"}
 LONGEST = 6
 """Words of an object; what is longer is a sentence that was taken for one."""
 

@@ -12,11 +12,10 @@ from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.unibench import rules
-from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY
 from editgauge.protocols.unibench.location import locate_anchor, locate_target
 from editgauge.protocols.unibench.similarity import ABOUT, READINGS, Likeness, Reading
-from editgauge.protocols.unibench.tasks import Kind, Task
-from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
+from editgauge.protocols.unibench.tasks import Task
+from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight
@@ -104,15 +103,11 @@ class UniBench(Protocol):
 
     async def part(self, item: Item, see: Sight) -> Part:
         """The sub-scores of one outcome, by its type of task."""
-        return as_part(_kind(item), await self.score(item, see))
+        return as_part(Task(item).kind, await self.score(item, see))
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """The mean per type and kind of score, of these the mean per type, of these the mean over types."""
         return set_scores(parts, {"fidelity": FIDELITY, "consistency": CONSISTENCY})
-
-
-def _kind(item: Item) -> Kind:
-    return Task(item).kind
 
 
 async def _nothing() -> None:

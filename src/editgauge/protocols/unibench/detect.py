@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,14 +24,12 @@ from editgauge.vision.positions import DIRECTIONS, centroid, direction_score
 if TYPE_CHECKING:
     from editgauge.protocols import Sight
 
-PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "change_class": ("target",),
-        "change_color": ("target",),
-        "generate": ("target", "position"),
-        "move": ("target", "position"),
-    }
-)
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "change_class": ("target",),
+    "change_color": ("target",),
+    "generate": ("target", "position"),
+    "move": ("target", "position"),
+}
 
 
 class UniBenchDetect(Protocol):
@@ -85,9 +82,8 @@ async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
         f"red, green and blue of the {target.name}; dashed: of {task.color}",
         tuple(color_curves(item.edited, target.mask, wanted).items()),
     )
-    return Score(
-        value, (*target.evidence, curves, sentence(f"{target.words}; its colors fit {task.color} {value:.2f}"))
-    )
+    said = sentence(f"{target.words}; its colors fit {task.color} {value:.2f}")
+    return Score(value, (*target.evidence, curves, said))
 
 
 async def _position(item: Item, task: Task, target: Located, see: Sight) -> Score | Unscored:

@@ -1,4 +1,7 @@
-"""The rows and totals of UniBench's table, as scores of sets: every type of task counts once."""
+"""The rows and totals of UniBench's table, as scores of sets.
+
+Averages are taken over the kinds of scores within a type of task, then over types; nothing is rounded on the way.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,24 @@ import numpy as np
 from editgauge.core.evidence import Note
 from editgauge.core.types import Score, Scores, ScoreSpec, Unscored
 from editgauge.protocols import Part
-from editgauge.protocols.unibench.averages import Means, total
 from editgauge.protocols.unibench.tasks import KINDS, Kind
 
+Means = Mapping[str, Mapping[str, float]]
+"""Type of task to kind of score to its mean over the tasks of that type."""
+
+FIDELITY: Mapping[str, tuple[str, ...]] = {
+    "change_class": ("target_fidelity",),
+    "change_color": ("target_fidelity",),
+    "generate": ("target_fidelity", "position_fidelity"),
+    "move": ("target_fidelity", "position_fidelity"),
+}
+CONSISTENCY: Mapping[str, tuple[str, ...]] = {
+    "change_class": ("background_consistency",),
+    "change_color": ("target_consistency", "background_consistency"),
+    "generate": ("background_consistency",),
+    "move": ("target_consistency", "background_consistency"),
+}
+"""Type of task to the kinds of scores it has (UniBench, section 3.3)."""
 ABOUT = "Total {}: mean per type and kind of score, then over kinds, then over types (table 1)."
 
 
@@ -54,3 +72,23 @@ def _total(means: Means, kinds_of: Mapping[str, tuple[str, ...]]) -> Score | Uns
     absent = [kind.replace("_", " ") for kind in KINDS if kind not in means]
     is_whole = len(means) == 1 or not absent  # a row of the table is about one type alone
     return Score(value, () if is_whole else (Note(f"Without {' and '.join(absent)}, of which there are none."),))
+
+
+def average(kinds: Mapping[str, float], wanted: Sequence[str]) -> float | None:
+    """The mean of the kinds of scores of one type of task; none while one of them is missing.
+
+    >>> average({"target_fidelity": 0.385, "position_fidelity": 0.746}, FIDELITY["move"])
+    0.5655
+    """
+    return fmean(kinds[kind] for kind in wanted) if all(kind in kinds for kind in wanted) else None
+
+
+def total(means: Means, kinds_of: Mapping[str, tuple[str, ...]]) -> float | None:
+    """Every type of task that is there counts once; none while one of them lacks a kind of score.
+
+    >>> total({"change_class": {"target_fidelity": 0.1}, "change_color": {"target_fidelity": 0.2}}, FIDELITY)
+    0.15000000000000002
+    """
+    averages = [average(kinds, kinds_of[task]) for task, kinds in means.items()]
+    known = [each for each in averages if each is not None]
+    return fmean(known) if known and len(known) == len(averages) else None

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from editgauge.core.edit_types import vocabulary
 from editgauge.core.errors import BadInput
 from editgauge.findings.summary import ALL, summarize
-from editgauge.protocols.unibench.averages import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total
 from editgauge.render.tables import Column, EmptyCell, Label, ResultTable, TableCell, as_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from editgauge.core.run import Run
-    from editgauge.protocols.unibench.averages import Means
+    from editgauge.protocols.unibench.totals import Means
 
 UNIBENCH = "unibench"
 UNIBENCH_COLUMNS = (
