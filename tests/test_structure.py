@@ -18,7 +18,6 @@ CROWDED = {"benchmarks": 15, "core": 17, "instructions": 15, "models/lite": 16}
 SHORT_FILE = 60
 SHORT_FILES = frozenset(
     [
-        "models/hub/addresses",
     ]
 )
 """Short modules with one importer that are still to be merged into it: this list only shrinks."""

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from editgauge.models import cache
-from editgauge.models.cache.levels import TwoLevels
-from editgauge.models.cache.store import Store
+from editgauge.models.cache.store import Store, TwoLevels
 
 ROOM = 10_000_000
 KEY = f"{7:064x}"

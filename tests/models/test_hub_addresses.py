@@ -6,8 +6,7 @@ import pytest
 
 from editgauge.core.errors import UnknownName
 from editgauge.models.catalog import MODELS
-from editgauge.models.choice import make_model
-from editgauge.models.hub.addresses import FAMILIES, by_address
+from editgauge.models.choice import FAMILIES, by_address, make_model
 from editgauge.models.hub.network import Network
 from editgauge.models.interfaces import ROLES
 from editgauge.models.weights import catalog_entries

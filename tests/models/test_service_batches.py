@@ -22,7 +22,7 @@ FOLDER: list[Path] = []
 
 def small_vit() -> object:
     """A ViT of the real architecture with random weights, which mean nothing."""
-    from editgauge.models.hub.features.dino import DinoEmbedder
+    from editgauge.models.hub.dino import DinoEmbedder
 
     return DinoEmbedder(FOLDER[0], device="cpu")
 
@@ -47,7 +47,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [3, 8])
 def test_likeness_is_the_same_in_any_batch(batch: int, photo: Pixels, monkeypatch: pytest.MonkeyPatch) -> None:
-    from editgauge.models.hub.features.dino import DinoEmbedder
+    from editgauge.models.hub.dino import DinoEmbedder
 
     monkeypatch.setitem(BUILT_IN, "small-vit", f"{__name__}:small_vit")
     pictures = [photo[4 * number :, : 60 + number] for number in range(11)]

@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw, ImageFont
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import EditGaugeError
 from editgauge.models.interfaces import TextReader
-from editgauge.models.programs.tesseract import Tesseract, lines_of
 from editgauge.models.service import ModelService
+from editgauge.models.tesseract import Tesseract, lines_of
 from editgauge.models.weights import MissingWeights
 
 BOARD = np.full((120, 400, 3), 255, np.uint8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,13 @@ from editgauge.models.vocabulary.imagenet import class_names, classes_of
 Vector = NDArray[np.float32]
 Features = Mapping[str, NDArray[Any]]
 """What a model keeps of a picture between looking at it once and answering many questions about it."""
+
+
+def _labeled_boxes(
+    on: Side, boxes: NDArray[np.float32], labels: Sequence[str], confidences: NDArray[np.float32]
+) -> tuple[Box, ...]:
+    rows = zip(boxes.tolist(), labels, confidences.tolist(), strict=True)
+    return tuple(Box(on, *sides, label, confidence) for sides, label, confidence in rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,15 +69,11 @@ class Detections:
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes, each labeled by what was asked and, where a synonym was used, by what the model calls it."""
-        labels = (
+        labels = [
             phrase if phrase == own else f"{phrase} (seen as {own})"
             for phrase, own in zip(self.phrases, self.words, strict=True)
-        )
-        rows = zip(self.boxes.tolist(), labels, self.confidences.tolist(), strict=True)
-        return tuple(
-            Box(on, left, top, right, bottom, label, confidence)
-            for (left, top, right, bottom), label, confidence in rows
-        )
+        ]
+        return _labeled_boxes(on, self.boxes, labels, self.confidences)
 
     def only(self, places: list[int]) -> Detections:
         """Those at these places, in this order."""
@@ -107,6 +110,11 @@ class SegmentPrompt:
     def __post_init__(self) -> None:
         if (self.boxes is None) == (self.points is None):
             raise ValueError("a prompt has boxes or points, and not both")
+
+    @property
+    def places(self) -> NDArray[np.float32]:
+        """The boxes, or else the points."""
+        return np.asarray(self.points if self.boxes is None else self.boxes, np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,11 +220,7 @@ class TextLines:
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes, each labeled by what stands there."""
-        rows = zip(self.boxes.tolist(), self.texts, self.confidences.tolist(), strict=True)
-        return tuple(
-            Box(on, left, top, right, bottom, f"“{text}”", confidence)
-            for (left, top, right, bottom), text, confidence in rows
-        )
+        return _labeled_boxes(on, self.boxes, [f"“{text}”" for text in self.texts], self.confidences)
 
 
 EXPRESSIONS = (
@@ -278,10 +282,7 @@ class Faces:
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes."""
-        rows = zip(self.boxes.tolist(), self.confidences.tolist(), strict=True)
-        return tuple(
-            Box(on, left, top, right, bottom, "face", confidence) for (left, top, right, bottom), confidence in rows
-        )
+        return _labeled_boxes(on, self.boxes, ["face"] * len(self), self.confidences)
 
 
 JOINTS = (
@@ -317,10 +318,7 @@ class Poses:
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """The boxes, and an arrow along every limb that is seen."""
-        rows = zip(self.boxes.tolist(), self.confidences.tolist(), strict=True)
-        boxes = [
-            Box(on, left, top, right, bottom, "person", confidence) for (left, top, right, bottom), confidence in rows
-        ]
+        boxes = _labeled_boxes(on, self.boxes, ["person"] * len(self), self.confidences)
         limbs = [
             Arrow(on, *joints[start].tolist(), *joints[end].tolist())
             for joints, seen in zip(self.joints, self.seen, strict=True)

@@ -14,9 +14,9 @@ from editgauge import __version__
 from editgauge.core.ask import Request
 from editgauge.core.trace import timeline
 from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, TextLines
-from editgauge.models.cache.levels import Answers
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of
+from editgauge.models.cache.store import Store, TwoLevels
 from editgauge.models.interfaces import Model
 
 MOST_BYTES_ON_DISK = 4_000_000
@@ -38,7 +38,7 @@ class RequestGroup(NamedTuple):
 class CachedModel:
     """One model, its thread-safe memory and, if there is one, its place on the disk."""
 
-    def __init__(self, model: Model, memory: Memory, store: Answers | None) -> None:
+    def __init__(self, model: Model, memory: Memory, store: Store | TwoLevels | None) -> None:
         self.model = model
         self.card = model.card
         self._memory = memory
@@ -118,12 +118,7 @@ def _frozen(answer: Any) -> Answer:
             alone = answer if answer.base is None else answer.copy()  # a row must not keep its whole batch alive
             alone.setflags(write=False)
             return alone
-        case Detections():
-            for array in (answer.boxes, answer.confidences):
-                array.setflags(write=False)
-        case ClassMap():
-            answer.places.setflags(write=False)
-        case Patches() | ClassScores() | TextLines() | Faces() | Poses():
+        case Detections() | ClassMap() | Patches() | ClassScores() | TextLines() | Faces() | Poses():
             for each in fields(answer):
                 if isinstance(value := getattr(answer, each.name), np.ndarray):
                     value.setflags(write=False)

@@ -48,7 +48,7 @@ MODELS: dict[str, ModelRow] = {
     "lpips-vgg": ModelRow("perceptual_distance", "lite.lpips:LpipsVgg", ("best",)),
     "migan": ModelRow("inpainter", "lite.migan:MiGan"),
     "sam2-tiny": ModelRow("segmenter", "lite.sam2:Sam2Tiny"),
-    "tesseract": ModelRow("text_reader", "programs.tesseract:Tesseract"),
+    "tesseract": ModelRow("text_reader", "tesseract:Tesseract"),
     "u2netp-foreground": ModelRow("semantic_segmenter", "lite.u2net:U2NetForeground"),
     # Of the model hub. The main branch of DETR needs timm and torchvision.
     "blip-base": ModelRow("captioner", "captioner:Salesforce/blip-image-captioning-base"),
@@ -92,7 +92,7 @@ LARGER = {"lite-plus": "lite"}
 def import_paths() -> dict[str, str]:
     """Where each model is made, by its name, as a registry wants it."""
     return {
-        name: f"{PACKAGE}.hub.addresses:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
+        name: f"{PACKAGE}.choice:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
         for name, row in MODELS.items()
     }
 

@@ -1,14 +1,35 @@
-"""The models of a run: which one plays which role."""
+"""The models of a run: which one plays which role, by its name or by its address.
+
+An address is a folder or a repository of the model hub, of a family that is known here:
+`owl:google/owlv2-large-patch14-ensemble`, `clip:./my-finetuned-clip`, `dino:facebook/dinov2-giant@<commit>`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import cast
 
 from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
 from editgauge.models import models
-from editgauge.models.hub.addresses import by_address, is_address
+from editgauge.models.catalog import MODELS, attribute_of
 from editgauge.models.interfaces import ROLES, Model, ModelCard
 from editgauge.models.weights import MissingWeights, available, weights_of
+
+FAMILIES: dict[str, str] = {
+    "owl": "owl:OwlDetector",
+    "grounding-dino": "grounding_dino:GroundingDetector",
+    "instance": "instance:InstanceDetector",
+    "instance-masks": "instance:InstanceSegmenter",
+    "sam": "sam:SamSegmenter",
+    "segformer": "semantic:ClassMapper",
+    "clip": "clip:ClipEmbedder",
+    "dino": "dino:DinoEmbedder",
+    "dreamsim": "dreamsim:DreamSim",
+    "captioner": "captions:HubCaptioner",
+}
 
 
 def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
@@ -77,7 +98,7 @@ def make_model(name: str) -> Model:
 
 
 def _made(name: str) -> Model:
-    if is_address(name):
+    if ":" in name:
         return by_address(name)
     make = models.get(name)
     try:
@@ -86,6 +107,27 @@ def _made(name: str) -> Model:
         raise
     except Exception as error:
         raise BadInput(f"The model '{name}' from {models.origin(name)} cannot be used: {error}") from error
+
+
+def by_address(text: str) -> Model:
+    """The model at FAMILY:FOLDER or FAMILY:OWNER/NAME, the latter with @REVISION behind it if need be."""
+    family, _, place = text.partition(":")
+    if family not in FAMILIES:
+        raise UnknownName("family of models", family, FAMILIES)
+    module, _, name = FAMILIES[family].partition(":")
+    make = getattr(import_module(f"editgauge.models.hub.{module}"), name)
+    if Path(place).expanduser().is_dir():
+        return cast("Model", make(place))
+    repository, _, revision = place.partition("@")
+    return cast("Model", make(repository, revision or None))
+
+
+def __getattr__(name: str) -> Callable[[], Model]:
+    """What makes a model of the hub that has a name here: `owlvit_base` for the row `owlvit-base` of the catalog."""
+    row = next((row for model, row in MODELS.items() if row.is_of_hub and attribute_of(model) == name), None)
+    if row is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return partial(by_address, row.place)
 
 
 THRESHOLDS = {"threshold": "operating_point", "text_threshold": "text_threshold"}

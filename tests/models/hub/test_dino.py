@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from editgauge.core.images import Pixels
-from editgauge.models.hub.features.dino import DinoEmbedder
+from editgauge.models.hub.dino import DinoEmbedder
 from editgauge.models.interfaces import ImageEmbedder
 
 pytestmark = pytest.mark.slow

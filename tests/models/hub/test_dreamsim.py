@@ -16,8 +16,8 @@ from safetensors.torch import save_file
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
 from editgauge.models.choice import make_model
-from editgauge.models.hub.features.dreamsim import CLIP_MEAN, CLIP_STD, DreamSim
-from editgauge.models.hub.pixels import IMAGENET_MEAN, IMAGENET_STD
+from editgauge.models.hub.dreamsim import CLIP_MEAN, CLIP_STD, DreamSim
+from editgauge.models.hub.network import IMAGENET_MEAN, IMAGENET_STD
 from editgauge.models.interfaces import PerceptualDistance
 
 pytestmark = pytest.mark.slow

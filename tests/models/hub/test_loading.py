@@ -18,10 +18,10 @@ from safetensors.torch import load_file, save_file
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
+from editgauge.models.choice import FAMILIES, by_address
 from editgauge.models.hub import loading
-from editgauge.models.hub.addresses import FAMILIES, by_address
 from editgauge.models.hub.clip import ClipEmbedder
-from editgauge.models.hub.features.dino import DinoEmbedder
+from editgauge.models.hub.dino import DinoEmbedder
 from editgauge.models.hub.sources import NEVER_RUN
 from editgauge.models.weights import MissingWeights
 

@@ -18,7 +18,7 @@ import torch
 
 from editgauge.core.images import Pixels
 from editgauge.models.hub.clip import ClipEmbedder
-from editgauge.models.hub.features.dino import DinoEmbedder
+from editgauge.models.hub.dino import DinoEmbedder
 
 pytestmark = pytest.mark.slow
 

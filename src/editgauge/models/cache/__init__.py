@@ -10,8 +10,7 @@ from pathlib import Path
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.fetch import cache_root
 from editgauge.core.options import Amount
-from editgauge.models.cache.levels import Answers, TwoLevels
-from editgauge.models.cache.store import Store, StoredFile, name_of
+from editgauge.models.cache.store import Store, StoredFile, TwoLevels, name_of
 
 SIZE_SETTING = "EDITGAUGE_CACHE_BYTES"
 SHARED_SETTING = "EDITGAUGE_SHARED_CACHE"
@@ -84,7 +83,7 @@ def place() -> Path | None:
     return _folder() if most_bytes() else None
 
 
-def open_store(folder: Path | None) -> Answers | None:
+def open_store(folder: Path | None) -> Store | TwoLevels | None:
     """The answers kept in a folder, and behind it those of EDITGAUGE_SHARED_CACHE where that is set."""
     if folder is None:
         return None

@@ -135,6 +135,33 @@ class Store:
             )
 
 
+class TwoLevels:
+    """What is asked is looked for near first; what was found far is kept near, and what is new goes to both.
+
+    Args:
+        near: on a disk of this machine's own
+        far: on a disk that machines share
+    """
+
+    def __init__(self, near: Store, far: Store) -> None:
+        self._near = near
+        self._far = far
+
+    def get(self, key: str, model: str) -> Answer | None:
+        """The answer that was kept under the key, here or by another machine."""
+        answer = self._near.get(key, model)
+        if answer is None:
+            answer = self._far.get(key, model)
+            if answer is not None:
+                self._near.put(key, model, answer)
+        return answer
+
+    def put(self, key: str, model: str, answer: Answer) -> None:
+        """Keeps it on both levels."""
+        self._near.put(key, model, answer)
+        self._far.put(key, model, answer)
+
+
 def _write(path: Path, content: bytes) -> None:
     """The whole file or none; not flushed to the disk: a checksum tells what a power cut left of an answer."""
     draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}")

@@ -17,7 +17,7 @@ from editgauge.core.errors import BadInput, CannotTell
 from editgauge.models.answers import Detections, Features, SegmentPrompt
 from editgauge.models.hub import loading
 from editgauge.models.hub.boxes import around, corners, overlap
-from editgauge.models.hub.network import Network, numbers
+from editgauge.models.hub.network import Network, numbers, resized
 from editgauge.models.vocabulary import resolve
 
 if TYPE_CHECKING:
@@ -151,15 +151,12 @@ class InstanceSegmenter(InstanceNetwork):
             fits = overlap(prompt.boxes, features["boxes"])
             fits[fits < SAME_OBJECT] = 0
         else:
-            assert prompt.points is not None  # noqa: S101 - a prompt has the one or the other
-            x, y = np.clip(prompt.points.astype(int).T, 0, [[width - 1], [height - 1]])
+            x, y = np.clip(prompt.places.astype(int).T, 0, [[width - 1], [height - 1]])
             fits = np.asarray(masks[:, y, x].T * features["confidences"], np.float32)
         lost = [place for place, row in enumerate(fits) if not row.any()]
         if lost:
-            place = (prompt.boxes if prompt.boxes is not None else prompt.points)[lost[0]]  # type: ignore[index]
-            raise CannotTell(
-                "not_detected", f"{self.source.id} sees no instance at {np.round(place).astype(int).tolist()}"
-            )
+            place = np.round(prompt.places[lost[0]]).astype(int).tolist()
+            raise CannotTell("not_detected", f"{self.source.id} sees no instance at {place}")
         return masks[fits.argmax(axis=1)] if len(fits) else np.zeros((0, height, width), np.bool_)
 
     def _settings(self) -> dict[str, str | int | float]:
@@ -179,10 +176,8 @@ def _instances(classes: torch.Tensor, masks: torch.Tensor) -> tuple[torch.Tensor
 
 def in_picture(masks: torch.Tensor, shown: tuple[float, float], size: tuple[int, int]) -> torch.Tensor:
     """Masks at the picture's size; `shown` is the part of what the network saw that is picture and not padding."""
-    from torch.nn.functional import interpolate
-
     rows, columns = (max(1, round(share * side)) for share, side in zip(shown, masks.shape[1:], strict=True))
-    return interpolate(masks[None, :, :rows, :columns], size, mode="bilinear", align_corners=False)[0]
+    return resized(masks[:, :rows, :columns], size)
 
 
 def _features(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from editgauge.core.errors import BadInput
 from editgauge.core.trace import timeline
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     import torch
 
     from editgauge.core.images import Pixels
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 class Network:
@@ -136,6 +140,36 @@ class Network:
         if isinstance(size, dict) and {"height", "width"} <= size.keys():
             return int(size["width"]), int(size["height"])
         return None
+
+
+def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any], white: float = 1.0) -> torch.Tensor:
+    """The pictures at the network's size whatever their shape, as n x 3 x height x width, normalized.
+
+    For SAM 2 and DINOv3, for which the library's own way needs torchvision.
+
+    Args:
+        images: the pictures
+        settings: preprocessor_config.json
+        white: the value of a white pixel before the normalization; 255 for code that forgets to divide
+    """
+    import torch
+
+    size = (int(settings["size"]["width"]), int(settings["size"]["height"]))
+    resample = Image.Resampling(settings.get("resample", Image.Resampling.BILINEAR))
+    mean = np.array(settings.get("image_mean", IMAGENET_MEAN), np.float32)
+    std = np.array(settings.get("image_std", IMAGENET_STD), np.float32)
+    ready = [
+        (np.asarray(Image.fromarray(image).resize(size, resample), np.float32) * (white / 255) - mean) / std
+        for image in images
+    ]
+    return torch.from_numpy(np.stack(ready).transpose(0, 3, 1, 2).copy())
+
+
+def resized(maps: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    """Maps of n x height x width at another height and width, bilinearly."""
+    from torch.nn.functional import interpolate
+
+    return interpolate(maps[None], size, mode="bilinear", align_corners=False)[0]
 
 
 def numbers(tensor: torch.Tensor) -> NDArray[np.float32]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge.models.hub.network import resized
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -89,11 +91,9 @@ def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Ma
         size: height and width of the picture
         cropped: does the network see only the square in the middle?
     """
-    from torch.nn.functional import interpolate
-
     side = min(size)
     height, width = (side, side) if cropped else size
-    spread = interpolate(shares[None, None].float(), (height, width), mode="bilinear", align_corners=False)[0, 0]
+    spread = resized(shares[None].float(), (height, width))[0]
     top, left = (size[0] - height) // 2, (size[1] - width) // 2
     whole = np.zeros(size, np.float32)
     whole[top : top + height, left : left + width] = spread.cpu().numpy()

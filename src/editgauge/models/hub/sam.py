@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.models.answers import Features, SegmentPrompt
-from editgauge.models.hub.network import Network, numbers, row_of
-from editgauge.models.hub.pixels import squeezed
+from editgauge.models.hub.network import Network, numbers, resized, row_of, squeezed
 
 if TYPE_CHECKING:
     import torch
@@ -51,7 +50,7 @@ class SamSegmenter(Network):
 
     def _cut(self, features: Features, prompt: SegmentPrompt) -> Masks:
         size: tuple[int, int] = tuple(features["size"].tolist())
-        if len(self._asked(prompt)) == 0:
+        if len(prompt.places) == 0:
             return np.zeros((0, *size), np.bool_)
         import torch
 
@@ -73,7 +72,7 @@ class SamSegmenter(Network):
 
         seen = self._seen(size)
         scale = np.array([seen[1] / size[1], seen[0] / size[0]])
-        points = (self._asked(prompt).reshape(-1, 2) * scale).astype(np.float32)
+        points = (prompt.places.reshape(-1, 2) * scale).astype(np.float32)
         if prompt.boxes is not None:
             return {"input_boxes": torch.tensor(points.reshape(1, -1, 4), device=self.device)}
         placed = torch.tensor(points.reshape(1, -1, 1, 2), device=self.device)
@@ -84,14 +83,10 @@ class SamSegmenter(Network):
 
     def _in_picture(self, masks: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
         """Masks as the decoder gives them, at the picture's size; SAM saw the picture in the corner of a square."""
-        from torch.nn.functional import interpolate
-
-        masks = masks[None]
         if not self._squeezes:
             height, width = self._seen(size)
-            masks = interpolate(masks, (self._side, self._side), mode="bilinear", align_corners=False)
-            masks = masks[..., :height, :width]
-        return interpolate(masks, size, mode="bilinear", align_corners=False)[0]
+            masks = resized(masks, (self._side, self._side))[:, :height, :width]
+        return resized(masks, size)
 
     def _seen(self, size: tuple[int, int]) -> tuple[int, int]:
         """Height and width of the picture inside what the encoder saw."""
@@ -112,9 +107,3 @@ class SamSegmenter(Network):
 
     def _input_size(self) -> tuple[int, int]:
         return self._side, self._side
-
-    @staticmethod
-    def _asked(prompt: SegmentPrompt) -> NDArray[np.float32]:
-        places = prompt.boxes if prompt.boxes is not None else prompt.points
-        assert places is not None  # noqa: S101 - a prompt has the one or the other
-        return places

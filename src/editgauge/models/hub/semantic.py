@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from editgauge.models.answers import ClassMap
-from editgauge.models.hub.network import Network
+from editgauge.models.hub.network import Network, resized
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -33,10 +33,5 @@ class ClassMapper(Network):
             return []
         with self.thinking():
             logits = self.network(pixel_values=self.prepared(images)).logits.float()
-        from torch.nn.functional import interpolate
-
-        spread = (
-            interpolate(each[None], image.shape[:2], mode="bilinear", align_corners=False)[0]
-            for each, image in zip(logits, images, strict=True)
-        )
+        spread = (resized(each, (image.shape[0], image.shape[1])) for each, image in zip(logits, images, strict=True))
         return [ClassMap(each.argmax(dim=0).cpu().numpy().astype(np.uint8), self.classes) for each in spread]

@@ -21,8 +21,7 @@ from PIL import Image
 
 from editgauge.core.errors import BadInput
 from editgauge.models.hub.loading import clear_errors
-from editgauge.models.hub.network import Network, numbers
-from editgauge.models.hub.pixels import IMAGENET_MEAN, IMAGENET_STD
+from editgauge.models.hub.network import IMAGENET_MEAN, IMAGENET_STD, Network, numbers
 
 if TYPE_CHECKING:
     import torch

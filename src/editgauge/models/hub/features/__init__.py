@@ -1,1 +1,0 @@
-"""Pictures as vectors, and the distances that follow from them."""
