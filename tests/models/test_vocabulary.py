@@ -13,7 +13,7 @@ from editgauge.models import vocabulary
 from editgauge.models.vocabulary import resolve, siblings, synonyms, wordnet_here
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.models.vocabulary.phrases import english
-from editgauge.models.vocabulary.resolve import sense_of, table
+from editgauge.models.vocabulary.resolve import Resolution, sense_of, table
 from editgauge.models.vocabulary.wordnet import WordNet
 from editgauge.models.weights import weights_of
 
@@ -35,7 +35,7 @@ def without_wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_word_of_the_vocabulary_stands_for_itself() -> None:
     for word in COCO:
-        assert resolve(word, COCO) == vocabulary.Resolution(word, "same")
+        assert resolve(word, COCO) == Resolution(word, "same")
         assert resolve(f"The {word.title()}", COCO).word == word
 
 
@@ -71,7 +71,7 @@ def test_every_word_of_the_vocabulary_stands_for_itself() -> None:
     ],
 )
 def test_table_and_head_nouns_need_no_wordnet(phrase: str, word: str, how: str) -> None:
-    assert resolve(phrase, COCO) == vocabulary.Resolution(word, how)
+    assert resolve(phrase, COCO) == Resolution(word, how)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_refusal_says_that_wordnet_would_tell_more() -> None:
 )
 def test_wordnet_knows_kinds(phrase: str, word: str, how: str) -> None:
     wordnet()
-    assert resolve(phrase, COCO) == vocabulary.Resolution(word, how)
+    assert resolve(phrase, COCO) == Resolution(word, how)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ from importlib import resources
 import yaml
 
 from editgauge.core.errors import CannotTell
-from editgauge.models.vocabulary import siblings, wordnet_here
+from editgauge.models.vocabulary import siblings, wordnet_here, words_for_the_same
 from editgauge.models.vocabulary.phrases import plain_words, singulars
 from editgauge.models.vocabulary.resolve import sense_of
-from editgauge.models.vocabulary.thesaurus import words_for_the_same
 from editgauge.protocols.difference.naming import head
 
 MOST_STEPS = 10

@@ -10,9 +10,7 @@ from editgauge.models.vocabulary.phrases import plain_words, singulars
 from editgauge.models.vocabulary.resolve import PULL, Resolution, Resolver, sense_of
 from editgauge.models.vocabulary.wordnet import Sense, WordNet
 
-__all__ = ["Resolution", "WordNet", "resolve", "siblings", "synonyms", "wordnet_here"]
-
-_found: dict[object, WordNet] = {}
+_opened_by_place: dict[object, WordNet] = {}
 
 
 def resolve(phrase: str, vocabulary: Sequence[str]) -> Resolution:
@@ -44,13 +42,54 @@ def wordnet_here() -> WordNet | None:
     from editgauge.models.weights.local import folder_given
 
     places = (cache_root(), folder_given())
-    if places not in _found:
+    if places not in _opened_by_place:
         try:
             files = weights_of("wordnet")
         except MissingWeights:
             return None
-        _found[places] = _opened(*(str(files.path(name)) for name in ("index.noun", "data.noun", "index.adj")))
-    return _found[places]
+        _opened_by_place[places] = _opened(*(str(files.path(name)) for name in ("index.noun", "data.noun", "index.adj")))
+    return _opened_by_place[places]
+
+
+def needed_wordnet(purpose: str) -> WordNet:
+    """WordNet; raises `CannotTell` when it is not on this machine.
+
+    Args:
+        purpose: how the sentence begins that says so: `synonyms come from`
+    """
+    wordnet = wordnet_here()
+    if wordnet is None:
+        raise CannotTell("no_model", f"{purpose} WordNet, which is not on this machine; {PULL}")
+    return wordnet
+
+
+@cache
+def words_for_the_same(word: str) -> frozenset[str]:
+    """All words of any part of speech that share a meaning with this one; raises `CannotTell` without WordNet.
+
+    Plurals of nouns are traced back to their singular; the forms of verbs are not.
+    """
+    forms = (word, *singulars(word))
+    names = {
+        name.partition("(")[0].casefold()  # an adjective may tell where it stands: 'galore(ip)'
+        for part in _parts_of_speech()
+        for form in forms
+        for sense in part.senses(form)
+        for name in part.names(sense)
+    }
+    return frozenset(names - {word})
+
+
+@cache
+def _parts_of_speech() -> tuple[WordNet, ...]:
+    from editgauge.models.weights import weights_of
+
+    needed_wordnet("synonyms come from")
+    files = weights_of("wordnet")
+    return tuple(
+        WordNet(files.path(f"index.{part}"), files.path(f"data.{part}"), files.path("index.adj"))
+        for part in ("noun", "verb", "adj", "adv")
+    )
 
 
 @cache
@@ -66,9 +105,7 @@ def _resolver(vocabulary: tuple[str, ...], wordnet: WordNet | None) -> Resolver:
 
 
 def _sense(word: str) -> tuple[WordNet, Sense]:
-    wordnet = wordnet_here()
-    if wordnet is None:
-        raise CannotTell("no_model", f"'{word}' was to be looked up in WordNet, which is not on this machine; {PULL}")
+    wordnet = needed_wordnet(f"'{word}' was to be looked up in")
     noun = " ".join(plain_words(word))
     for form in (noun, *singulars(noun)):
         sense = sense_of(form, wordnet)

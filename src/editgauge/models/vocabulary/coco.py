@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect
 from functools import cache
-from importlib import resources
 
-import yaml
+from editgauge.models.vocabulary.phrases import read_table
 
 
 @cache
 def coco_words() -> dict[int, str]:
     """The words of COCO by the numbers that COCO gives them, from 1 to 90 with gaps."""
-    text = (resources.files(__package__) / "coco.yaml").read_text(encoding="utf-8")
-    words: dict[int, str] = yaml.safe_load(text)
+    words: dict[int, str] = read_table("coco.yaml")
     return words
 
 

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
-import yaml
-
 from editgauge.core.errors import CannotTell
-from editgauge.models.vocabulary.phrases import english, plain_words, singulars, without_what_follows
-from editgauge.models.vocabulary.resolve import PULL, why_not_the_same_thing
+from editgauge.models.vocabulary.phrases import english, plain_words, read_table, singulars, without_what_follows
+from editgauge.models.vocabulary.resolve import why_not_the_same_thing
 from editgauge.models.vocabulary.wordnet import Sense, WordNet
 
 MOST_CLASSES = 150
@@ -31,8 +28,6 @@ class Coverage:
     """What a phrase covers of ImageNet."""
 
     classes: frozenset[int]
-    how: str
-    """`the class …`, `n classes`, or `a kind of …` where the phrase is narrower than a class."""
     completeness: float
     """The share of the kinds that WordNet knows of the phrase which these classes cover: 0.8 of dogs, 0.15 of hats.
     Where it is small, a high probability speaks for the thing, but a low one hardly against it."""
@@ -40,8 +35,7 @@ class Coverage:
 
 @cache
 def _table() -> dict[str, Any]:
-    content = (resources.files(__package__) / "imagenet.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
+    table: dict[str, Any] = read_table("imagenet.yaml")
     return table
 
 
@@ -63,13 +57,10 @@ def classes_of(phrase: str) -> frozenset[int]:
 
 
 def coverage_of(phrase: str) -> Coverage:
-    """The classes that a phrase covers and why; raises `CannotTell` as `classes_of` does."""
-    from editgauge.models.vocabulary import wordnet_here
+    """The classes that a phrase covers, and how completely; raises `CannotTell` as `classes_of` does."""
+    from editgauge.models.vocabulary import needed_wordnet
 
-    wordnet = wordnet_here()
-    if wordnet is None:
-        raise CannotTell("no_model", f"the classes of '{phrase}' come from WordNet, which is not available; {PULL}")
-    return _vocabulary(wordnet).coverage(phrase)
+    return _vocabulary(needed_wordnet(f"the classes of '{phrase}' come from")).coverage(phrase)
 
 
 @cache
@@ -141,7 +132,7 @@ class ImageNetVocabulary:
         """By the sense that is meant in a picture: the pinned one, or the first that is a physical thing."""
         pinned: str | int | None = _table()["meant"].get(noun)
         if isinstance(pinned, int):
-            return Coverage(frozenset({pinned}), f"the class '{class_names()[pinned]}'", 1.0)
+            return Coverage(frozenset({pinned}), 1.0)
         if pinned:
             senses = tuple(sense for sense in senses if pinned in self._above(sense))
         sense = next((each for each in senses if each in self._below or "physical entity" in self._above(each)), None)
@@ -155,8 +146,7 @@ class ImageNetVocabulary:
         completeness = 1.0 if sense in self._class_of else self._completeness(sense)
         if completeness < LEAST_COMPLETENESS:
             return f"{len(below)} classes are too few of all the kinds of '{noun}'"
-        how = f"{len(below)} classes" if len(below) > 1 else f"the class '{class_names()[min(below)]}'"
-        return Coverage(frozenset(below), how, completeness)
+        return Coverage(frozenset(below), completeness)
 
     def _says_little(self, sense: Sense) -> bool:
         """Is its usual word one of those whose kinds have no look in common?"""
@@ -170,7 +160,7 @@ class ImageNetVocabulary:
             return ""
         if not self._is_called(sense, class_words()[wider]):
             return f"it is a kind of {class_names()[wider]}, which is more general"
-        return Coverage(frozenset({wider}), f"a kind of {class_names()[wider]}", 1.0)
+        return Coverage(frozenset({wider}), 1.0)
 
     def _is_called(self, sense: Sense, words: tuple[str, ...]) -> bool:
         """Does a name of the sense end with one of the words?"""

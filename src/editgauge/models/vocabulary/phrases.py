@@ -26,10 +26,16 @@ class English:
     irregular: dict[str, str]
 
 
+def read_table(name: str) -> Any:
+    """What a YAML file of this package holds."""
+    content = (resources.files(__package__) / name).read_text(encoding="utf-8")
+    return yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
+
+
 @cache
 def english() -> English:
     """The lists, read once."""
-    lists: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "phrases.yaml").read_text(encoding="utf-8"))
+    lists = read_table("phrases.yaml")
     irregular = lists.pop("irregular")
     return English(irregular=irregular, **{name: frozenset(words) for name, words in lists.items()})
 

@@ -10,14 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.text import join_words, with_article
-from editgauge.models.vocabulary.phrases import english, is_possessive, plain_words, singulars, without_what_follows
+from editgauge.models.vocabulary.phrases import (
+    english,
+    is_possessive,
+    plain_words,
+    read_table,
+    singulars,
+    without_what_follows,
+)
 from editgauge.models.vocabulary.wordnet import Sense, WordNet
 
 PERSON = "person"
@@ -36,8 +40,8 @@ class Resolution:
 @cache
 def table() -> dict[str, Any]:
     """The documented synonyms and the pinned senses: `table.yaml`."""
-    reason: dict[str, Any] = yaml.safe_load((resources.files(__package__) / "table.yaml").read_text(encoding="utf-8"))
-    return reason
+    rows: dict[str, Any] = read_table("table.yaml")
+    return rows
 
 
 @cache
@@ -57,9 +61,8 @@ class Resolver:
         self._wordnet = wordnet
         self._latest = lru_cache(maxsize=PHRASES_KEPT)(self._answer)
         self._word_of: dict[Sense, str] = {}
-        for word in vocabulary if wordnet else ():
-            sense = sense_of(word, wordnet) if wordnet else None
-            if sense is not None:
+        for word in vocabulary:
+            if wordnet and (sense := sense_of(word, wordnet)) is not None:
                 self._word_of.setdefault(sense, word)
 
     def resolve(self, phrase: str) -> Resolution:

@@ -6,14 +6,12 @@ Sources in order: the user's own folder (`EDITGAUGE_WEIGHTS`), the cache, the mo
 
 from __future__ import annotations
 
-from editgauge.models.weights.catalog import WeightsEntry, catalog_entries, entry_of
+from editgauge.models.weights.catalog import catalog_entries, entry_of
 from editgauge.models.weights.files import DamagedWeights, MissingWeights, WeightFiles
 from editgauge.models.weights.store import (
     LicenseNotAccepted,
-    WeightInfo,
     available,
     info,
-    list_weights,
     pull,
     verify,
     wanted,
@@ -25,13 +23,10 @@ __all__ = [
     "LicenseNotAccepted",
     "MissingWeights",
     "WeightFiles",
-    "WeightInfo",
-    "WeightsEntry",
     "available",
     "catalog_entries",
     "entry_of",
     "info",
-    "list_weights",
     "pull",
     "verify",
     "wanted",

@@ -80,13 +80,13 @@ class WeightsEntry(_Row):
         hashes = {file.path: file.sha256 for file in self.files}
         package = self.package
         return Carrier(
-            package.name,
-            package.version,
-            hashes,
-            sha256=package.sha256,
-            kind=package.kind,
-            platform=package.platform,
+            package.name, package.version, hashes, sha256=package.sha256, kind=package.kind, platform=package.platform
         )
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """The SHA-256 of every file by its base name."""
+        return {file.name: file.sha256 for file in self.files}
 
     @property
     def source(self) -> str:

@@ -26,8 +26,7 @@ def given_files(entry: WeightsEntry) -> WeightFiles | None:
     paths = {file.name: path for file in entry.files if (path := _find(file, folder))}
     if len(paths) < len(entry.files):
         return None
-    hashes = {file.name: file.sha256 for file in entry.files}
-    return WeightFiles(entry.name, entry.license, str(entry.carrier), folder, paths, hashes)
+    return WeightFiles(entry.name, entry.license, str(entry.carrier), folder, paths, entry.hashes)
 
 
 def other_files(entry: WeightsEntry) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -57,9 +57,8 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
     Raises `MissingWeights` when it is not here, or not whole.
     """
     entry = entry_of(name)
-    for look in _sources(revision):
-        if files := look(entry):
-            return files
+    if files := _find(entry, revision):
+        return files
     seen = other_files(entry)
     hint = f" In {VARIABLE}, '{seen[0]}' has the name but not the content (SHA-256) of a file of it." if seen else ""
     raise MissingWeights(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{hint}")
@@ -72,8 +71,7 @@ def available(name: str, revision: str | None = None) -> bool:
         name: A name of the catalog, or a repository of the model hub (`owner/name`).
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
     """
-    entry = entry_of(name)
-    return any(look(entry) for look in _sources(revision))
+    return _find(entry_of(name), revision) is not None
 
 
 def pull(
@@ -127,7 +125,7 @@ def info(name: str) -> WeightInfo:
         name: A name of the catalog, or a repository of the model hub (`owner/name`).
     """
     entry = entry_of(name)
-    here = next((files for look in _sources(None) if (files := look(entry))), None)
+    here = _find(entry)
     record = recorded(entry) if entry.hub else None
     return WeightInfo(
         name=entry.name,
@@ -142,7 +140,7 @@ def info(name: str) -> WeightInfo:
         where="here" if here else "hub" if entry.hub else "can be pulled",
         folder=here.folder if here else None,
         files=dict(here.files) if here else {},
-        sha256=dict(record.hashes) if record else {file.name: file.sha256 for file in entry.files},
+        sha256=dict(record.hashes) if record else entry.hashes,
     )
 
 
@@ -182,13 +180,15 @@ def _roles_of_models() -> dict[str, tuple[str, ...]]:
     return {weights: tuple(names) for weights, names in roles.items()}
 
 
-def list_weights() -> list[WeightInfo]:
-    """What there is to know about every set of the catalog."""
-    return [info(name) for name in catalog_entries()]
-
-
-def _sources(revision: str | None) -> tuple[Callable[[WeightsEntry], WeightFiles | None], ...]:
-    return (given_files, given_folder, _cached_files, lambda entry: _from_hub(entry, revision), installed_files)
+def _find(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | None:
+    """The set wherever it is on this machine, the user's own folder first."""
+    return (
+        given_files(entry)
+        or given_folder(entry)
+        or _cached_files(entry)
+        or (pulled_files(entry, revision) if entry.hub else None)
+        or installed_files(entry)
+    )
 
 
 def _cached_files(entry: WeightsEntry) -> WeightFiles | None:
@@ -196,16 +196,10 @@ def _cached_files(entry: WeightsEntry) -> WeightFiles | None:
     if entry.package is None:
         return None
     carrier = entry.carrier
-    folder = carrier.folder
-    paths = {file.name: folder / file.path for file in entry.files}
+    paths = {file.name: carrier.folder / file.path for file in entry.files}
     if not all(paths[file.name].is_file() and paths[file.name].stat().st_size == file.bytes for file in entry.files):
         return None
-    hashes = {file.name: file.sha256 for file in entry.files}
-    return WeightFiles(entry.name, entry.license, str(carrier), paths[entry.files[0].name].parent, paths, hashes)
-
-
-def _from_hub(entry: WeightsEntry, revision: str | None) -> WeightFiles | None:
-    return pulled_files(entry, revision) if entry.hub else None
+    return WeightFiles(entry.name, entry.license, str(carrier), paths[entry.files[0].name].parent, paths, entry.hashes)
 
 
 def _accept(entry: WeightsEntry, accept: str | None) -> None:

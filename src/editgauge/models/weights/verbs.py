@@ -13,6 +13,7 @@ from editgauge.core.errors import FetchFailed
 from editgauge.core.fetch.carrier import Grown
 from editgauge.core.progress import say
 from editgauge.models.weights import store
+from editgauge.models.weights.catalog import catalog_entries
 from editgauge.models.weights.files import WeightFiles
 from editgauge.models.weights.store import WeightInfo
 
@@ -31,7 +32,7 @@ def list_weights() -> list[WeightInfo]:
         $ editgauge models list
         >>> editgauge.models.list_weights()
     """
-    return store.list_weights()
+    return [store.info(name) for name in catalog_entries()]
 
 
 def info(name: str) -> WeightInfo:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from editgauge.core.errors import CannotTell
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.models.vocabulary.thesaurus import words_for_the_same
+from editgauge.models.vocabulary import words_for_the_same
 from editgauge.protocols import Part
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.difference.answers import ModelDifferences, human_captions

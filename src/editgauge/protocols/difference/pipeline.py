@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.models.vocabulary import wordnet_here
+from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
-from editgauge.models.vocabulary.resolve import PULL
 from editgauge.protocols.difference.edited_place import edited_place
 from editgauge.protocols.difference.questions import SaidCaption, changes_from_captions
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Item
-    from editgauge.models.vocabulary import WordNet
+    from editgauge.models.vocabulary.wordnet import WordNet
     from editgauge.protocols import Sight
 
 Frame = tuple[int, int, int, int]
@@ -70,9 +68,7 @@ def nouns(text: str, wordnet: WordNet) -> list[frozenset[str]]:
 
 
 async def _grounded(picture: Pixels, mask: BoolMask, item: Item, caption: Captioning) -> str:
-    wordnet = wordnet_here()
-    if wordnet is None:
-        raise CannotTell("no_model", f"the pipeline compares nouns by WordNet, which is not on this machine; {PULL}")
+    wordnet = needed_wordnet("the pipeline compares nouns by")
     captions = await gather(*(caption(cropped(picture, frame)) for frame in zoom_frames(mask)))
     return closest_to(nouns(item.edit.instruction, wordnet), captions, lambda text: nouns(text, wordnet))
 
