@@ -22,7 +22,9 @@ def _labeled_boxes(
     on: Side, boxes: NDArray[np.float32], labels: Sequence[str], confidences: NDArray[np.float32]
 ) -> tuple[Box, ...]:
     rows = zip(boxes.tolist(), labels, confidences.tolist(), strict=True)
-    return tuple(Box(on, *sides, label, confidence) for sides, label, confidence in rows)
+    return tuple(
+        Box(on, left, top, right, bottom, label, confidence) for (left, top, right, bottom), label, confidence in rows
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -166,5 +166,14 @@ def variant_name(base: str, options: Mapping[str, str]) -> str:
     return f"{base}[{_written(options)}]" if options else base
 
 
+def named_after(score: str, model: str | None) -> str:
+    """The name of a score that a model makes: numbers of two models never compare.
+
+    >>> named_after("clip_t", "clip-b16"), named_after("clip_t", "")
+    ('clip_t[clip-b16]', 'clip_t')
+    """
+    return f"{score}[{model}]" if model else score
+
+
 def _written(options: Mapping[str, str]) -> str:
     return ",".join(f"{option}={value}" if value else option for option, value in sorted(options.items()))

@@ -15,7 +15,7 @@ from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
-from editgauge.protocols import Protocol
+from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._shared.comparison import Comparers
 from editgauge.protocols._shared.looking import attempt_all
 
@@ -48,8 +48,7 @@ class Baselines(Protocol):
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._l2 = metrics.get("l2")
         self._seen = Comparers({role: models.get(role, usual) for role, usual in NAMED.items()})
-        by = f"[{models[SEGMENTER]}]" if SEGMENTER in models else ""
-        self._agreement, self._overlap = f"sc{by}", f"sc_miou{by}"
+        self._agreement, self._overlap = (named_after(name, models.get(SEGMENTER)) for name in ("sc", "sc_miou"))
         info = self._l2.info
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec(info.name, info.higher_is_better, info.range, info.about),

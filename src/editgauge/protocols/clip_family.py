@@ -13,8 +13,8 @@ from editgauge.benchmarks.attributes import of_edit
 from editgauge.core.errors import BadInput
 from editgauge.core.evidence import Evidence, Heat, Note
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.captions import EditText, Side, source_text, target_text
+from editgauge.protocols import Protocol, named_after, variant_name
+from editgauge.protocols._shared.captions import Side, edit_text
 from editgauge.protocols._shared.directions import Floats, Vectors, attribute_mean, cosine, directional
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.augclip.attribute_weights import relative_weights
@@ -28,7 +28,6 @@ OPTIONS = {
     "weighted": "attributes weighed by eq. 6 (eq. 14) instead of evenly (eq. 13)",
 }
 SIDES: tuple[Side, ...] = ("source", "target")
-TEXTS: Mapping[Side, Callable[..., EditText]] = {"source": source_text, "target": target_text}
 ABOUT = {
     "clip_t": "Does the edited image show the target text? Cosine of their embeddings.",
     "clip_i": "How alike are source and edited image? Cosine of their embeddings.",
@@ -67,7 +66,9 @@ class ClipFamily(Protocol):
             "clip_directional_target_attributes": lambda item, see: self._augmented(item, see, {"target"}),
             "clip_directional_attributes": lambda item, see: self._augmented(item, see, {"source", "target"}),
         }
-        self.scores = tuple(ScoreSpec(self._named(rule), True, (-1.0, 1.0), ABOUT[rule]) for rule in self._rules)
+        self.scores = tuple(
+            ScoreSpec(named_after(rule, encoder), True, (-1.0, 1.0), ABOUT[rule]) for rule in self._rules
+        )
 
     def variant(self, options: Mapping[str, str]) -> ClipFamily:
         """`clip-family[maps]`, `clip-family[weighted]`, or both."""
@@ -85,13 +86,10 @@ class ClipFamily(Protocol):
     async def score(self, item: Item, see: Sight) -> Scores:
         """Every rule on its own: what one cannot tell leaves the others alone."""
         answers = await gather(*(attempt(rule(item, see)) for rule in self._rules.values()))
-        return {self._named(rule): score for rule, score in zip(self._rules, answers, strict=True)}
-
-    def _named(self, rule: str) -> str:
-        return f"{rule}[{self._encoder}]" if self._encoder else rule
+        return {spec.name: score for spec, score in zip(self.scores, answers, strict=True)}
 
     async def _clip_t(self, item: Item, see: Perception) -> Score:
-        text = target_text(item.edit)
+        text = edit_text(item.edit, "target")
         picture, words = await gather(see.joint_image(item.edited), see.joint_text(text.words))
         evidence: list[Evidence] = [Note(text.source_note)]
         if "maps" in self._options:
@@ -100,7 +98,7 @@ class ClipFamily(Protocol):
         return Score(cosine(picture, words), tuple(evidence))
 
     async def _directional(self, item: Item, see: Perception) -> Score:
-        texts = [TEXTS[side](item.edit) for side in SIDES]
+        texts = [edit_text(item.edit, side) for side in SIDES]
         pictures, (before, after) = await gather(
             _pictures(item, see), gather(*(see.joint_text(text.words) for text in texts))
         )
@@ -122,7 +120,7 @@ class ClipFamily(Protocol):
             if side in by_attributes:
                 ends.append(attribute_mean(named[side], weights[side]))
             else:
-                text = TEXTS[side](item.edit)
+                text = edit_text(item.edit, side)
                 notes.append(Note(text.source_note))
                 ends.append(await see.joint_text(text.words))
         if attributes.by:

@@ -16,7 +16,7 @@ from editgauge.core.images import Pixels, as_unit
 from editgauge.core.text import counted
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics.l1 import l1
-from editgauge.protocols import Protocol
+from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._shared.looking import attempt
 from editgauge.vision.tokens import semantic_change
 
@@ -51,8 +51,8 @@ class TurnDrift(Protocol):
     uses = ("detector", "image_embedder")
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
-        by = f"[{models['image_embedder']}]" if "image_embedder" in models else ""
-        self._tokens, self._objects = f"unchanged_tokens{by}", f"object_tokens{by}"
+        embedder = models.get("image_embedder")
+        self._tokens, self._objects = named_after("unchanged_tokens", embedder), named_after("object_tokens", embedder)
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec(
                 "unchanged_l1", True, (0.0, 1.0), "1 - mean |first - edited| outside the masks of all turns so far."

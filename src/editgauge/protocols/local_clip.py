@@ -11,10 +11,10 @@ import numpy as np
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Note
 from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
-from editgauge.protocols import Protocol
-from editgauge.protocols._shared.captions import target_text
+from editgauge.protocols import Protocol, named_after
+from editgauge.protocols._shared.captions import edit_text
 from editgauge.protocols._shared.directions import cosine
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._shared.looking import attempt, cropped
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -49,13 +49,14 @@ class LocalClip(Protocol):
     needs = ("joint_embedder",)
 
     def __init__(self, encoder: str = "") -> None:
-        self._encoder = encoder
         self._rules: dict[str, Callable[[Item, BoolMask, Perception], Awaitable[Score]]] = {
             "clip_t_inside": _inside,
             "local_clip_t": _region_and_words,
             "local_clip_i": _region_and_truth,
         }
-        self.scores = tuple(ScoreSpec(self._named(rule), True, (-1.0, 1.0), ABOUT[rule]) for rule in self._rules)
+        self.scores = tuple(
+            ScoreSpec(named_after(rule, encoder), True, (-1.0, 1.0), ABOUT[rule]) for rule in self._rules
+        )
 
     def with_models(self, models: Mapping[str, str]) -> LocalClip:
         """With the encoder's name in the name of every score."""
@@ -67,14 +68,11 @@ class LocalClip(Protocol):
         if mask is None or not mask.any():
             return {spec.name: NO_MASK if mask is None else EMPTY for spec in self.scores}
         scores = await gather(*(attempt(rule(item, mask, see)) for rule in self._rules.values()))
-        return {self._named(rule): score for rule, score in zip(self._rules, scores, strict=True)}
-
-    def _named(self, rule: str) -> str:
-        return f"{rule}[{self._encoder}]" if self._encoder else rule
+        return {spec.name: score for spec, score in zip(self.scores, scores, strict=True)}
 
 
 async def _inside(item: Item, mask: BoolMask, see: Perception) -> Score:
-    text = target_text(item.edit)
+    text = edit_text(item.edit, "target")
     picture, words = await gather(see.joint_image(blackened(item.edited, mask)), see.joint_text(text.words))
     return Score(cosine(picture, words), (Note(text.source_note),))
 
@@ -82,7 +80,7 @@ async def _inside(item: Item, mask: BoolMask, see: Perception) -> Score:
 async def _region_and_words(item: Item, mask: BoolMask, see: Perception) -> Score:
     words, note = _local_words(item.edit)
     box = _box(mask)
-    picture, text = await gather(see.joint_image(region(item.edited, box)), see.joint_text(words))
+    picture, text = await gather(see.joint_image(cropped(item.edited, box)), see.joint_text(words))
     return Score(cosine(picture, text), (note, Box("edited", *box, "looked at")))
 
 
@@ -90,19 +88,13 @@ async def _region_and_truth(item: Item, mask: BoolMask, see: Perception) -> Scor
     if item.reference is None:
         raise CannotTell("not_applicable", "the benchmark has no ground-truth image for this edit")
     box = _box(mask)
-    outcome, truth = await gather(*(see.joint_image(region(each, box)) for each in (item.edited, item.reference)))
+    outcome, truth = await gather(*(see.joint_image(cropped(each, box)) for each in (item.edited, item.reference)))
     return Score(cosine(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
 
 
 def blackened(image: Pixels, mask: BoolMask) -> Pixels:
     """The picture with everything outside the mask black."""
     return np.where(mask[..., np.newaxis], image, np.uint8(0))
-
-
-def region(image: Pixels, box: tuple[int, int, int, int]) -> Pixels:
-    """What is in the box."""
-    left, top, right, bottom = box
-    return np.ascontiguousarray(image[top:bottom, left:right])
 
 
 def _box(mask: BoolMask) -> tuple[int, int, int, int]:
@@ -118,7 +110,7 @@ def _local_words(edit: Edit) -> tuple[str, Note]:
     caption = edit.extras.get(CAPTION)
     if isinstance(caption, str) and caption.strip():
         return caption, Note(f'Words for the region, by the benchmark: "{caption}".')
-    text = target_text(edit)
+    text = edit_text(edit, "target")
     return text.words, Note(text.source_note)
 
 

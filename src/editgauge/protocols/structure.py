@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.core.types import Item, Score, Scores, ScoreSpec
-from editgauge.protocols import Protocol
+from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._shared.looking import attempt
 from editgauge.vision.tokens import structure_distance
 
@@ -39,7 +39,7 @@ class Structure(Protocol):
         self.name: str = "structure@released" if as_released else "structure"
         self.deviations = (*DEVIATIONS, RELEASED) if as_released else DEVIATIONS
         self._as_released = as_released
-        self._score = f"structure_distance[{embedder}]" if embedder else "structure_distance"
+        self._score = named_after("structure_distance", embedder)
         about = "Mean squared difference of the cosines between all keys of the last attention; 0 for the same layout."
         self.scores = (ScoreSpec(self._score, False, (0.0, FARTHEST), about),)
 

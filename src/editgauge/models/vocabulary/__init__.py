@@ -10,6 +10,7 @@ from editgauge.models.vocabulary.phrases import plain_words, singulars
 from editgauge.models.vocabulary.resolve import PULL, Resolution, Resolver, sense_of
 from editgauge.models.vocabulary.wordnet import Sense, WordNet
 
+_open = cache(WordNet)
 _opened_by_place: dict[object, WordNet] = {}
 
 
@@ -47,7 +48,7 @@ def wordnet_here() -> WordNet | None:
             files = weights_of("wordnet")
         except MissingWeights:
             return None
-        _opened_by_place[places] = _opened(*(str(files.path(name)) for name in ("index.noun", "data.noun", "index.adj")))
+        _opened_by_place[places] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
     return _opened_by_place[places]
 
 
@@ -90,13 +91,6 @@ def _parts_of_speech() -> tuple[WordNet, ...]:
         WordNet(files.path(f"index.{part}"), files.path(f"data.{part}"), files.path("index.adj"))
         for part in ("noun", "verb", "adj", "adv")
     )
-
-
-@cache
-def _opened(nouns: str, senses: str, adjectives: str) -> WordNet:
-    from pathlib import Path
-
-    return WordNet(Path(nouns), Path(senses), Path(adjectives))
 
 
 @cache

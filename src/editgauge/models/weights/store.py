@@ -65,12 +65,7 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
 
 
 def available(name: str, revision: str | None = None) -> bool:
-    """Are the weights on this machine? Looks at names and sizes; `verify` looks at the content.
-
-    Args:
-        name: A name of the catalog, or a repository of the model hub (`owner/name`).
-        revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
-    """
+    """Are the weights on this machine? Looks at names and sizes; `verify` looks at the content."""
     return _find(entry_of(name), revision) is not None
 
 
@@ -85,11 +80,11 @@ def pull(
     """Brings a set of weights onto this machine and verifies it; what is there already is only verified.
 
     Args:
-        name: A name of the catalog, or a repository of the model hub (`owner/name`).
+        name: As of `weights_of`.
         say: Told in a few words what is being done.
         grown: Told now and then how many bytes of the download have come.
         accept: The license by name, where it must be accepted before anything is fetched.
-        revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
+        revision: As of `weights_of`.
     """
     entry = entry_of(name)
     if accepted := given_files(entry) or given_folder(entry):
@@ -106,11 +101,7 @@ def pull(
 
 
 def verify(name: str) -> WeightFiles:
-    """Hashes every file of a set again; raises `BadInput` with all that are missing or damaged.
-
-    Args:
-        name: A name of the catalog, or a repository of the model hub (`owner/name`).
-    """
+    """Hashes every file of a set again; raises `BadInput` with all that are missing or damaged."""
     weights = weights_of(name)
     faults = [fault_of(weights.files[each], each, sha256) for each, sha256 in (weights.hashes or {}).items()]
     if problems := [fault for fault in faults if fault]:
@@ -119,11 +110,7 @@ def verify(name: str) -> WeightFiles:
 
 
 def info(name: str) -> WeightInfo:
-    """What there is to know about a set of weights.
-
-    Args:
-        name: A name of the catalog, or a repository of the model hub (`owner/name`).
-    """
+    """What there is to know about a set of weights."""
     entry = entry_of(name)
     here = _find(entry)
     record = recorded(entry) if entry.hub else None

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, Rectangle
 from editgauge.models.answers import Detections, SegmentPrompt
@@ -18,6 +17,7 @@ from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.vocabulary.coco import coco_words
+from editgauge.protocols._shared.looking import has_model
 from editgauge.protocols._shared.redrawn import meaning_between, redrawn_changes, whole_picture
 from editgauge.protocols._shared.second_look import checked, described, face_changes, text_changes
 from editgauge.vision.change_sentences import NOTHING, sentences
@@ -189,12 +189,8 @@ async def _with_outlines(
     see: Perception, picture: Pixels, things: Sequence[PicturedThing], needed: Sequence[bool]
 ) -> list[PicturedThing]:
     """The things, with outlines where they are needed and a model draws them."""
-    try:
-        see.card("segmenter")
-    except CannotTell:
-        return list(things)
-    places = [place for place, does in enumerate(needed) if does]
-    if not places:
+    places = [place for place, is_needed in enumerate(needed) if is_needed]
+    if not places or not has_model(see, "segmenter"):
         return list(things)
     boxes = np.array([things[place].box for place in places], np.float32)
     outlined = list(things)

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Box, Evidence, Note
 from editgauge.core.phrases import read_position
@@ -76,9 +78,24 @@ async def look_for_rivals(
     )
 
 
+def has_model(see: Perception, role: str) -> bool:
+    """Does the run have a model for a role?"""
+    try:
+        see.card(role)
+    except CannotTell:
+        return False
+    return True
+
+
 def picture(item: Item, on: Side) -> Pixels:
     """One of the item's two pictures."""
     return item.source if on == "source" else item.edited
+
+
+def cropped(picture: Pixels, box: tuple[int, int, int, int]) -> Pixels:
+    """What is in a box of left, top, right and bottom; right and bottom are no longer inside."""
+    left, top, right, bottom = box
+    return np.ascontiguousarray(picture[top:bottom, left:right])
 
 
 async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:

@@ -16,6 +16,7 @@ from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
+from editgauge.protocols._shared.looking import has_model
 from editgauge.protocols.people.faces import COMPARABLE_SIDE, SAME_PERSON
 from editgauge.protocols.people.matching import pairs_of_boxes
 from editgauge.protocols.text import error_rate, letters
@@ -91,7 +92,7 @@ async def confirmed(
 
 async def checked(change: Change, source: Pixels, edited: Pixels, see: Perception) -> Change:
     """The change; without its word where the classifier does not agree that such a thing came or went."""
-    if change.kind not in {"appeared", "vanished", "replaced"} or not _has_classifier(see):
+    if change.kind not in {"appeared", "vanished", "replaced"} or not has_model(see, "classifier"):
         return change
     agreed = await confirmed(change, source, edited, see, clear=CLEAR)
     if agreed is not None:
@@ -111,7 +112,7 @@ async def described(change: Change, source: Pixels, edited: Pixels, changed: Boo
     elif thing.word is None:
         first, then = (source, edited) if change.kind == "appeared" else (edited, source)
         change = replace(change, colors=color_change(first, then, thing.mask))
-    if thing.word is not None or float(thing.mask.mean()) > LARGE or not _has_classifier(see):
+    if thing.word is not None or float(thing.mask.mean()) > LARGE or not has_model(see, "classifier"):
         return change
     before, after = await gather(see.classify(source, thing.box), see.classify(edited, thing.box))
     now, was = _look(after, before), _look(before, after)
@@ -149,7 +150,7 @@ async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: P
     cosines, remarks = before.similarity(after), []
     for old, new in pairs_of_boxes(before.boxes, after.boxes):
         box = after.boxes[new]
-        if float(changed[Rectangle(*map(float, box)).render(width, height)].mean()) < FACE_CHANGED:
+        if _share_within(box, changed) < FACE_CHANGED:
             continue
         where = place(box, width, height)
         if cosines[old, new] < SAME_PERSON and min(box[2] - box[0], box[3] - box[1]) >= COMPARABLE_SIDE:
@@ -167,18 +168,19 @@ async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: P
 
 def _readable(lines: TextLines, changed: BoolMask) -> list[int]:
     """The lines that are read without doubt and lie where something changed, the largest first."""
-    height, width = changed.shape
     places = [
         at
         for at, (text, sure) in enumerate(zip(lines.texts, lines.confidences.tolist(), strict=True))
         if sure >= READ_SURELY and len(letters(text)) >= LETTERS
-        and float(changed[Rectangle(*map(float, lines.boxes[at])).render(width, height)].mean()) >= TEXT_CHANGED
+        and _share_within(lines.boxes[at], changed) >= TEXT_CHANGED
     ]  # fmt: skip
-    return sorted(places, key=lambda at: -_height(lines.boxes[at]))
+    return sorted(places, key=lambda at: float(lines.boxes[at, 1] - lines.boxes[at, 3]))
 
 
-def _height(box: NDArray[np.float32]) -> float:
-    return float(box[3] - box[1])
+def _share_within(box: NDArray[np.float32], changed: BoolMask) -> float:
+    """How much of a box changed."""
+    height, width = changed.shape
+    return float(changed[Rectangle(*map(float, box)).render(width, height)].mean())
 
 
 def _stands(lines: TextLines, at: int, others: TextLines) -> bool:
@@ -188,14 +190,6 @@ def _stands(lines: TextLines, at: int, others: TextLines) -> bool:
         error_rate(text, other) < OTHER_TEXT or (len(letters(other)) >= LETTERS and letters(other) in text)
         for other in (*others.texts, "".join(others.texts))
     )
-
-
-def _has_classifier(see: Perception) -> bool:
-    try:
-        see.card("classifier")
-    except CannotTell:
-        return False
-    return True
 
 
 def _look(here: ClassScores, there: ClassScores) -> str | None:
@@ -229,7 +223,7 @@ async def _broadly(thing: PicturedThing | None, picture: Pixels, see: Perception
     """The thing; called just an animal where neither the detector nor the classifier is sure of which one."""
     if thing is None or not is_animal(str(thing.word)) or thing.confidence >= DOUBTLESS:
         return thing
-    if not _has_classifier(see) or not see.knows(str(thing.word)):
+    if not see.knows(str(thing.word)):
         return thing
     sure = (await see.classify(picture, thing.box)).share(str(thing.word)) >= NAMED
     return thing if sure else replace(thing, word=ANIMAL)
@@ -237,6 +231,6 @@ async def _broadly(thing: PicturedThing | None, picture: Pixels, see: Perception
 
 async def _is_an_animal(thing: PicturedThing, picture: Pixels, see: Perception) -> bool:
     """Does the classifier see an animal where the detector sees something else, such as a person in a penguin?"""
-    if thing.word not in NO_ANIMALS or float(thing.mask.mean()) > LARGE or not _has_classifier(see):
+    if thing.word not in NO_ANIMALS or float(thing.mask.mean()) > LARGE or not has_model(see, "classifier"):
         return False
     return float((await see.classify(picture, thing.box)).probabilities[:ANIMALS].sum()) >= LOOKS

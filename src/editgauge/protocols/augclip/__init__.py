@@ -53,13 +53,13 @@ class AugClip(Protocol):
     scores = (ScoreSpec("augclip", True, (-1.0, 1.0), "Cosine of the edited image with the ideal edit (eq. 3)."),)
 
     def __init__(
-        self, name: str, reading: PaperReading, deviations: tuple[str, ...], given: Mapping[str, str] | None = None
+        self, name: str, reading: PaperReading, deviations: tuple[str, ...], options: Mapping[str, str] | None = None
     ) -> None:
         self._base = name
-        self._given = dict(given or {})
-        self._options: AugClipOptions = read_options(name, self._given)
+        self._option_texts = dict(options or {})
+        self._options: AugClipOptions = read_options(name, self._option_texts)
         self._reading = reading
-        self.name = variant_name(name, self._given)
+        self.name = variant_name(name, self._option_texts)
         self.deviations = deviations
         self.judge = self._options.judge or None
         self.needs = ("joint_embedder", "judge") if self._options.origin == "judge" else ("joint_embedder",)
@@ -77,7 +77,7 @@ class AugClip(Protocol):
         """With the judge that is asked for attributes in its name, where one is."""
         if self._options.origin != "judge" or self._options.judge or "judge" not in models:
             return self
-        return AugClip(self._base, self._reading, self.deviations, {**self._given, "judge": models["judge"]})
+        return AugClip(self._base, self._reading, self.deviations, {**self._option_texts, "judge": models["judge"]})
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """The cosine with the ideal edit, and what it was made from."""

@@ -64,7 +64,7 @@ def picture(name: str, attributes: Attributes, seen: EmbeddedOutcome, result: Fi
     return Scatter(
         f"{name}: attributes, pictures and hyperplane (dashed)",
         tuple(ScatterPoint(*each) for each in drawn),
-        _upright(y),
+        (0.0, float(y.min()), 0.0, float(y.max())),
     )
 
 
@@ -79,10 +79,6 @@ def _widest(centered: Floats, across: Floats) -> Floats:
     if length < DUST:
         return np.zeros_like(across)
     return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]) / length)
-
-
-def _upright(y: Floats) -> tuple[float, float, float, float]:
-    return 0.0, float(y.min()), 0.0, float(y.max())
 
 
 def _rankings(attributes: Attributes, seen: EmbeddedOutcome, result: FittedEdit) -> list[str]:

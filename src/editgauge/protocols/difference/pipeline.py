@@ -14,6 +14,7 @@ import numpy as np
 
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
+from editgauge.protocols._shared.looking import cropped
 from editgauge.protocols.difference.edited_place import edited_place
 from editgauge.protocols.difference.questions import SaidCaption, changes_from_captions
 
@@ -90,12 +91,6 @@ def zoom_frames(mask: BoolMask) -> tuple[Frame, Frame, Frame]:
     top, bottom = _grown(int(rows[0]), int(rows[-1]) + 1, height)
     halfway = left // 2, top // 2, (right + width + 1) // 2, (bottom + height + 1) // 2
     return (0, 0, width, height), halfway, (left, top, right, bottom)
-
-
-def cropped(picture: Pixels, frame: Frame) -> Pixels:
-    """What is in the frame."""
-    left, top, right, bottom = frame
-    return np.ascontiguousarray(picture[top:bottom, left:right])
 
 
 def closest_to(instruction: Nouns, captions: Sequence[str], nouns: Callable[[str], Nouns]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Item, Scores, ScoreSpec
-from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols import Part, Protocol, named_after, variant_name
 from editgauge.protocols._shared import set_distances as sets
 from editgauge.protocols._shared.comparison import compared
 from editgauge.protocols._shared.looking import attempt
@@ -76,7 +76,7 @@ class EditVal(Protocol):
         self._rules = rule_set
         self._options = options
         embedder = models.get("image_embedder")
-        self._context = f"context[{embedder}]" if embedder else None
+        self._context = named_after("context", embedder) if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested? 1 or 0.", "done"),
             *([] if rule_set is released.RULES else [STEPS_DONE]),

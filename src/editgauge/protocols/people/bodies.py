@@ -135,13 +135,9 @@ def pose_as_asked(wish: str, everybody: bool, before: Poses, after: Poses) -> Sc
     if not rows:
         evidence = (*before.evidence("source"), *after.evidence("edited"))
         return Unscored("not_detected", f"the joints by which one sees that someone {name} are not seen", evidence)
-    now, earlier = min(rows, key=_now) if everybody else max(rows, key=_gain)
+    now, earlier = min(rows, key=lambda row: row[0]) if everybody else max(rows, key=_gain)
     shown = "cannot be determined" if earlier is None else f"{earlier:.2f}"
     return Score(now, (Note(f"Someone {name}: {shown} before, {now:.2f} after."), *after.evidence("edited")))
-
-
-def _now(row: tuple[float, float | None]) -> float:
-    return row[0]
 
 
 def _gain(row: tuple[float, float | None]) -> float:
@@ -150,8 +146,7 @@ def _gain(row: tuple[float, float | None]) -> float:
 
 def pose_similarity(before: Poses, after: Poses) -> Score | Unscored:
     """The mean object keypoint similarity (COCO) of the people of the source with those at their place."""
-    values = [_similarity(before, after, old, new) for old, new in pairs_of_boxes(before.boxes, after.boxes)]
-    known = [value for value in values if value is not None]
+    known = _similarities(before, after)
     evidence = (*before.evidence("source"), *after.evidence("edited"))
     if not known:
         return Unscored(NO_PERSON.reason, NO_PERSON.detail, evidence)
@@ -162,17 +157,21 @@ def pose_similarity(before: Poses, after: Poses) -> Score | Unscored:
 
 def pose_change(before: Poses, after: Poses) -> Score | Unscored:
     """How much the pose of the person that changed most changed, apart from place and size."""
-    values = [
-        _similarity(before, after, old, new, moved=True) for old, new in pairs_of_boxes(before.boxes, after.boxes)
-    ]
-    known = [value for value in values if value is not None]
+    known = _similarities(before, after, moved=True)
     evidence = (*before.evidence("source"), *after.evidence("edited"))
     if not known:
         return Unscored(NO_PERSON.reason, NO_PERSON.detail, evidence)
     return Score(1 - min(known), (Note(f"Least similarity of a pose with itself before: {min(known):.2f}."), *evidence))
 
 
-def _similarity(before: Poses, after: Poses, old: int, new: int, *, moved: bool = False) -> float | None:
+def _similarities(before: Poses, after: Poses, *, moved: bool = False) -> list[float]:
+    """Of everybody who is seen in both pictures with enough joints."""
+    pairs = pairs_of_boxes(before.boxes, after.boxes)
+    values = [_similarity(before, after, old, new, moved) for old, new in pairs]
+    return [value for value in values if value is not None]
+
+
+def _similarity(before: Poses, after: Poses, old: int, new: int, moved: bool) -> float | None:
     """Of the joints that are seen in both; with `moved`, after the other body is shifted and scaled onto the first."""
     count = len(SPREADS)
     shared = before.seen[old, :count] & after.seen[new, :count]

@@ -26,8 +26,8 @@ from editgauge.judges.prompts import Prompt
 from editgauge.judges.reading import read_object
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols.rubric.combine import Values, capped, evaluate, holds
-from editgauge.protocols.rubric.files import Opened, Rubric, RubricQuestion, open_rubric
-from editgauge.protocols.rubric.released import as_released
+from editgauge.protocols.rubric.files import Opened, Released, Rubric, RubricQuestion, open_rubric
+from editgauge.protocols.rubric.released import GuessedRatings
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight
@@ -67,7 +67,8 @@ class RubricProtocol(Protocol):
 
     def __init__(self, opened: Opened, released: bool, judge: str | None, options: RubricOptions) -> None:
         rubric = opened.rubric
-        self._opened, self._rubric, self._is_released = opened, rubric, released
+        self._opened, self._rubric = opened, rubric
+        self._released: Released | None = rubric.released if released else None
         self._options = options
         self.judge = judge
         words = {"repeat": str(options.repeat)} if options.repeat != rubric.repeat else {}
@@ -77,7 +78,7 @@ class RubricProtocol(Protocol):
         self.name = variant_name(base, words | ({judge: ""} if judge else {}))
         self.about, self.paper = rubric.about, rubric.paper
         self.version = f"{rubric.version}-{opened.fingerprint}-{SHOWN}"
-        notes = rubric.released.notes if released and rubric.released else []
+        notes = self._released.notes if self._released else []
         self.deviations = (*notes, *rubric.deviations, *DEVIATIONS[: 2 if released else 3])
         dimensions = [
             ScoreSpec(each.name, True, _range(each_question.range, released), each.asks.strip().partition("\n")[0])
@@ -105,18 +106,21 @@ class RubricProtocol(Protocol):
         if not (repeat.isascii() and repeat.isdigit() and 1 <= int(repeat) <= 64):
             raise BadInput(f"{self.name}[repeat=N] takes a number from 1 to 64; got '{repeat}'.")
         chosen = RubricOptions(int(repeat), "swap" in options, options.get("wording"))
-        return RubricProtocol(self._opened, self._is_released, judges[0] if judges else None, chosen)
+        return self._with(judges[0] if judges else None, chosen)
 
     def with_models(self, models: Mapping[str, str]) -> RubricProtocol:
         """Asks the judge that was named first: in the protocol's own name, or by the run."""
-        return RubricProtocol(self._opened, self._is_released, self.judge or models.get("judge"), self._options)
+        return self._with(self.judge or models.get("judge"), self._options)
 
     def worded(self, wording: str, prompts: Collection[str]) -> RubricProtocol:
         """With the user's own prompts, which its name then tells, if one of them is for this rubric."""
         mine = {prompt_name(self._rubric.name, each.name) for each in self._rubric.questions}
         if not mine.intersection(prompts):
             return self
-        return RubricProtocol(self._opened, self._is_released, self.judge, replace(self._options, wording=wording))
+        return self._with(self.judge, replace(self._options, wording=wording))
+
+    def _with(self, judge: str | None, options: RubricOptions) -> RubricProtocol:
+        return RubricProtocol(self._opened, self._released is not None, judge, options)
 
     async def score(self, item: Item, see: Sight) -> Scores:
         """Every dimension and every score of the rubric, each the mean over repetitions."""
@@ -165,23 +169,17 @@ class RubricProtocol(Protocol):
         for ratings, notes_of_answer in answers:
             values |= ratings
             notes += notes_of_answer
-        return combined(self._rubric, values, item, caps=self._enforces_caps), notes
-
-    @property
-    def _enforces_caps(self) -> bool:
-        released = self._rubric.released
-        return not (self._is_released and released and not released.caps)
+        return combined(self._rubric, values, item, caps=self._released is None or self._released.caps), notes
 
     async def _ask(
         self, rubric_question: RubricQuestion, item: Item, see: Sight, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored], list[Note]]:
         names = [each.name for each in rubric_question.dimensions]
-        released = self._rubric.released if self._is_released else None
         try:
             question = self.question(rubric_question, item, see).again(repetition)
             answer = await see.ask(question.swapped() if swap else question, role=self.judge or "judge")
         except CannotTell as unable:
-            if released and released.failed == "zero" and isinstance(unable, NoAnswer):
+            if self._released and self._released.failed == "zero" and isinstance(unable, NoAnswer):
                 return dict.fromkeys(names, 0.0), [Note(f"{rubric_question.name}: no answer counts as 0, as released")]
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
         return dict(answer.value), [Note(_note(rubric_question.name, self.judge or "", answer))]
@@ -203,8 +201,8 @@ class RubricProtocol(Protocol):
             high,
             ends_only=rubric_question.yes_or_no,
         )
-        if self._is_released and self._rubric.released:
-            form = as_released(form, self._rubric.released.unreadable)
+        if self._released:
+            form = GuessedRatings(form.names, low, high, form.ends_only, self._released.unreadable)
         slots = {name: self._rubric.field(item.edit, name) for name in self._rubric.fields}
         slots["instruction"] = item.edit.instruction
         prompt = self._prompt(rubric_question, see)

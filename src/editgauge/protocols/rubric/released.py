@@ -6,7 +6,6 @@ import random
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from editgauge.judges.forms import Ratings
 from editgauge.judges.reading import Unreadable
@@ -49,8 +48,3 @@ class GuessedRatings(Ratings):
             return Ratings.read(self, text)
         except Unreadable:
             return guessed(self.rule, text, self)
-
-
-def as_released(form: Ratings, rule: str) -> Any:
-    """The same form with a rule for what cannot be read."""
-    return GuessedRatings(form.names, form.low, form.high, form.ends_only, rule)

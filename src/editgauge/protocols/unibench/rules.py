@@ -13,7 +13,7 @@ from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask, box_of
 from editgauge.core.text import none_seen
 from editgauge.core.types import Score
-from editgauge.protocols._shared.looking import sentence
+from editgauge.protocols._shared.looking import cropped, sentence
 
 if TYPE_CHECKING:
     from editgauge.core.types import Item
@@ -118,8 +118,7 @@ def alone(picture: Pixels, mask: BoolMask) -> Pixels:
 
 def together(picture: Pixels, *masks: BoolMask) -> Pixels:
     """The part of the picture that just holds all objects."""
-    left, top, right, bottom = box_of(np.logical_or.reduce(masks))
-    return np.ascontiguousarray(picture[top:bottom, left:right])
+    return cropped(picture, box_of(np.logical_or.reduce(masks)))
 
 
 def gray_pair(before: Pixels, after: Pixels) -> tuple[Pixels, Pixels]:
