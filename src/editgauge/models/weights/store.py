@@ -64,9 +64,9 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
     raise MissingWeights(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{hint}")
 
 
-def available(name: str, revision: str | None = None) -> bool:
+def available(name: str) -> bool:
     """Are the weights on this machine? Looks at names and sizes; `verify` looks at the content."""
-    return _find(entry_of(name), revision) is not None
+    return _find(entry_of(name)) is not None
 
 
 def pull(

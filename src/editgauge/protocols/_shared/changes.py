@@ -83,20 +83,13 @@ def changes_of(source: Pixels, edited: Pixels) -> Changes:
     return changes
 
 
-async def differences(
-    source: Pixels,
-    edited: Pixels,
-    see: Perception,
-    words: Sequence[str] = (),
-    original: Pixels | None = None,
-) -> Differences:
+async def differences(source: Pixels, edited: Pixels, see: Perception, original: Pixels | None = None) -> Differences:
     """What changed, in pixels, things and words; both pictures of one size.
 
     Args:
         source: the picture before
         edited: the picture after
         see: with a detector, and with a segmenter for the outlines of things
-        words: what to look for besides COCO's things, where the detector takes any phrase
         original: the picture after in its own size, where that is another; models look at this one
     """
     pixels = changes_of(source, edited)
@@ -105,7 +98,7 @@ async def differences(
     aligned = pixels.alignment.aligned
     see = in_own_pixels(see, aligned, None if original is None else pixels.alignment.in_own_size(original))
     point = operating_point(see)
-    before, after = await gather(*(_in_boxes(see, picture, words, HALF_SURE * point) for picture in (source, aligned)))
+    before, after = await gather(*(_in_boxes(see, picture, (), HALF_SURE * point) for picture in (source, aligned)))
     height, width = source.shape[:2]
     meaning = await meaning_between(source, pixels, see) if is_redrawn(source, pixels) else None
     if meaning is not None:
@@ -163,15 +156,14 @@ async def things_seen(
     words: Sequence[str],
     least: float | None,
     *,
-    needs_outline: Callable[[str, BoxSides, float], bool] | None = None,
+    needs_outline: Callable[[str, BoxSides, float], bool],
 ) -> list[PicturedThing]:
     """What is seen, each with its outline, or its box where no model draws outlines.
 
-    Outlines cost more than all else. With `needs_outline`, of word, box and confidence, only some things get one, and
-    the others have their box.
+    Outlines cost more than all else: `needs_outline`, of word, box and confidence, says which things get one.
     """
     things = await _in_boxes(see, picture, words, least)
-    needed = [needs_outline is None or needs_outline(str(thing.word), thing.box, thing.confidence) for thing in things]
+    needed = [needs_outline(str(thing.word), thing.box, thing.confidence) for thing in things]
     return await _with_outlines(see, picture, things, needed)
 
 

@@ -93,7 +93,7 @@ class Wanted:
 
 
 async def ask_attributes(
-    edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, wanted: Wanted | None = None, repetition: int = 0
+    edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, wanted: Wanted, repetition: int = 0
 ) -> Attributes:
     """The attributes that a judge names; raises `NoAnswer`, or `CannotTell` when it names none of one side.
 
@@ -112,7 +112,7 @@ async def ask_attributes(
     of_caption, of_source, of_target = (prompt(name) for name in PROMPTS)
     shown = Question(words=of_caption.render(), form=FreeText(), images=(Shown("The picture:", source),))
     caption = " ".join(str((await ask(shown.again(repetition))).value).split())
-    rules = (wanted or Wanted()).said
+    rules = wanted.said
     words = (
         _filled(of_source, rules, caption=caption),
         _filled(of_target, rules, caption=caption, request=request),
@@ -129,12 +129,12 @@ def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> RenderedP
     return prompt.render(**slots, **{name: rule for name, rule in rules.items() if name in prompt.slots})
 
 
-def written_by(judge: str, prompt: OpenPrompt, wanted: Wanted | None = None) -> str:
+def written_by(judge: str, prompt: OpenPrompt, wanted: Wanted) -> str:
     """Who wrote the attributes: the judge, the versions of the prompts, and what it was asked for.
 
     'gpt-4o (augclip_caption.v1, augclip_source.v1, augclip_target.v1)'.
     """
     opened = [prompt(name) for name in PROMPTS]
     versions = [f"{each.name}.v{each.version}" for each in opened]
-    options = [str(part) for part in (wanted.length, wanted.number) if part] if wanted else []
+    options = [str(part) for part in (wanted.length, wanted.number) if part]
     return f"{judge} ({', '.join(versions + options)})"

@@ -62,13 +62,19 @@ def _lean(body: Body) -> float | None:
     return None if torso is None else float(np.degrees(np.arctan2(abs(torso[0]), -torso[1])))
 
 
-def _thighs(body: Body) -> list[float]:
-    """How far each knee lies below its hip, in lengths of the torso; about 0.8 for someone who stands."""
+def _below(body: Body, start: str, end: str) -> list[float]:
+    """How far one joint lies below another on either side that is seen, in lengths of the torso."""
     torso = body.torso
-    limbs = [body.limb(f"{side} hip", f"{side} knee") for side in ("left", "right")]
     if torso is None:
         return []
-    return [float(limb[1] / max(np.linalg.norm(torso), 1e-6)) for limb in limbs if limb is not None]
+    length = max(float(np.linalg.norm(torso)), 1e-6)
+    limbs = [body.limb(f"{side} {start}", f"{side} {end}") for side in ("left", "right")]
+    return [float(limb[1]) / length for limb in limbs if limb is not None]
+
+
+def _thighs(body: Body) -> list[float]:
+    """How far each knee lies below its hip; about 0.8 for someone who stands."""
+    return _below(body, "hip", "knee")
 
 
 def lies(body: Body) -> float | None:
@@ -91,12 +97,7 @@ def stands(body: Body) -> float | None:
 
 def _raised(body: Body) -> list[float]:
     """How far each wrist is above its shoulder."""
-    torso = body.torso
-    if torso is None:
-        return []
-    limbs = [body.limb(f"{side} shoulder", f"{side} wrist") for side in ("left", "right")]
-    length = max(float(np.linalg.norm(torso)), 1e-6)
-    return [_ramp(-float(limb[1]) / length, -0.35, 0.15) for limb in limbs if limb is not None]
+    return [_ramp(-below, -0.35, 0.15) for below in _below(body, "shoulder", "wrist")]
 
 
 def raises_an_arm(body: Body) -> float | None:

@@ -41,20 +41,21 @@ class ReleasedScene(PixLensScene):
 
     async def things(self, on: Side, name: str) -> Things:
         """The objects whose phrase contains the name."""
-        seen, phrases = await self._all(on)
-        return Things(
-            name, on, with_outline(seen.only(_places(phrases, lambda its: any(name in each for each in its))))
-        )
+        return await self._matching(on, name, lambda phrases: any(name in each for each in phrases))
 
     async def named_exactly(self, on: Side, name: str) -> Things:
         """The objects that answer this name and no other, which the background score asks for."""
-        seen, phrases = await self._all(on)
-        return Things(name, on, with_outline(seen.only(_places(phrases, lambda its: its == {name}))))
+        return await self._matching(on, name, lambda phrases: phrases == {name})
 
     async def everything(self, on: Side) -> Things:
         """All objects of the question about one picture."""
         seen, _ = await self._all(on)
         return Things("any object of the edit", on, with_outline(seen))
+
+    async def _matching(self, on: Side, name: str, matches: Callable[[set[str]], bool]) -> Things:
+        seen, phrases = await self._all(on)
+        places = [place for place, its in enumerate(phrases) if matches(its)]
+        return Things(name, on, with_outline(seen.only(places)))
 
     async def _all(self, on: Side) -> tuple[Instances, list[set[str]]]:
         """The objects of one picture, and the phrases that each of them answers."""
@@ -144,7 +145,3 @@ async def background_masks(scene: PixLensScene) -> BoolMask:
 def similarity(before: Unit, after: Unit) -> float:
     """SSIM with scikit-image's defaults: a plain window of 7 x 7 pixels."""
     return float(_structural_similarity(before, after, channel_axis=2, data_range=1.0))
-
-
-def _places(phrases: list[set[str]], matches: Callable[[set[str]], bool]) -> list[int]:
-    return [place for place, its in enumerate(phrases) if matches(its)]
