@@ -26,8 +26,15 @@ from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.protocols._shared.looking import cropped
 from editgauge.protocols.difference import difference_captions
-from editgauge.protocols.difference.edited_place import WIDE, EditedPlace, edited_place
-from editgauge.protocols.difference.pipeline import SMALLEST, closest_to, nouns, zoom_frames
+from editgauge.protocols.difference.pipeline import (
+    SMALLEST,
+    WIDE,
+    EditedPlace,
+    closest_to,
+    edited_place,
+    nouns,
+    zoom_frames,
+)
 from tests.endpoint import MODEL, Served
 
 SAID = {

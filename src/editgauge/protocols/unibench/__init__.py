@@ -13,7 +13,7 @@ from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.unibench import rules
 from editgauge.protocols.unibench.location import locate_anchor, locate_target
-from editgauge.protocols.unibench.similarity import ABOUT, READINGS, Likeness, Reading
+from editgauge.protocols.unibench.rules import ABOUT, READINGS, Likeness, Reading
 from editgauge.protocols.unibench.tasks import Task
 from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 
