@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from editgauge.core.types import Step
-from editgauge.instructions.lexicon import match, words
+from editgauge.instructions.lexicon import words
 from editgauge.instructions.places import find_place
 from editgauge.instructions.steps import (
     UNREAD,
@@ -22,8 +21,8 @@ from editgauge.instructions.steps import (
     swap,
 )
 from editgauge.instructions.things import POSSESSIVE, Thing, read_thing
-from editgauge.instructions.tokens import Token
-from editgauge.instructions.values import Value, is_mood, is_style, read_value
+from editgauge.instructions.tokens import Token, skip
+from editgauge.instructions.values import is_mood, is_style, read_value
 
 ARTICLES = frozenset({"a", "an", "the"})
 IT = frozenset({"it", "this", "that"})
@@ -35,9 +34,9 @@ BEFORE_STYLES = frozenset(
 
 def becomes(thing: Thing, new: Tokens, context: Context) -> Step:
     """The step by which a thing becomes what the words `new` say."""
-    about = _PROPERTIES.get(_property(thing))
-    if about:
-        return about(thing, new, context)
+    changed = _property(thing)
+    if changed:
+        return _property_becomes(changed, thing, new, context)
     subject = context.resolve(thing)
     whole = thing.head in words("whole") and not thing.which
     if new and (whole or thing.pronoun in IT or (thing.pronoun and subject is None)):
@@ -84,59 +83,24 @@ _PROPERTY_WORDS = {
 }
 
 
-def _color_of(thing: Thing, new: Tokens, context: Context) -> Step:
-    value = read_value(new) if new else Value("color", "")
-    return Step(type="color", subject=_owner(thing, context), to=value.text or None, sure=True)
-
-
-def _style_of(thing: Thing, new: Tokens, context: Context) -> Step:
-    return Step(type="style", to=style_text(new) or None, sure=True)
-
-
-def _background_of(thing: Thing, new: Tokens, context: Context) -> Step:
-    place, _ = read_thing(new) if new else (Thing(), 0)
-    return becoming_place(place) if place.words else Step(type="background", to=" ".join(new) or None, sure=True)
-
-
-def _size_of(thing: Thing, new: Tokens, context: Context) -> Step:
-    return Step(type="size", subject=_owner(thing, context), to=read_value(new).text or None, sure=True)
-
-
-def _surface_of(thing: Thing, new: Tokens, context: Context) -> Step:
-    kind = "shape" if thing.head == "shape" else "texture"
-    return Step(type=kind, subject=_owner(thing, context), to=_plain(new) or None, sure=True)
-
-
-def _pose_of(thing: Thing, new: Tokens, context: Context) -> Step:
-    return Step(type="action", subject=_owner(thing, context), to=_plain(new) or None, sure=bool(new))
-
-
-def _view_of(thing: Thing, new: Tokens, context: Context) -> Step:
-    place, _ = read_thing(new) if new else (Thing(), 0)
-    if is_scene(place):
-        return becoming_place(place, sure=False)
-    return Step(type="viewpoint", to=_plain(new) or None, sure=True)
-
-
-_PROPERTIES: dict[str, Callable[[Thing, Tokens, Context], Step]] = {
-    "color": _color_of,
-    "style": _style_of,
-    "mood": _style_of,
-    "background": _background_of,
-    "size": _size_of,
-    "surface": _surface_of,
-    "view": _view_of,
-    "pose": _pose_of,
-}
-
-
-def is_scene(thing: Thing) -> bool:
-    """Is it a place that can be a background?"""
-    return any(match("places", thing.words, at) for at in range(len(thing.words)))
-
-
-def _plain(tokens: Tokens) -> str:
-    return " ".join(token for token in tokens if token not in ARTICLES)
+def _property_becomes(name: str, thing: Thing, new: Tokens, context: Context) -> Step:
+    """The step by which a property of a thing, or of the picture, becomes what the words `new` say."""
+    place, _ = read_thing(new)
+    plain = " ".join(token for token in new if token not in ARTICLES) or None
+    match name:
+        case "color" | "size":
+            return Step(type=name, subject=_owner(thing, context), to=read_value(new).text or None, sure=True)
+        case "surface":
+            kind = "shape" if thing.head == "shape" else "texture"
+            return Step(type=kind, subject=_owner(thing, context), to=plain, sure=True)
+        case "pose":
+            return Step(type="action", subject=_owner(thing, context), to=plain, sure=bool(new))
+        case "background":
+            return becoming_place(place) if place.words else Step(type=name, to=" ".join(new) or None, sure=True)
+        case "view":
+            return becoming_place(place, sure=False) if place.is_scene else Step(type="viewpoint", to=plain, sure=True)
+        case _:
+            return Step(type="style", to=style_text(new) or None, sure=True)
 
 
 def _owner(thing: Thing, context: Context) -> str | None:
@@ -168,10 +132,7 @@ def _it_becomes(new: Thing, subject: str | None, context: Context) -> Step:
 
 def style_text(new: Tokens) -> str:
     """The style alone: "oil painting" of "look like an oil painting"."""
-    at = 0
-    while at < len(new) and new[at] in BEFORE_STYLES:
-        at += 1
-    return " ".join(new[at:]).removesuffix(" style")
+    return " ".join(new[skip(new, BEFORE_STYLES) :]).removesuffix(" style")
 
 
 def written(tokens: Tokens) -> str:
@@ -182,9 +143,7 @@ def written(tokens: Tokens) -> str:
     introducing = (
         words("text_words") | words("say") | ARTICLES | {"to", "of", "some", "that", "with", "be", "out", "it"}
     )
-    at = 0
-    while at < len(tokens) - 1 and tokens[at] in introducing:
-        at += 1
+    at = skip(tokens[:-1], introducing)
     return " ".join(token.raw for token in tokens[at:])
 
 

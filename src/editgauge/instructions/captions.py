@@ -10,17 +10,15 @@ from editgauge.instructions.lexicon import (
     action_base,
     adjective_kinds,
     is_ing_verb,
+    lists_in,
     match,
     match_any,
-    participle_effects,
-    table,
-    verb_effects,
     words,
 )
 from editgauge.instructions.places import SIDED, read_place
-from editgauge.instructions.steps import adding
+from editgauge.instructions.steps import adding, altering, becoming_place, size_or_words
 from editgauge.instructions.things import Thing, read_thing
-from editgauge.instructions.tokens import MARKS, Token, tokenize
+from editgauge.instructions.tokens import MARKS, Token, skip, tokenize
 from editgauge.instructions.values import doing, is_mood, is_style
 
 ARTICLES = frozenset({"a", "an", "the", "some"})
@@ -38,8 +36,8 @@ def is_caption(clause: Sequence[Token]) -> bool:
     body = without_frame(clause)
     if len(body) < len(clause):
         return True
-    if match_any((*verb_effects(), "wishes", "modals"), clause)[1] and clause[0] not in ARTICLES:
-        _, length = match_any(verb_effects(), clause)
+    if match_any((*lists_in("verbs"), "wishes", "modals"), clause)[1] and clause[0] not in ARTICLES:
+        _, length = match_any(lists_in("verbs"), clause)
         is_name = clause[0] in {"park", "plant", "line", "color", "letter", "box", "mirror"} and length == 1
         return is_name and len(clause) > 1 and clause[1] in {"with", "in", "on", "at"}
     if clause[0] in words("definite") or clause[0] in words("pronouns") or clause[0] in NO_CAPTION:
@@ -47,7 +45,7 @@ def is_caption(clause: Sequence[Token]) -> bool:
     if any(token in {"should", "could", "must", "would", "can", "need", "needs", "now"} for token in clause):
         return False
     thing, end = read_thing(list(clause))
-    if end < len(clause) and clause[end] in words("be") and match_any(participle_effects(), clause, end + 1)[1]:
+    if end < len(clause) and clause[end] in words("be") and match_any(lists_in("participles"), clause, end + 1)[1]:
         return False  # "a kite is added"
     if not thing.words or (end < len(clause) and clause[end] in words("definite") | words("indefinite")):
         return False
@@ -97,8 +95,7 @@ def read_caption(tokens: Sequence[Token]) -> list[Step]:
     if more and is_mood(more[-1:]):
         return [Step(type="style", subject=thing.name, to=str(more[-1]))]
     rest = body[end:]
-    while rest and (rest[0] in words("be") or rest[0] in {",", "that", "which", "who"}):
-        rest = rest[1:]
+    rest = rest[skip(rest, words("be") | {",", "that", "which", "who"}) :]
     description = _described(thing)
     after = said(description[1] if description else thing, rest) if rest else None
     if after and (after.sure or description is None):
@@ -107,11 +104,9 @@ def read_caption(tokens: Sequence[Token]) -> list[Step]:
         return [description[0]]
     if is_style(body) and not rest:
         return [Step(type="style", to=thing.name)]
-    front = thing.words[: thing.words.index("of")] if "of" in thing.words else thing.words
-    odd = [str(word) for word in front[:-1] if _is_odd(str(word))]
+    odd = [str(word) for word in thing.front[:-1] if _is_odd(str(word))]
     if odd:
-        plain = thing.without(odd).name
-        return [Step(type="unspecified", subject=plain, to=" ".join(odd))]
+        return [Step(type="unspecified", subject=thing.without(odd).name, to=" ".join(odd))]
     if thing.count and thing.count > 1:
         return [Step(type="object_addition", subject=thing.name, to=thing.name, count=thing.count, sure=True)]
     return [Step(type="object_replacement", to=thing.name, attributes=thing.adjectives)]
@@ -135,9 +130,7 @@ def _described(thing: Thing) -> tuple[Step, Thing] | None:
         kind = kind_of_words(front)
         plain = replace(thing, words=rest)
         if kind in {"color", "texture", "shape", "size", "action", "alter_parts"}:
-            text = " ".join(map(str, front))
-            if kind == "size":
-                text = next(table("sizes")[str(word)] for word in front if word in words("sizes"))
+            text = size_or_words(front) if kind == "size" else " ".join(front)
             sure = kind == "action" and is_ing_verb(front[-1])
             return Step(type=kind, subject=plain.name, to=text, count=thing.count, sure=sure), plain
     return None
@@ -188,19 +181,11 @@ def said(thing: Thing, rest: Sequence[Token]) -> Step | None:
         return Step(type="action", subject=thing.name, to=doing(rest), sure=not rides)
     if rest[0] == "with":
         item, _ = read_thing(rest, 1)
+        if {"crossed", "closed", "open", "raised"} & set(item.words[:-1]):
+            return Step(type="action", subject=thing.name, to=" ".join(["with", *item.words]), sure=True)
         if item.words:
-            kind = "alter_parts" if item.head in words("parts") else "object_addition"
-            crossed = {"crossed", "closed", "open", "raised"} & set(item.words[:-1])
-            if crossed:
-                return Step(type="action", subject=thing.name, to=" ".join(["with", *item.words]), sure=True)
-            return Step(
-                type=kind,
-                subject=thing.name,
-                to=item.name,
-                attributes=item.adjectives,
-                count=item.count,
-                sure=kind == "alter_parts",
-            )
+            is_part = item.head in words("parts")
+            return altering(thing.name, item) if is_part else adding(item, thing.name, sure=False)
     return _located(thing, rest)
 
 
@@ -224,9 +209,8 @@ def _located(thing: Thing, rest: Sequence[Token]) -> Step | None:
             sure=place.relation in {"left", "right"},
         )
     if place.preposition in {"in", "on", "at", "inside"} and {"year", "style"}.isdisjoint(anchor.words):
-        scene = any(match("places", anchor.words, at) for at in range(len(anchor.words))) or not anchor.determiner
-        if scene:
-            return Step(type="background", subject=thing.name, to=anchor.name, attributes=anchor.adjectives)
+        if anchor.is_scene or not anchor.determiner:
+            return becoming_place(anchor, thing.name, sure=False)
         return Step(type="background", subject=thing.name, to=anchor.name) if place.preposition == "in" else None
     if place.relation == "next to":
         return Step(type="object_addition", subject=thing.name, to=anchor.name, attributes=anchor.adjectives)

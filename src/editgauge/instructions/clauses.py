@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from editgauge.instructions.lexicon import is_ing_verb, match, match_any, verb_effects, words
+from editgauge.instructions.lexicon import is_ing_verb, lists_in, match, match_any, words
 from editgauge.instructions.things import read_thing
-from editgauge.instructions.tokens import Token
+from editgauge.instructions.tokens import Token, skip, token_at
 
 ENDS = frozenset(".;!?")
 AMOUNTS = frozenset({"less", "fewer", "more", "no"})
@@ -33,21 +33,19 @@ def split_clauses(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def _begins_clause(tokens: Sequence[Token], at: int) -> bool:
-    while at < len(tokens) and tokens[at] in {"then", "also", "and", "please", ",", "finally", "now", "just"}:
-        at += 1
+    at = skip(tokens, {"then", "also", "and", "please", ",", "finally", "now", "just"}, at)
     if at >= len(tokens):
         return False
     if match_any(("keep", "wishes"), tokens, at)[1] or tokens[at] in {"let's", "let", "could", "can"}:
         return True
     if tokens[0] in AMOUNTS and tokens[at] in AMOUNTS:  # "less rice and more beans"
         return True
-    _, length = match_any(verb_effects(), tokens, at)
+    _, length = match_any(lists_in("verbs"), tokens, at)
     if not length:
         return _is_statement(tokens, at)
     if tokens[at] not in words("verbs_or_nouns") or length > 1:
         return True
-    following = tokens[at + length] if at + length < len(tokens) else Token("")
-    return following in words("definite") | words("indefinite") | words("pronouns")
+    return token_at(tokens, at + length) in words("definite") | words("indefinite") | words("pronouns")
 
 
 def _is_statement(tokens: Sequence[Token], at: int) -> bool:
@@ -75,11 +73,15 @@ def _regained(clause: list[Token]) -> list[list[Token]]:
     for at in range(3, len(clause) - 2):
         if clause[at] == "and" and clause[at + 1] in words("definite") | words("indefinite"):
             first, second = clause[:at], [clause[0], *clause[at + 1 :]]
-            if all(read_thing(part, 1, predicate=True)[1] < len(part) for part in (first, second)):
-                ends = [read_thing(part, 1, predicate=True)[1] for part in (first, second)]
-                if all(part[end] not in {"and", "of"} for part, end in zip((first, second), ends, strict=True)):
-                    return [first, *_regained(second)]
+            if _has_predicate(first) and _has_predicate(second):
+                return [first, *_regained(second)]
     return [clause]
+
+
+def _has_predicate(clause: list[Token]) -> bool:
+    """Is something said of the thing after the verb: "make the cat black"?"""
+    _, end = read_thing(clause, 1, predicate=True)
+    return end < len(clause) and clause[end] not in {"and", "of"}
 
 
 def _trimmed(clause: list[Token]) -> list[Token]:
@@ -112,7 +114,7 @@ def _trimmed(clause: list[Token]) -> list[Token]:
 def _without_purpose(clause: list[Token]) -> list[Token]:
     """Without "so that …", "while keeping …", "without changing …"."""
     for at in range(1, len(clause)):
-        following = clause[at + 1] if at + 1 < len(clause) else Token("")
+        following = token_at(clause, at + 1)
         if clause[at] == "but" and "not" in clause[:at]:
             continue
         if clause[at] in {"so", "because", "but", "such"} and at > 1 and following != "much":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from editgauge.core.types import Position, Step
-from editgauge.instructions.becoming import ARTICLES, becomes, is_scene, style_text, text_becomes, written
+from editgauge.instructions.becoming import ARTICLES, becomes, style_text, text_becomes, written
 from editgauge.instructions.lexicon import is_ing_verb, match, singular, table, words
 from editgauge.instructions.places import SIDED, Place, find_place, read_place
 from editgauge.instructions.steps import (
@@ -23,7 +23,7 @@ from editgauge.instructions.steps import (
     swap,
 )
 from editgauge.instructions.things import Thing, read_amount, read_number, read_thing, read_things
-from editgauge.instructions.tokens import Token
+from editgauge.instructions.tokens import Token, skip
 from editgauge.instructions.values import Value, read_value
 
 STATES = {"state": "action", "shape": "shape", "surface": "texture", "parts": "alter_parts"}
@@ -151,7 +151,7 @@ def relocated(thing: Thing, rest: Tokens, context: Context) -> list[Step]:
             Step(type="position_replacement", subject=subject, to=place.relation, position=place.position, sure=True)
         ]
     comes_on = thing.is_worn or thing.is_part
-    if is_scene(anchor) and place.relation in {"in", "on", "next to"}:
+    if anchor.is_scene and place.relation in {"in", "on", "next to"}:
         return [placed(thing, rest, context, sure=False)] if comes_on else [becoming_place(anchor, subject)]
     if anchor.is_definite or place.relation in SIDED:
         if comes_on and place.relation == "on":
@@ -237,7 +237,7 @@ def moves(rest: list[Token], context: Context) -> list[Step]:
         before = start.head or (start.which[0] if start.which else None)
     subject, tail = context.resolve(thing), rest[at:]
     place = find_place(tail)
-    if place and place.anchor and is_scene(place.anchor) and place.relation == "in":
+    if place and place.anchor and place.anchor.is_scene and place.relation == "in":
         return [becoming_place(place.anchor, subject, sure=False)]
     if place:
         whole = place.position.anchor is None
@@ -327,9 +327,8 @@ def fills(rest: list[Token], context: Context) -> list[Step]:
 def dresses(rest: list[Token], context: Context) -> list[Step]:
     """ "dress the man in a kilt"."""
     whom, end = read_thing(rest)
-    while end < len(rest) and rest[end] in {"up", "in", "with", "as"}:
-        end += 1
-    return [owning(whom, thing, context, "wear") for thing in read_things(rest, end)[0]]
+    clothes, _ = read_things(rest, skip(rest, {"up", "in", "with", "as"}, end))
+    return [owning(whom, thing, context, "wear") for thing in clothes]
 
 
 def turns_around(verb: str, rest: list[Token], context: Context) -> list[Step]:

@@ -19,17 +19,15 @@ from editgauge.instructions.captions import (
 from editgauge.instructions.lexicon import (
     action_base,
     is_ing_verb,
-    match,
+    lists_in,
     match_any,
-    relations,
     singular,
-    table,
     words,
 )
 from editgauge.instructions.places import find_place
-from editgauge.instructions.steps import replacing
+from editgauge.instructions.steps import adding, becoming_place, replacing, size_or_words
 from editgauge.instructions.things import Thing, read_number, read_thing
-from editgauge.instructions.tokens import MARKS, Token, tokenize
+from editgauge.instructions.tokens import MARKS, Token, skip, tokenize
 from editgauge.instructions.values import is_mood
 
 ALIKE = 0.34
@@ -120,8 +118,8 @@ def _change(before: list[Token], after: list[Token], change: tuple[str, int, int
     """One stretch of words that differs."""
     _, i, j, k, m = change
     gone, come = before[i:j], after[k:m]
-    while come and come[0] in LEADS:
-        come, k = come[1:], k + 1
+    led = skip(come, LEADS)
+    come, k = come[led:], k + led
     if gone and come and gone[0] in PLACED and come[0] in PLACED:
         (gone, i), (come, k) = (gone[1:], i + 1), (come[1:], k + 1)
     previous = after[k - 1] if k else None
@@ -166,7 +164,7 @@ def _names_thing(tokens: list[Token], start: int, end: int) -> bool:
 
 def _without_place(tokens: list[Token]) -> list[Token]:
     """Without the preposition at the beginning."""
-    _, length = match_any(("other_prepositions", *relations()), tokens)
+    _, length = match_any(("other_prepositions", *lists_in("relations")), tokens)
     return tokens[length:] if length else tokens[1:] if tokens[:1] == ["with"] else tokens
 
 
@@ -180,19 +178,14 @@ def _described(gone: list[Token], come: list[Token], owner: str | None, follows:
     if kind not in {"color", "texture", "shape", "size", "action"} or not (follows or kind == "action"):
         return None
     was = " ".join(gone) if gone and old_kind == kind else None
-    return Step(type=kind, subject=owner, from_=was, to=_sized(kind, " ".join(come)), sure=True)
-
-
-def _sized(kind: str, text: str) -> str:
-    if kind != "size":
-        return text
-    return next((table("sizes")[word] for word in text.split() if word in words("sizes")), text)
+    to = size_or_words(come) if kind == "size" else " ".join(come)
+    return Step(type=kind, subject=owner, from_=was, to=to, sure=True)
 
 
 def _comes(come: list[Token], before: Sequence[Token], owner: str | None) -> list[Step]:
     if not come:
         return []
-    if match_any(("other_prepositions", *relations()), come)[1] or come[0] == "with":
+    if match_any(("other_prepositions", *lists_in("relations")), come)[1] or come[0] == "with":
         step = said(Thing(words=(Token(owner),)) if owner else Thing(words=(Token("it"),)), come)
         if step and step.type != "action":
             return [replace(step, subject=owner)]
@@ -204,7 +197,7 @@ def _comes(come: list[Token], before: Sequence[Token], owner: str | None) -> lis
     kind = kind_of_words(thing.words[:-1]) if len(thing.words) > 1 else None
     if shown and kind in {"color", "texture", "shape"}:  # "with white hair" of hair that was there
         return [Step(type=kind, subject=str(thing.head), to=" ".join(thing.words[:-1]))]
-    return [Step(type="object_addition", to=thing.name, attributes=thing.adjectives, count=thing.count, sure=True)]
+    return [adding(thing)]
 
 
 def _leaves(gone: Sequence[Token]) -> list[Step]:
@@ -224,11 +217,8 @@ def _exchanged(before: list[Token], after: list[Token], places: tuple[int, int, 
         was, now = (f"playing {thing.name}" for thing in (old, new))
         return [Step(type="action", subject=caption_subject(after[: k - 1]), from_=was, to=now, sure=True)]
     placed = k > 0 and after[k - 1] in PLACED
-    if placed and any(match("places", new.words, at) for at in range(len(new.words))):
-        subject = caption_subject(after[:k])
-        return [
-            Step(type="background", subject=subject, from_=old.name, to=new.name, attributes=new.adjectives, sure=True)
-        ]
+    if placed and new.is_scene:
+        return [replace(becoming_place(new, caption_subject(after[:k])), from_=old.name)]
     if singular(old.head) == singular(new.head) and len(new.words) > 1:
         to = " ".join(map(str, after[k:m]))
         kind = kind_of_words(after[k:m])
@@ -274,15 +264,8 @@ def _paired(steps: list[Step]) -> list[Step]:
     """Something goes here and something comes there: one took the place of the other."""
     if len(steps) == 2 and {steps[0].type, steps[1].type} == {"object_removal", "object_addition"}:
         gone, come = sorted(steps, key=lambda step: step.type != "object_removal")
-        return [
-            Step(
-                type="object_replacement",
-                subject=gone.subject,
-                from_=gone.subject,
-                to=come.to,
-                attributes=come.attributes,
-            )
-        ]
+        old = gone.subject
+        return [Step(type="object_replacement", subject=old, from_=old, to=come.to, attributes=come.attributes)]
     return steps
 
 

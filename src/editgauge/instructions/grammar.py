@@ -12,12 +12,12 @@ from dataclasses import replace
 from editgauge.core.types import Step
 from editgauge.instructions.becoming import becomes, style_text, text_becomes, unsure, written
 from editgauge.instructions.commands import command, instead_of
-from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, match, match_any, singular, verb_effects, words
+from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, lists_in, match, match_any, singular, words
 from editgauge.instructions.places import find_place, read_place
 from editgauge.instructions.statements import comes_to_be, said_of, statement
 from editgauge.instructions.steps import UNREAD, Context, Tokens, adding, becoming, placed, removal, swap
 from editgauge.instructions.things import Thing, read_amount, read_number, read_thing, read_things
-from editgauge.instructions.tokens import Token
+from editgauge.instructions.tokens import Token, skip, token_at
 from editgauge.instructions.values import Value, doing, read_value
 
 CAUSES = frozenset({"let", "have", "make", "get", "allow", "cause", "show", "force", "keep", "depict"})
@@ -74,8 +74,7 @@ def _in_its_stead(rest: list[Token], context: Context) -> list[Step]:
 
 def _wished(rest: list[Token], context: Context) -> list[Step]:
     """After "what if", "I want", "can we have": a statement, or a thing alone."""
-    while rest and rest[0] in {"that", "to", "if", "have", "see"}:
-        rest = rest[1:]
+    rest = rest[skip(rest, {"that", "to", "if", "have", "see"}) :]
     if not rest:
         return []
     there = _existential(rest)
@@ -87,21 +86,16 @@ def _wished(rest: list[Token], context: Context) -> list[Step]:
 
 def _existential(clause: Tokens) -> list[Token] | None:
     """What follows "let there be", "there should be"; None when the clause is of another form."""
-    at = 0
-    while at < len(clause) and clause[at] in {"let", "have", "make", "what", "if", "could", "can", "should"}:
-        at += 1
-    if at >= len(clause) or clause[at] != "there":
+    at = skip(clause, {"let", "have", "make", "what", "if", "could", "can", "should"})
+    if token_at(clause, at) != "there":
         return None
-    at += 1
-    skipped = words("modals") | words("be") | {"now", "only", "just", "also"}
-    while at < len(clause) and clause[at] in skipped:
-        at += 1
-    return list(clause[at:])
+    after = skip(clause, words("modals") | words("be") | {"now", "only", "just", "also"}, at + 1)
+    return list(clause[after:])
 
 
 def _commanded(clause: list[Token], context: Context, is_statement: bool) -> list[Step]:
     """The clause as a command, when it begins with the verb of one."""
-    name, length = match_any(verb_effects(), clause)
+    name, length = match_any(lists_in("verbs"), clause)
     effect, rest = name.removeprefix("verbs."), clause[length:]
     if effect == "rotate" and not rest:
         return [Step(type="viewpoint", to=" ".join(clause), sure=True)]

@@ -85,22 +85,15 @@ def match_any(names: Iterable[str], tokens: Sequence[str], start: int = 0) -> tu
     return max(lengths, key=lambda each: each[1], default=("", 0)) if any(n for _, n in lengths) else ("", 0)
 
 
-@cache
-def verb_effects() -> tuple[str, ...]:
-    """The names of the lists of verbs, as `match` takes them."""
-    return tuple(f"verbs.{name}" for name in _lists()["verbs"])
+def mentions(name: str, tokens: Sequence[str]) -> bool:
+    """Is any entry of a list among the tokens?"""
+    return any(match(name, tokens, at) for at in range(len(tokens)))
 
 
 @cache
-def participle_effects() -> tuple[str, ...]:
-    """The names of the lists of participles."""
-    return tuple(f"participles.{name}" for name in _lists()["participles"])
-
-
-@cache
-def relations() -> tuple[str, ...]:
-    """The names of the lists of prepositions by relation."""
-    return tuple(f"relations.{name}" for name in _lists()["relations"])
+def lists_in(group: str) -> tuple[str, ...]:
+    """The names of the lists inside `verbs`, `participles` or `relations`, as `match_any` takes them."""
+    return tuple(f"{group}.{name}" for name in _lists()[group])
 
 
 def ing(verb: str) -> str:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from editgauge.core.types import Position, Relation
-from editgauge.instructions.lexicon import match, match_any, relations, table, words
+from editgauge.instructions.lexicon import lists_in, match, match_any, table, words
 from editgauge.instructions.things import Thing, read_thing
-from editgauge.instructions.tokens import MARKS, Token
+from editgauge.instructions.tokens import MARKS, Token, skip, token_at
 
 SIDED: frozenset[Relation] = frozenset({"left", "right", "above", "below"})
 """Relations that name a side of the anchor."""
+AROUND_SIDES = frozenset({"side", "hand", "hand-side", "corner", "part", "edge", "left", "right"})
 AFTER_SIDES = frozenset({"and", "instead", "please", "next", "that", "which", "who", "with"})
 
 
@@ -54,7 +55,7 @@ def read_place(tokens: Sequence[Token], at: int) -> Place | None:
     side = _side(tokens, at)
     if side:
         return side
-    name, length = match_any(relations(), tokens, at)
+    name, length = match_any(lists_in("relations"), tokens, at)
     if not length or match("nearby", tokens, at) > length:
         return None
     relation = cast("Relation", name.removeprefix("relations."))
@@ -69,39 +70,18 @@ def read_place(tokens: Sequence[Token], at: int) -> Place | None:
 
 def _side(tokens: Sequence[Token], at: int) -> Place | None:
     """A side of the whole picture: "on the left", "to the right side of the image"; or of a thing that is named."""
-    here = at
-    if here < len(tokens) and tokens[here] in {"to", "on", "at", "in", "towards", "toward", "into"}:
-        here += 1
-    elif here < len(tokens) and tokens[here] not in {"left", "right"}:
+    has_preposition = token_at(tokens, at) in {"to", "on", "at", "in", "towards", "toward", "into"}
+    if not has_preposition and token_at(tokens, at) not in {"left", "right"}:
         return None
-    while here < len(tokens) and tokens[here] in {"the", "far", "very", "lower", "upper", "its", "his", "her"}:
-        here += 1
-    if here >= len(tokens):
-        return None
-    side = table("sides").get(str(tokens[here]))
+    here = skip(tokens, {"the", "far", "very", "lower", "upper", "its", "his", "her"}, at + has_preposition)
+    side = table("sides").get(str(token_at(tokens, here)))
     if side is None:
         return None
-    here += 1
-    while here < len(tokens) and tokens[here] in {
-        "side",
-        "hand",
-        "hand-side",
-        "corner",
-        "part",
-        "edge",
-        "left",
-        "right",
-    }:
-        here += 1
+    here = skip(tokens, AROUND_SIDES, here + 1)
     relation = cast("Relation", side)
-    if (
-        tokens[at] == "on"
-        and tokens[at + 1] == "top"
-        and tokens[here - 1] == "top"
-        and tokens[here : here + 1] != ["of"]
-    ):
+    if list(tokens[at:here]) == ["on", "top"] and token_at(tokens, here) != "of":
         return None  # "add a cherry on top": of what, is not said
-    if here < len(tokens) and tokens[here] == "of":
+    if token_at(tokens, here) == "of":
         anchor, end = read_thing(tokens, here + 1)
         if side == "above":
             relation = "on"

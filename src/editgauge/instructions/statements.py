@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from editgauge.core.types import Position, Step
-from editgauge.instructions.becoming import becomes, is_scene, style_text, unsure, written
+from editgauge.instructions.becoming import becomes, style_text, unsure, written
 from editgauge.instructions.commands import (
     dresses,
     fills,
@@ -20,8 +20,8 @@ from editgauge.instructions.lexicon import (
     action_base,
     adjective_kinds,
     is_ing_verb,
+    lists_in,
     match_any,
-    participle_effects,
     singular,
     words,
 )
@@ -40,7 +40,7 @@ from editgauge.instructions.steps import (
     same_thing,
 )
 from editgauge.instructions.things import Thing, read_thing, read_things
-from editgauge.instructions.tokens import Token
+from editgauge.instructions.tokens import Token, skip
 from editgauge.instructions.values import doing, is_style, read_value
 
 VERBS = ("be", "modals", "have", "wear", "hold", "become", "contain", "show", "look", "say", "not")
@@ -78,8 +78,7 @@ def statement(clause: list[Token], context: Context, question: bool = False) -> 
 def said_of(things: list[Thing], rest: list[Token], context: Context, new_ones: bool) -> list[Step]:
     """What is said of one or more things; with `new_ones`, a thing without an article may come by being named."""
     first = things[0]
-    while rest and (rest[0] in words("modals") or rest[0] in SKIPPED):
-        rest = rest[1:]
+    rest = rest[skip(rest, words("modals") | SKIPPED) :]
     if not rest:
         return [] if first.is_definite else [placed(thing, [], context, sure=new_ones) for thing in things]
     weather = _after_be(rest)[:1]
@@ -87,16 +86,13 @@ def said_of(things: list[Thing], rest: list[Token], context: Context, new_ones: 
         return [Step(type="style", to=str(weather[0]), sure=True)]
     if rest[0] in {"not", "never", "without"} or list(rest[:2]) in (["be", "not"], ["is", "not"]):
         return _negated(things, rest, context)
-    if not first.is_definite and first.words and not match_any(participle_effects(), _after_be(rest))[1]:
+    if not first.is_definite and first.words and not match_any(lists_in("participles"), _after_be(rest))[1]:
         return _new_things(things, rest, context)
     return [step for thing in things for step in _predicate(thing, rest, context)]
 
 
 def _after_be(rest: list[Token]) -> list[Token]:
-    at = 0
-    while at < len(rest) and (rest[at] in words("be") or rest[at] in SKIPPED | {"completely", "fully", "being"}):
-        at += 1
-    return rest[at:]
+    return rest[skip(rest, words("be") | SKIPPED | {"completely", "fully", "being"}) :]
 
 
 def _negated(things: list[Thing], rest: list[Token], context: Context) -> list[Step]:
@@ -131,7 +127,7 @@ def comes_to_be(rest: list[Token], context: Context, sure: bool = True) -> list[
     if not things:
         return []
     first, tail = things[0], rest[end:]
-    if is_scene(first) and words("backgrounds") & set(tail):
+    if first.is_scene and words("backgrounds") & set(tail):
         return [becoming_place(first, sure=False)]
     known = context.shown(first.head)
     place = find_place(tail)
@@ -258,7 +254,7 @@ def _is(thing: Thing, rest: list[Token], context: Context) -> list[Step]:
     if not rest:
         return []
     subject = context.resolve(thing)
-    name, length = match_any(participle_effects(), rest)
+    name, length = match_any(lists_in("participles"), rest)
     if length:
         steps = _passive(name.removeprefix("participles."), thing, rest[length:], rest, context)
         if steps:

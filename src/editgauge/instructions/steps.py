@@ -93,9 +93,9 @@ def adding(thing: Thing, subject: str | None = None, position: Position | None =
     )
 
 
-def altering(owner: str | None, part: Thing, sure: bool = True) -> Step:
+def altering(owner: str | None, part: Thing) -> Step:
     """Something gets a part, or another one."""
-    return replace(adding(part, owner, sure=sure), type="alter_parts")
+    return replace(adding(part, owner), type="alter_parts")
 
 
 def becoming_place(to: Thing, subject: str | None = None, sure: bool = True) -> Step:
@@ -244,14 +244,15 @@ def same_thing(old: Thing, new: Thing, before: str | None) -> Step:
             attributes = tuple(map(str, fresh)) if kind == "texture" else ()
             return Step(type=kind, subject=plain.name, from_=was, to=to, attributes=attributes, sure=True)
     if len(kinds) == 1 and kinds & {"size", "shape"}:
-        return becoming(plain, Value(kinds.pop(), _size_or(fresh)), plain.name)
+        return becoming(plain, Value(kinds.pop(), size_or_words(fresh)), plain.name)
     named = new
     if new.head in {"one", "ones"}:
         named = replace(new, words=(*new.words[:-1], Token(old.head)))
     return replacing(before, named, sure=bool(fresh) or "of" in new.words or "of" in old.words)
 
 
-def _size_or(described: Sequence[Token]) -> str:
+def size_or_words(described: Sequence[Token]) -> str:
+    """The size that a description names, or else its words."""
     sizes = [table("sizes")[str(word)] for word in described if word in words("sizes")]
     return sizes[0] if sizes else " ".join(described)
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from editgauge.instructions.lexicon import (
     action_base,
     adjective_kinds,
     is_ing_verb,
     is_plural,
+    lists_in,
     match,
     match_any,
-    relations,
+    mentions,
     singular,
     table,
     words,
 )
-from editgauge.instructions.tokens import MARKS, Token
+from editgauge.instructions.tokens import MARKS, Token, skip, token_at
 
 POSSESSIVE = frozenset({"his", "her", "its", "their", "my", "your", "our", "it's"})
 NO_NAME = frozenset(word for word in words("other_prepositions") if " " not in word) | MARKS
@@ -36,8 +37,6 @@ class Thing:
     which: tuple[str, ...] = ()
     """What tells it from others of its kind: left, one of, other."""
     pronoun: str = ""
-    rest: tuple[Token, ...] = field(default=())
-    """What is said of it afterwards: "on the table", "barking"."""
 
     @property
     def name(self) -> str:
@@ -51,15 +50,19 @@ class Thing:
         return bool(self.owner or self.pronoun or self.which) or self.determiner in words("definite")
 
     @property
+    def front(self) -> tuple[Token, ...]:
+        """The words before "of": of "red cup of coffee" the red cup."""
+        return self.words[: self.words.index("of")] if "of" in self.words else self.words
+
+    @property
     def head(self) -> str:
         """The noun itself: of "cup of coffee" the cup."""
-        before = self.words[: self.words.index("of")] if "of" in self.words else self.words
-        return str(before[-1]) if before else ""
+        return str(self.front[-1]) if self.front else ""
 
     @property
     def adjectives(self) -> tuple[str, ...]:
         """The descriptions before the noun, as far as the lists know them."""
-        before = self.words[: self.words.index("of")] if "of" in self.words else self.words
+        before = self.front
         if before and match("compounds", before[-2:]) == 2:
             before = before[:-1]
         known = adjective_kinds()
@@ -83,6 +86,11 @@ class Thing:
     def is_alive(self) -> bool:
         """Is it a person or an animal?"""
         return singular(self.head) in words("people") | words("animals") or self.head in words("people")
+
+    @property
+    def is_scene(self) -> bool:
+        """Is it a place that can be a background?"""
+        return mentions("places", self.words)
 
     def without(self, described: Sequence[str]) -> Thing:
         """The thing without some of its descriptions."""
@@ -129,7 +137,7 @@ def read_thing(tokens: Sequence[Token], start: int = 0, predicate: bool = False)
         elif token in {"down", "up", "over"} and named and _is_participle(named[-1]) and _names_follow(tokens, at):
             named.append(token)
         elif (named and named[-1] != "of" and _ends(tokens, at, named, predicate)) or (
-            not named and (token in MARKS or token in NO_NAME or match_any(relations(), tokens, at)[1])
+            not named and (token in MARKS or token in NO_NAME or match_any(lists_in("relations"), tokens, at)[1])
         ):
             break
         elif token in words("which") and not thing.which and not named and _names_follow(tokens, at):
@@ -149,11 +157,10 @@ def _opening(tokens: Sequence[Token], start: int) -> tuple[Thing, int]:
     numbers = table("numbers")
     while at < len(tokens):
         token = tokens[at]
-        following = tokens[at + 1] if at + 1 < len(tokens) else Token("")
+        following = token_at(tokens, at + 1)
         if token in words("pronouns.anyone") and not determiner:
-            return Thing(
-                words=(Token("person", token.raw),), determiner="all" if token.startswith("every") else "a"
-            ), at + 1
+            every = "all" if token.startswith("every") else "a"
+            return Thing(words=(Token("person", token.raw),), determiner=every), at + 1
         kind = _pronoun(tokens, at)
         if kind and not determiner and not owner:
             return Thing(determiner="the", pronoun=str(token), count=count, which=which), at + 1
@@ -199,7 +206,7 @@ def read_number(token: str) -> int | None:
 
 def _is_count(tokens: Sequence[Token], at: int) -> bool:
     """A number before a noun; "one" alone stands for a thing."""
-    following = tokens[at + 1] if at + 1 < len(tokens) else Token("")
+    following = token_at(tokens, at + 1)
     return bool(following) and following not in MARKS and following not in NO_NAME and not following.startswith("'")
 
 
@@ -211,7 +218,7 @@ def _pronoun(tokens: Sequence[Token], at: int) -> str:
     following = tokens[at + 1] if at + 1 < len(tokens) else None
     if token in {"her", "this", "that", "these", "those", "both", "one"}:
         ends = following is None or following in MARKS or following in words("definite") | words("indefinite")
-        ends = ends or bool(match_any((*relations(), "be", "modals", "wear", "have"), tokens, at + 1)[1])
+        ends = ends or bool(match_any((*lists_in("relations"), "be", "modals", "wear", "have"), tokens, at + 1)[1])
         ends = ends or following in {"into", "to", "look", "with", "from"}
         ends = ends and not (token == "both" and following == "the")
         if (
@@ -242,7 +249,7 @@ def _is_boundary(tokens: Sequence[Token], at: int) -> bool:
         return True
     if token.quoted or (table("pronouns").get(str(token)) and not (token == "one" and at == len(tokens) - 1)):
         return True
-    return bool(match_any((*relations(), "instead"), tokens, at)[1])
+    return bool(match_any((*lists_in("relations"), "instead"), tokens, at)[1])
 
 
 def _ends(tokens: Sequence[Token], at: int, named: Sequence[Token], predicate: bool) -> bool:
@@ -328,9 +335,7 @@ def read_things(tokens: Sequence[Token], start: int = 0, predicate: bool = False
             break
         things.append(thing)
         at = end
-        joint = at
-        while joint < len(tokens) and tokens[joint] in {"and", ",", "&", "or", "as", "well"}:
-            joint += 1
+        joint = skip(tokens, {"and", ",", "&", "or", "as", "well"}, at)
         if joint == at or joint >= len(tokens) or not _joins(tokens, joint, thing):
             break
         at = joint

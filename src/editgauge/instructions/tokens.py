@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 
 from editgauge.instructions.lexicon import (
     action_base,
     adjective_kinds,
+    lists_in,
     plain_lists,
     singular,
     table,
-    verb_effects,
     words,
 )
 
@@ -40,6 +40,20 @@ class Token(str):
 
     raw: str
     quoted: bool
+
+
+def skip(tokens: Sequence[str], skipped: Container[str], start: int = 0) -> int:
+    """Where the first token from `start` on stands that is not to be skipped; the end when there is none.
+
+    >>> skip(tokenize("please just add a cat"), {"please", "just"})
+    2
+    """
+    return next((at for at in range(start, len(tokens)) if tokens[at] not in skipped), max(start, len(tokens)))
+
+
+def token_at(tokens: Sequence[Token], at: int) -> Token:
+    """The token at that place; an empty one beyond the end."""
+    return tokens[at] if at < len(tokens) else Token("")
 
 
 def tokenize(text: str) -> list[Token]:
@@ -96,22 +110,24 @@ def is_known(word: str) -> bool:
 
 @cache
 def _all_words() -> frozenset[str]:
-    lists = (*KEYWORDS, *plain_lists())
-    entries = {word for name in lists for entry in words(name) for word in entry.split()}
-    entries |= {word for name in (*verb_effects(), "participles") for entry in words(name) for word in entry.split()}
-    return frozenset(entries | set(adjective_kinds()) | words("common"))
+    listed = _words_in((*KEYWORDS, *plain_lists(), *lists_in("verbs"), "participles"))
+    return frozenset(listed | set(adjective_kinds()) | words("common"))
 
 
 @cache
 def _command_words() -> frozenset[str]:
-    return frozenset(entry for name in verb_effects() for entry in table(name) if " " not in entry and len(entry) > 2)
+    verbs = (verb for name in lists_in("verbs") for verb in words(name))
+    return frozenset(verb for verb in verbs if " " not in verb and len(verb) > 2)
 
 
 @cache
 def _keywords() -> frozenset[str]:
-    return frozenset(
-        word for name in KEYWORDS for entry in words(name) for word in entry.split() if len(word) > 4 and word.isalpha()
-    )
+    return frozenset(word for word in _words_in(KEYWORDS) if len(word) > 4 and word.isalpha())
+
+
+def _words_in(lists: Sequence[str]) -> set[str]:
+    """The single words of all entries of these lists."""
+    return {word for name in lists for entry in words(name) for word in entry.split()}
 
 
 def _nearest(word: str, vocabulary: frozenset[str], same_letters: bool = False) -> str | None:

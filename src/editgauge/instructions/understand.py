@@ -13,7 +13,7 @@ from editgauge.instructions.captions import caption_things, is_caption, read_cap
 from editgauge.instructions.clauses import split_clauses
 from editgauge.instructions.differences import compare_captions
 from editgauge.instructions.grammar import read_clause
-from editgauge.instructions.lexicon import match, singular, verb_effects, words
+from editgauge.instructions.lexicon import lists_in, match, mentions, singular, words
 from editgauge.instructions.steps import UNREAD, Context
 from editgauge.instructions.tokens import LONGEST, Token, tokenize
 
@@ -88,7 +88,7 @@ def _is_bare(tokens: Sequence[Token], step: Step) -> bool:
 
 def _names_its_verb(steps: Sequence[Step], clause: Sequence[Token]) -> bool:
     """Was the verb taken for the thing, as in "add next to the cat", which does not say what?"""
-    if not any(match(verbs, clause, 0) for verbs in verb_effects()):
+    if not any(match(verbs, clause, 0) for verbs in lists_in("verbs")):
         return False
     return any(step.to == clause[0] for step in steps if EDIT_TYPES[step.type].effect == "adds")
 
@@ -100,7 +100,7 @@ def _merged(steps: list[Step], new: list[Step], clause: Sequence[Token]) -> list
     """
     if not new:
         return []
-    takes_place = any(match("in_its_place", clause, at) for at in range(len(clause)))
+    takes_place = mentions("in_its_place", clause)
     if steps and len(new) == 1 and "removal" in steps[-1].type and new[0].from_ == steps[-1].subject:
         return [*steps[:-1], new[0]]
     if steps and takes_place and "removal" in steps[-1].type and len(new) == 1 and new[0].to:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from editgauge.instructions.lexicon import action_base, adjective_kinds, ing, is_ing_verb, match, table, words
+from editgauge.instructions.lexicon import action_base, adjective_kinds, ing, is_ing_verb, match, mentions, table, words
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import Token
 
 AFTER_COLORS = frozenset(
     {"color", "colored", "colour", "coloured", "in", "one", "ones", "instead", "and", "&", ",", "tone", "hue"}
 )
+BEFORE_MOODS = frozenset({"a", "an", "the", "like", "it's", "is", "at", "in", "look", "be", "more", "very"})
+MADE_OF = ("made of", "made out of", "made from", "made by", "out of", "built of", "in")
+LOOKS = frozenset({"look", "form", "design"})
+SURFACES = frozenset({"texture", "pattern", "patterns", "print", "material", "surface", "finish", "shape"})
+"""Nouns after adjectives: "a wooden look", "a striped pattern"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +81,12 @@ def _skips(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _made_of(tokens: Sequence[Token]) -> Value | None:
-    for opening in (
-        ("made", "of"),
-        ("made", "out", "of"),
-        ("made", "from"),
-        ("made", "by"),
-        ("out", "of"),
-        ("built", "of"),
-        ("in",),
-    ):
-        if tuple(tokens[: len(opening)]) == opening:
+    for opening in map(str.split, MADE_OF):
+        if list(tokens[: len(opening)]) == opening:
             rest = [token for token in tokens[len(opening) :] if token not in {"a", "an", "the", "pure", "solid"}]
             if not rest:
                 return None
-            if opening == ("in",) and not all(token in words("materials") for token in rest):
+            if opening == ["in"] and not all(token in words("materials") for token in rest):
                 return None
             return Value("texture", " ".join(rest))
     return None
@@ -103,7 +100,7 @@ def _color(tokens: Sequence[Token]) -> Value | None:
     if not rest or match("compounds", tokens) == len(tokens):
         return None
     if rest in (["black", "and", "white"], ["darker"], ["brighter"], ["lighter"]):
-        return Value("color", " ".join(rest)) if rest[0] != "black" else Value("color", "black and white")
+        return Value("color", " ".join(rest))
     named = [token for token in rest if token in words("colors")]
     known = words("colors") | words("shades") | AFTER_COLORS | {"pattern"}
     if named and all(token in known or "-" in token for token in rest):
@@ -128,20 +125,7 @@ def _listed(tokens: Sequence[Token]) -> Value | None:
     rest = [token for token in tokens if token not in {"a", "an", "with"}]
     if len(rest) > 2 and rest[-2] == "in":  # "oval in shape"
         rest.pop(-2)
-    ends = {
-        "texture",
-        "pattern",
-        "print",
-        "material",
-        "surface",
-        "finish",
-        "look",
-        "shape",
-        "form",
-        "design",
-        "patterns",
-    }
-    core = [token for token in rest if token not in ends]
+    core = [token for token in rest if token not in LOOKS | SURFACES]
     if not core:
         return None
     has_article = tokens[0] in {"a", "an"}
@@ -155,7 +139,7 @@ def _listed(tokens: Sequence[Token]) -> Value | None:
         if "shape" in rest or "form" in rest:
             first = "shape"
         return Value(first, said)
-    if len(core) < len(rest) and any(token in ends - {"look", "form", "design"} for token in rest):
+    if len(core) < len(rest) and SURFACES & set(rest):
         return Value("shape" if "shape" in rest else "texture", said.removeprefix("of ").removesuffix(" of"))
     if core[0] in words("shapes") and not has_article and len(core) > 1 and core[1] in {"in", "up", "into"}:
         return Value("shape", said)
@@ -203,14 +187,10 @@ def doing(tokens: Sequence[Token]) -> str:
 
 def is_style(tokens: Sequence[Token]) -> bool:
     """Do the words name a manner of the whole picture?"""
-    return any(match("styles", tokens, at) for at in range(len(tokens)))
+    return mentions("styles", tokens)
 
 
 def is_mood(tokens: Sequence[Token]) -> bool:
     """Do the words name a season, an hour, a weather or a light?"""
-    content = [
-        token
-        for token in tokens
-        if token not in {"a", "an", "the", "like", "it's", "is", "at", "in", "look", "be", "more", "very"}
-    ]
+    content = [token for token in tokens if token not in BEFORE_MOODS]
     return bool(content) and (content[-1] in words("moods") or content[0] in words("moods")) and len(content) <= 3
