@@ -72,7 +72,7 @@ BUILT_IN = {
     "flux-kontext": "editgauge.methods.diffusion.instructions:flux_kontext",
     "flux2-klein": "editgauge.methods.diffusion.instructions:flux2_klein",
     "identity": "editgauge.methods.reference.editors:identity",
-    "imagic": "editgauge.methods.diffusion.imagic:imagic",
+    "imagic": "editgauge.methods.diffusion.tuning:imagic",
     "instructpix2pix": "editgauge.methods.diffusion.instructions:instructpix2pix",
     "lcm-img2img": "editgauge.methods.diffusion.captions:lcm_img2img",
     "ledits++": "editgauge.methods.diffusion.contrasts:ledits_pp",
@@ -84,7 +84,7 @@ BUILT_IN = {
     "qwen-image-edit": "editgauge.methods.diffusion.instructions:qwen_image_edit",
     "qwen-image-edit-plus": "editgauge.methods.diffusion.instructions:qwen_image_edit_plus",
     "sdedit": "editgauge.methods.diffusion.captions:sdedit",
-    "sine": "editgauge.methods.diffusion.sine:sine",
+    "sine": "editgauge.methods.diffusion.tuning:sine",
     "text-to-image": "editgauge.methods.diffusion.captions:text_to_image",
     "textual-inversion": "editgauge.methods.diffusion.personalization:textual_inversion",
 }

@@ -36,8 +36,8 @@ METHODS: dict[str, tuple[str, str, dict[str, str]]] = {
     "null-text": ("null_text:null_text", "stable", {"inner_steps": "1"}),
     "ddim-p2p": ("null_text:ddim_p2p", "stable", {}),
     "dds": ("dds:dds", "stable", {}),
-    "imagic": ("imagic:imagic", "stable", {"word_steps": "1", **TUNING}),
-    "sine": ("sine:sine", "stable", TUNING),
+    "imagic": ("tuning:imagic", "stable", {"word_steps": "1", **TUNING}),
+    "sine": ("tuning:sine", "stable", TUNING),
     "textual-inversion": ("personalization:textual_inversion", "stable", TUNING),
     "dreambooth": ("personalization:dreambooth", "stable", TUNING),
 }
@@ -120,7 +120,7 @@ def test_what_is_wrong_with_options_is_told_at_once() -> None:
 
 
 def test_a_variant_keeps_what_was_chosen_before() -> None:
-    method = of("imagic:imagic").variant({"eta": "0.8"}).variant({"steps": "7"})
+    method = of("tuning:imagic").variant({"eta": "0.8"}).variant({"steps": "7"})
     assert (method.options["eta"], method.options["steps"]) == (0.8, 7)
 
 

@@ -13,13 +13,19 @@ from PIL import Image
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
 from editgauge.core.types import Edit
-from editgauge.methods.diffusion.attention import Injection, counterparts, padded
 from editgauge.methods.diffusion.dds import dds
-from editgauge.methods.diffusion.imagic import imagic
-from editgauge.methods.diffusion.null_text import ddim_p2p, inverted, learned_blanks, null_text
+from editgauge.methods.diffusion.null_text import (
+    Injection,
+    counterparts,
+    ddim_p2p,
+    inverted,
+    learned_blanks,
+    null_text,
+    padded,
+)
 from editgauge.methods.diffusion.personalization import dreambooth, single_token, textual_inversion
-from editgauge.methods.diffusion.sine import sine
 from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, moved
+from editgauge.methods.diffusion.tuning import imagic, sine
 
 pytestmark = pytest.mark.slow
 

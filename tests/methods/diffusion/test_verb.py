@@ -36,7 +36,7 @@ def test_a_benchmark_is_edited_and_a_second_call_continues(saved: Any, tmp_path:
 def test_each_value_of_a_sweep_is_a_variant(saved: Any, tmp_path: Path) -> None:
     made = edit(
         "sample",
-        method="python:editgauge.methods.diffusion.imagic:imagic",
+        method="python:editgauge.methods.diffusion.tuning:imagic",
         out=tmp_path / "made",
         option={"model": str(saved("stable")), "size": "32", "steps": "2", "word_steps": "1", "tuning_steps": "0"},
         sweep=["eta=0.8,1.1"],

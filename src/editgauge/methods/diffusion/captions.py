@@ -34,19 +34,14 @@ class SDEdit(Diffusion):
 
     def make(self, request: PipelineInput) -> Any:
         """The source, denoised."""
-        return self.call(request, image=request.image, **self.usual(request))
+        return self.denoise_source(request)
 
-    def usual(self, request: PipelineInput) -> dict[str, Any]:
-        """The options that all of these share."""
+    def denoise_source(self, request: PipelineInput, **options: Any) -> Any:
+        """The source under noise of the chosen strength, denoised."""
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
             raise BadInput(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
-        return {
-            "prompt": request.prompt.text,
-            "strength": strength,
-            "num_inference_steps": steps,
-            "guidance_scale": self.options["guidance"],
-        }
+        return self.denoise(request, image=request.image, strength=strength, **options)
 
 
 class LCMImg2Img(SDEdit):
@@ -82,12 +77,10 @@ class ControlNetCanny(SDEdit):
 
     def make(self, request: PipelineInput) -> Any:
         """The source, denoised along its edges."""
-        return self.call(
+        return self.denoise_source(
             request,
-            image=request.image,
             control_image=edges(request.image, self.options["low"], self.options["high"]),
             controlnet_conditioning_scale=self.options["control"],
-            **self.usual(request),
         )
 
     def settings(self) -> dict[str, Any]:
@@ -130,14 +123,7 @@ class TextToImage(Diffusion):
     def make(self, request: PipelineInput) -> Any:
         """The caption, painted at the source's shape."""
         width, height = request.image.size
-        return self.call(
-            request,
-            prompt=request.prompt.text,
-            width=width,
-            height=height,
-            num_inference_steps=self.options["steps"],
-            guidance_scale=self.options["guidance"],
-        )
+        return self.denoise(request, width=width, height=height)
 
 
 def edges(image: Image.Image, low: int, high: int) -> Image.Image:

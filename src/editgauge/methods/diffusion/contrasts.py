@@ -36,8 +36,7 @@ class DiffEdit(Diffusion):
     def make(self, request: PipelineInput) -> Any:
         """The source, repainted inside the mask."""
         steps, strength = self.options["steps"], self.options["strength"]
-        pipe = self.pipe
-        mask = pipe.generate_mask(
+        mask = self.pipe.generate_mask(
             image=request.image,
             source_prompt=request.prompt.source,
             target_prompt=request.prompt.text,
@@ -47,7 +46,7 @@ class DiffEdit(Diffusion):
             guidance_scale=self.options["guidance"],
             generator=request.generator,
         )
-        inverted = pipe.invert(
+        inverted = self.pipe.invert(
             prompt=request.prompt.source,
             image=request.image,
             num_inference_steps=steps,
@@ -55,15 +54,7 @@ class DiffEdit(Diffusion):
             guidance_scale=1.0,  # guided inversion does not lead back to the source
             generator=request.generator,
         ).latents
-        return self.call(
-            request,
-            prompt=request.prompt.text,
-            mask_image=mask,
-            image_latents=inverted,
-            num_inference_steps=steps,
-            inpaint_strength=strength,
-            guidance_scale=self.options["guidance"],
-        )
+        return self.denoise(request, mask_image=mask, image_latents=inverted, inpaint_strength=strength)
 
     def placed(self, pipe: Any) -> Any:
         """With the inverse of its scheduler, which models are saved without."""

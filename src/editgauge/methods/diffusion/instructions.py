@@ -25,14 +25,7 @@ class InstructPix2Pix(Diffusion):
 
     def make(self, request: PipelineInput) -> Any:
         """The instruction, followed."""
-        return self.call(
-            request,
-            prompt=request.prompt.text,
-            image=request.image,
-            num_inference_steps=self.options["steps"],
-            guidance_scale=self.options["guidance"],
-            image_guidance_scale=self.options["image_guidance"],
-        )
+        return self.denoise(request, image=request.image, image_guidance_scale=self.options["image_guidance"])
 
 
 class _Large(Diffusion):
@@ -51,18 +44,15 @@ class _Large(Diffusion):
         pipe.enable_model_cpu_offload(device=self.device)
         return pipe
 
+    def make(self, request: PipelineInput) -> Any:
+        """The instruction, followed."""
+        return self.follow(request)
+
     def follow(self, request: PipelineInput, **options: Any) -> Any:
         """The instruction, followed, at the size chosen here and no other."""
         width, height = request.image.size
-        return self.call(
-            request,
-            prompt=request.prompt.text,
-            image=request.images if request.edit.inputs else request.image,
-            width=width,
-            height=height,
-            num_inference_steps=self.options["steps"],
-            **options,
-        )
+        images = request.images if request.edit.inputs else request.image
+        return self.denoise(request, image=images, width=width, height=height, **options)
 
 
 OFFLOAD = {"offload": text("no", "keep only the part that is at work on the GPU", "no", "yes")}
@@ -85,9 +75,7 @@ class FluxKontext(_Large):
     def make(self, request: PipelineInput) -> Any:
         """The instruction, followed; the pipeline would choose another size by itself."""
         width, height = request.image.size
-        return self.follow(
-            request, guidance_scale=self.options["guidance"], max_area=width * height, _auto_resize=False
-        )
+        return self.follow(request, max_area=width * height, _auto_resize=False)
 
 
 class Flux2Klein(_Large):
@@ -104,10 +92,6 @@ class Flux2Klein(_Large):
         guidance=number(1.0, "towards the instruction; a distilled network ignores it"),
     )
 
-    def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed."""
-        return self.follow(request, guidance_scale=self.options["guidance"])
-
 
 class QwenImageEdit(_Large):
     """Follows the instruction, read together with the source by a vision-language model."""
@@ -116,6 +100,7 @@ class QwenImageEdit(_Large):
     about = "Qwen-Image-Edit: a vision-language model reads source and instruction, a flow transformer paints."
     paper = "https://arxiv.org/abs/2508.02324"
     pipeline = "QwenImageEditPipeline"
+    guidance = "true_cfg_scale"
     multiple = 32
     known = offers(
         common("Qwen/Qwen-Image-Edit", size=1024),
@@ -126,7 +111,7 @@ class QwenImageEdit(_Large):
 
     def make(self, request: PipelineInput) -> Any:
         """The instruction, followed; without a negative prompt the pipeline takes no guidance."""
-        return self.follow(request, true_cfg_scale=self.options["guidance"], negative_prompt=" ")
+        return self.follow(request, negative_prompt=" ")
 
 
 class QwenImageEditPlus(QwenImageEdit):
@@ -162,14 +147,12 @@ class OmniGen(_Large):
     def make(self, request: PipelineInput) -> Any:
         """The instruction, followed; where pictures belong is marked as the model was trained to read it."""
         marks = "".join(f"<img><|image_{number}|></img>" for number in range(1, len(request.edit.inputs) + 2))
-        return self.call(
+        return self.denoise(
             request,
             prompt=f"{marks} {request.prompt.text}",
             input_images=request.images,
             use_input_image_size_as_output=True,
             max_input_image_size=self.options["size"],
-            num_inference_steps=self.options["steps"],
-            guidance_scale=self.options["guidance"],
             img_guidance_scale=self.options["image_guidance"],
         )
 

@@ -71,6 +71,8 @@ class Diffusion(Method):
     scheduler: ClassVar[str] = ""
     """The scheduler that the method wants, whatever the model brings."""
     scheduler_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    guidance: ClassVar[str] = "guidance_scale"
+    """What the pipeline calls the option `guidance`."""
     known: Mapping[str, MethodOption]
     form: Form | None = "instruction"
     multiple: ClassVar[int] = 8
@@ -114,6 +116,15 @@ class Diffusion(Method):
     @abstractmethod
     def make(self, request: PipelineInput) -> Any:
         """The edited picture, height x width x 3 in [0, 1]."""
+
+    def denoise(self, request: PipelineInput, **options: Any) -> Any:
+        """What the pipeline makes under the prompt, with the method's steps and guidance."""
+        usual = {
+            "prompt": request.prompt.text,
+            "num_inference_steps": self.options["steps"],
+            self.guidance: self.options["guidance"],
+        }
+        return self.call(request, **{**usual, **options})
 
     def call(self, request: PipelineInput, **options: Any) -> Any:
         """What the pipeline makes; raises `Refused` where its safety checker flagged it."""

@@ -1,4 +1,8 @@
-"""Tuning on a single picture: a copy of the network, or a vector, learns to denoise it."""
+"""Tuning on a single picture, a copy of the network or a vector learns to denoise it; and two methods made of it.
+
+Imagic: words that mean the source, a network that knows it, and a step from there to the target.
+SINE: a network that knows the source guides one that knows everything else.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from editgauge.methods.diffusion.stable_diffusion import Painter, mixed
+from editgauge.methods.diffusion.pipeline import PipelineInput
+from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, mixed, moved
+from editgauge.methods.options import MethodOption, number, offers, whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -42,3 +48,73 @@ def tuned(painter: Painter, latents: Tensor, words: Tensor, steps: int, rate: fl
     learn(unet.parameters(), lambda: denoising_loss(pupil, latents, words, generator), steps, rate)
     unet.requires_grad_(False)
     return pupil
+
+
+class Imagic(PaperMethod):
+    """Optimizes the target's words towards the source, tunes the network on them, and interpolates."""
+
+    name = "imagic"
+    about = "Imagic: text embedding optimized, network tuned, then words between both; eta says how far to the target."
+    paper = "https://arxiv.org/abs/2210.09276"
+    form = "caption"
+    known = offers(
+        USUAL,
+        eta=MethodOption(0.9, "how far towards the target's words: 0 the source, 1 the target", least=0.0, most=2.0),
+        word_steps=whole(1000, "optimization steps of the words", least=0),
+        word_rate=number(2e-3, "their learning rate"),
+        tuning_steps=whole(1500, "tuning steps of the network", least=0),
+        tuning_rate=number(5e-7, "their learning rate"),
+    )
+
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
+        """The picture of the words between source and target."""
+        options, latents = self.options, painter.latents(request.image)
+        target = painter.words(request.prompt.text)
+        source = target.detach().clone().requires_grad_()
+
+        def loss() -> Tensor:
+            return denoising_loss(painter, latents, source, request.generator)
+
+        learn([source], loss, options["word_steps"], options["word_rate"])
+        source = source.detach()
+        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
+        words = options["eta"] * target + (1 - options["eta"]) * source
+        noise = painter.random_like(latents, request.generator)
+        return pupil.sampled(noise, words, painter.words(""), options["guidance"], options["steps"])
+
+
+class SINE(PaperMethod):
+    """Model-based guidance: early steps listen to the tuned network about the source, late ones do not."""
+
+    name = "sine"
+    about = "SINE: the network is tuned on the source, and guides the untouched one in the early steps."
+    paper = "https://arxiv.org/abs/2212.04489"
+    known = offers(
+        USUAL,
+        steps=whole(100, "DDIM steps"),
+        guidance=number(10.0, "towards the captions"),
+        source_share=number(0.6, "the tuned network's share of the guidance", most=1.0),
+        until=number(0.5, "share of the noise down to which the tuned network is heard", most=1.0),
+        tuning_steps=whole(800, "tuning steps of the network", least=0),
+        tuning_rate=number(1e-6, "their learning rate"),
+    )
+
+    def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
+        """The target, guided by what the source looks like."""
+        import torch
+
+        options, latents = self.options, painter.latents(request.image)
+        source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
+        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
+        blank, made = painter.words(""), painter.random_like(latents, request.generator)
+        for timestep in painter.timesteps(options["steps"]):
+            without, towards = painter.noise(made.repeat(2, 1, 1, 1), timestep, torch.cat([blank, target])).chunk(2)
+            if timestep >= options["until"] * painter.training_steps:
+                towards = towards.lerp(pupil.noise(made, timestep, source), options["source_share"])
+            noise = without + options["guidance"] * (towards - without)
+            after = painter.kept(painter.before(timestep, options["steps"]))
+            made = moved(made, noise, painter.kept(timestep), after)
+        return made
+
+
+imagic, sine = Imagic(), SINE()
