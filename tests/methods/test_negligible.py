@@ -9,7 +9,7 @@ import pytest
 
 from editgauge.core.images import Picture, Pixels, as_unit
 from editgauge.core.types import Edit
-from editgauge.methods.reference.negligible import negligible
+from editgauge.methods.reference.editors import negligible
 from editgauge.metrics import metrics
 
 

@@ -76,7 +76,7 @@ BUILT_IN = {
     "instructpix2pix": "editgauge.methods.diffusion.instructions:instructpix2pix",
     "lcm-img2img": "editgauge.methods.diffusion.captions:lcm_img2img",
     "ledits++": "editgauge.methods.diffusion.contrasts:ledits_pp",
-    "negligible": "editgauge.methods.reference.negligible:negligible",
+    "negligible": "editgauge.methods.reference.editors:negligible",
     "null-text": "editgauge.methods.diffusion.null_text:null_text",
     "omnigen": "editgauge.methods.diffusion.instructions:omnigen",
     "overdone": "editgauge.methods.reference.editors:overdone",

@@ -24,9 +24,6 @@ from editgauge.methods.options import read_options
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.masks import BoolMask
-
-if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
     from editgauge.core.types import Edit
 
 USUAL_KEY = "EDITGAUGE_EDITOR_KEY"

@@ -1,4 +1,4 @@
-"""The layouts of one picture per edit. Each was read off the public code or files named next to it."""
+"""The layouts in public use. Each was read off the public code or files named next to it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,6 @@ _COPY_OF_SOURCE = re.compile(r".*_SRCIMG")
 
 def _said(edit: Edit, key: str) -> str:
     return str(edit.extras[key]).strip()
-
-
-def _plain(edit: Edit) -> Iterator[str]:
-    yield edit.id
-
-
-def _imgedit(edit: Edit) -> Iterator[str]:
-    yield without_suffix(_said(edit, "key"))
 
 
 def _imagenhub(edit: Edit) -> Iterator[str]:
@@ -66,6 +58,19 @@ def _tedbench(edit: Edit) -> Iterator[str]:
         yield f"{source}-{prompt}"
 
 
+def _turns(*forms: str, first: str | None = None) -> Callable[[Edit], Iterator[str]]:
+    """Paths of MagicBrush, in a folder per image or flat; the first turn may have a name of its own."""
+
+    def paths(edit: Edit) -> Iterator[str]:
+        image, turn = _said(edit, "img_id"), _said(edit, "turn")
+        for form in ((first,) if first and turn == "1" else ()) + forms:
+            name = form.format(image=image, turn=turn)
+            yield f"{image}/{name}"
+            yield name
+
+    return paths
+
+
 def _filled(*forms: str) -> Callable[[Edit], Iterator[str]]:
     """Paths made of an edit's extras."""
 
@@ -76,7 +81,7 @@ def _filled(*forms: str) -> Callable[[Edit], Iterator[str]]:
     return paths
 
 
-plain = Layout(name="plain", title="plain", about="<edit id>.png", paths=_plain)
+plain = Layout(name="plain", title="plain", about="<edit id>.png", paths=lambda edit: (edit.id,))
 
 gedit = Layout(  # stepfun-ai/Step1X-Edit, GEdit-Bench/generate_image_example.py
     name="gedit",
@@ -105,6 +110,37 @@ editval = Layout(  # deep-ml-research/editval_code, README.md and Human Evaluati
     has_settings=True,
 )
 
+# OSU-NLP-Group/MagicBrush, evaluation/README.md: a turn starts from the right picture (`_inde_`) or from the method's
+# own (`_iter_`), and the first is `<id>_1` in both. Names with `-output`, of the data set's targets, leave that open.
+
+magicbrush_inde = Layout(
+    name="magicbrush-inde",
+    title="MagicBrush single-turn (_inde_)",
+    about="<img_id>/<img_id>_1.png, then <img_id>_inde_<turn>.png; or without folders",
+    paths=_turns("{image}_inde_{turn}", first="{image}_1"),
+    needs=("img_id", "turn"),
+    beside=re.compile(r".*(_iter_\d+|-input|-(mask|output)\d+)"),
+)
+
+magicbrush_iter = Layout(
+    name="magicbrush-iter",
+    title="MagicBrush multi-turn (_iter_)",
+    about="<img_id>/<img_id>_1.png, then <img_id>_iter_<turn>.png; or without folders",
+    paths=_turns("{image}_iter_{turn}", first="{image}_1"),
+    needs=("img_id", "turn"),
+    beside=re.compile(r".*(_inde_\d+|-input|-(mask|output)\d+)"),
+    chained=True,
+)
+
+magicbrush_output = Layout(
+    name="magicbrush-output",
+    title="MagicBrush -output",
+    about="<img_id>/<img_id>-output<turn>.png, or without folders",
+    paths=_turns("{image}-output{turn}"),
+    needs=("img_id", "turn"),
+    beside=re.compile(r".*(-input|-mask\d+)"),
+)
+
 tedbench = Layout(  # imagic-editing/imagic-editing.github.io, tedbench/imagic
     name="tedbench",
     title="TEdBench",
@@ -122,7 +158,7 @@ imagenhub = Layout(  # TIGER-AI-Lab/ImagenHub, src/imagen_hub/benchmark/text_gui
 )
 
 imgedit = Layout(  # PKU-YuanGroup/ImgEdit, Benchmark/Basic/basic_bench.py
-    name="imgedit", title="ImgEdit", about="<key>.png", paths=_imgedit, needs=("key",), beside=_COPY_OF_SOURCE
+    name="imgedit", title="ImgEdit", about="<key>.png", paths=_filled("{key}"), needs=("key",), beside=_COPY_OF_SOURCE
 )
 
 kris = Layout(  # mercurystraw/Kris_Bench, README.md

@@ -7,16 +7,20 @@ by name, and a folder of one's own, come before an edit's own words where `overr
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.types import Edit, Relation
+from editgauge.core.text import article
+from editgauge.core.types import Edit, Position, Relation
+from editgauge.methods.prompts.english import determined, noun, spoken
 from editgauge.methods.prompts.families import USUAL_TOKEN, Family, Form, families, family
 from editgauge.methods.prompts.files import USUAL_SET, check_choice, find, has_own
 from editgauge.methods.prompts.language import expand, lacking
-from editgauge.methods.prompts.parts import caption_with, parts_of
 
 __all__ = ["FORMS", "Family", "Form", "MethodPrompt", "families", "family", "render", "render_for"]
 
@@ -87,6 +91,8 @@ def render_for(
     return render(edit, form or row.form, template or row.template, token=token, folder=folder)
 
 
+Phrase = Callable[[Relation, str], str]
+"""A relation and its anchor, which may be empty, as words; empty when the relation cannot do without an anchor."""
 Made = tuple[str, str | None]
 """A text, and the template that made it, if one did."""
 
@@ -128,3 +134,53 @@ def _given(words: str | None) -> Made | None:
 def _prompt(target: Made, source: Made | None = None) -> MethodPrompt:
     made = (target, source) if source else (target,)
     return MethodPrompt(target[0], source[0] if source else None, tuple(template for _, template in made if template))
+
+
+def parts_of(edit: Edit, phrase: Phrase, token: str | None = None) -> dict[str, str]:
+    """The parts that the edit has, by name; with a token, it stands before the learned word."""
+    subject, to, before = (spoken(words or "") for words in (edit.subject, edit.to, edit.from_))
+    place = edit.position
+    if edit.type == "position_replacement":
+        place = place or _place(to)
+        was = _place(before)
+        before = phrase(was.relation, "") if was else ""
+    anchor = spoken((place and place.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else ""))
+    if token:
+        anchor = _tokened(token, anchor) if noun(anchor).lower() == noun(subject).lower() else anchor
+        if _lives_on(edit):
+            to = _tokened(token, to)
+        else:
+            subject = _tokened(token, subject)
+    position = phrase(place.relation, anchor) if place else ""
+    parts = {"subject": subject, "from": before, "to": to, "anchor": anchor, "position": position}
+    return {name: words for name, words in parts.items() if words}
+
+
+def caption_with(token: str, edit: Edit) -> str | None:
+    """The given target caption with the token before its class word; None when it does not name the class."""
+    caption, word = edit.target_caption or "", noun(spoken((edit.to if _lives_on(edit) else edit.subject) or ""))
+    if re.search(rf"(?<!\S){re.escape(token)}(?!\S)", caption):
+        return caption
+    mention = re.search(rf"(?:\b(an?)\s+)?(?<!\w)({re.escape(word)}(?:e?s)?)(?!\w)", caption, re.IGNORECASE)
+    if not word or not mention:
+        return None
+    before = f"{article(token)} " if mention[1] else ""
+    before = before.capitalize() if mention[0].startswith("A") else before
+    return f"{caption[: mention.start()]}{before}{token} {mention[2]}{caption[mention.end() :]}"
+
+
+def _lives_on(edit: Edit) -> bool:
+    """Whether the new object takes over what was learned from the old one."""
+    return EDIT_TYPES[edit.type].effect == "replaces"
+
+
+def _tokened(token: str, phrase: str) -> str:
+    bare = noun(phrase)
+    first, _, rest = bare.partition(" ")
+    if not bare:
+        return ""
+    return f"{first} {token} {rest}" if rest and determined(bare) else f"{token} {bare}"
+
+
+def _place(word: str) -> Position | None:
+    return next((Position(relation) for relation in get_args(Relation) if word.lower() == relation), None)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from editgauge.core.errors import CannotEdit
 from editgauge.core.masks import BoolMask, box_of, grown
 from editgauge.core.recipes import MARGIN
+from editgauge.methods.reference.colors import as_pixels
 from editgauge.methods.reference.operations import blended, cut, pasted
-from editgauge.methods.reference.pixels import as_pixels
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels

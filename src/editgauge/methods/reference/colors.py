@@ -1,16 +1,15 @@
-"""What the color words of recipes look like."""
+"""Pixels and colors: 8-bit values, CIELAB, and what the color words of recipes look like."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotEdit
-from editgauge.methods.reference.pixels import as_pixels
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
@@ -62,3 +61,12 @@ def from_lab(lab: Lab) -> Pixels:
     """The picture in RGB; colors that RGB does not have become their nearest."""
     rgb = cv2.cvtColor(lab.astype(np.float32), cv2.COLOR_LAB2RGB)
     return as_pixels(rgb * 255)
+
+
+def as_pixels(values: NDArray[Any]) -> Pixels:
+    """The nearest 8-bit values; what is too dark or too bright becomes black or white.
+
+    >>> as_pixels(np.array([-3.0, 7.6, 300.0])).tolist()
+    [0, 8, 255]
+    """
+    return np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8)

@@ -1,17 +1,19 @@
-"""Four editors whose outcomes' truth is known: nothing done, the right thing, too much, the wrong thing."""
+"""Editors whose outcomes' truth is known: nothing done or nearly so, the right thing, too much, the wrong thing."""
 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import cv2
 import numpy as np
 
 from editgauge.core.errors import CannotEdit
 from editgauge.core.recipes import Recipe, Restyle
 from editgauge.methods import Method
 from editgauge.methods.reference.apply import asked_for, followed, kept_inside
-from editgauge.methods.reference.flaws import spoiled
+from editgauge.methods.reference.colors import as_pixels
+from editgauge.methods.reference.flaws import recompression, spoiled
 from editgauge.methods.reference.wrong_edits import blunder
 
 if TYPE_CHECKING:
@@ -22,6 +24,13 @@ EXCESS = {"color_cast": 0.4, "blur": 0.25, "noise": 0.2}
 """Flaws that `overdone` lays over all but what was asked for, and how severe they are."""
 EXCESS_OF_STYLE = {"drift": 1.0, "underexposure": 0.6, "noise": 0.2}
 """Flaws over a restyled picture: no color cast, for that would undo a gray or sepia style."""
+
+CROP = 0.005
+"""At most this share of a side is cut off, on both sides together; what is left is drawn out to the old size."""
+BRIGHTNESS = 0.02
+"""Light is multiplied by at most this much more or less than one."""
+JPEG = 0.05
+"""At most this severe; the quality is then 90."""
 
 
 class Identity(Method):
@@ -73,7 +82,27 @@ class Careless(Method):
         return followed(blunder(edit, recipe, source, chance_of(edit, seed)), source)
 
 
+class Negligible(Method):
+    """Changes the source image imperceptibly, as an editor does that keeps everything and does not edit.
+
+    AugCLIP, section 5.2, calls such outcomes excessively preserved and does not say how they are made; ours are a
+    slight crop, a slight change of brightness, and one generation of JPEG, as when a picture is merely sent on.
+    """
+
+    name = "negligible"
+    about = "A slight crop, change of brightness and JPEG of the source. The edit did not happen; nearly all stayed."
+
+    def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
+        """The source, hardly touched."""
+        return hardly_touched(source, chance_of(edit, seed))
+
+    def settings(self) -> dict[str, Any]:
+        """How much is negligible."""
+        return {"crop": CROP, "brightness": BRIGHTNESS, "jpeg": JPEG}
+
+
 identity, classical, overdone, careless = Identity(), Classical(), Overdone(), Careless()
+negligible = Negligible()
 
 
 def recipe_of(edit: Edit, source: Pixels) -> Recipe:
@@ -89,3 +118,15 @@ def recipe_of(edit: Edit, source: Pixels) -> Recipe:
 def chance_of(edit: Edit, seed: int) -> np.random.Generator:
     """Random numbers that differ between edits and seeds, and are the same on every machine."""
     return np.random.default_rng([seed, zlib.crc32(edit.id.encode())])
+
+
+def hardly_touched(source: Pixels, chance: np.random.Generator) -> Pixels:
+    """A slight crop, a slight change of brightness, one generation of JPEG; the same size."""
+    height, width = source.shape[:2]
+    kept = 1 - CROP * chance.uniform(0.25, 1)
+    tall, wide = max(1, round(height * kept)), max(1, round(width * kept))
+    top, left = chance.integers(height - tall + 1), chance.integers(width - wide + 1)
+    cut = source[top : top + tall, left : left + wide]
+    drawn = cv2.resize(cut, (width, height), interpolation=cv2.INTER_CUBIC).astype(np.float64)
+    lit = as_pixels(drawn * (1 + chance.uniform(-BRIGHTNESS, BRIGHTNESS)))
+    return recompression(lit, chance.uniform(0, JPEG), chance)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotEdit
 from editgauge.core.masks import box_of
-from editgauge.methods.reference.pixels import as_pixels
+from editgauge.methods.reference.colors import as_pixels
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from editgauge.methods.reference.pixels import as_pixels
+from editgauge.methods.reference.colors import as_pixels
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from editgauge.core.masks import BoolMask, box_of, grown
 from editgauge.core.recipes import MARGIN, MATERIALS
-from editgauge.methods.reference.colors import from_lab, lab_of, rgb_of, to_lab
+from editgauge.methods.reference.colors import as_pixels, from_lab, lab_of, rgb_of, to_lab
 from editgauge.methods.reference.materials import surface
-from editgauge.methods.reference.pixels import as_pixels
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels

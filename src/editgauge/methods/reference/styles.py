@@ -9,7 +9,7 @@ import numpy as np
 
 from editgauge.core.errors import CannotEdit
 from editgauge.core.recipes import STYLES
-from editgauge.methods.reference.pixels import as_pixels
+from editgauge.methods.reference.colors import as_pixels
 
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
