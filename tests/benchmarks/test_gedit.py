@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.gedit import TASKS, load
+from editgauge.benchmarks.public.gedit import TASKS, load
 from editgauge.core.errors import BadInput
 from editgauge.core.types import Benchmark
 

@@ -16,11 +16,10 @@ from hypothesis.extra.numpy import arrays
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.photos import PHOTOS
-from editgauge.benchmarks.unibench import read_annotations
+from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
 from editgauge.benchmarks.unibench.annotations import FORMAT, Annotations, ChangeColor, described, json_schema
 from editgauge.benchmarks.unibench.edits import EXTRA
 from editgauge.benchmarks.unibench.masks import mask_of, run_lengths
-from editgauge.benchmarks.unibench.sample import shipped_annotations
 from editgauge.benchmarks.unibench.templates import filled
 from editgauge.benchmarks.unibench.validate import faults_of
 from editgauge.core.errors import BadInput

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from editgauge.benchmarks.unibench import shipped_annotations
 from editgauge.benchmarks.unibench.annotations import Annotations, described
-from editgauge.benchmarks.unibench.sample import shipped_annotations
 from editgauge.benchmarks.unibench.sampling import Drawn, draw
 from editgauge.benchmarks.unibench.validate import faults_of
 from tests.benchmarks.unibench_example import cat_on_suitcase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.benchmarks._text.wording import instruction
+from editgauge.benchmarks.wording import instruction
 from editgauge.core.types import Position
 
 

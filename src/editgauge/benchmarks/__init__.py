@@ -27,7 +27,7 @@ BUILT_IN = {
     "magicbrush-multiturn": "editgauge.benchmarks.magicbrush:load_multiturn",
     "magicbrush-pixlens": "editgauge.benchmarks.magicbrush.pixlens:load",
     "pie_bench": "editgauge.benchmarks.pie_bench:load",
-    "gedit": "editgauge.benchmarks.gedit:load",
+    "gedit": "editgauge.benchmarks.public.gedit:load",
     "gedit-v2": "editgauge.benchmarks.public.declared:gedit_v2",
     "imgedit": "editgauge.benchmarks.public.declared:imgedit",
     "kris": "editgauge.benchmarks.public.declared:kris",
@@ -42,8 +42,8 @@ BUILT_IN = {
     "celeba": "editgauge.benchmarks.celeba:load",
     "dreambooth": "editgauge.benchmarks.dreambooth:load",
     "unibench": "editgauge.benchmarks.unibench:load",
-    "unibench-photos": "editgauge.benchmarks.unibench.sample:load_photos",
-    "unibench-sample": "editgauge.benchmarks.unibench.sample:load",
+    "unibench-photos": "editgauge.benchmarks.unibench:load_photos",
+    "unibench-sample": "editgauge.benchmarks.unibench:load_sample",
 }
 BY_PATH = {
     "folder": "editgauge.benchmarks.folder:load",

@@ -37,16 +37,7 @@ class Swap:
 HAIR = {"Black_Hair": "black", "Blond_Hair": "blond", "Brown_Hair": "brown", "Gray_Hair": "gray"}
 SWAPS = (
     *(
-        Swap(
-            name,
-            "color",
-            f"Change the hair from {a} to {b}.",
-            f"with {a} hair",
-            f"with {b} hair",
-            "hair",
-            from_=a,
-            to=b,
-        )
+        Swap(name, "color", f"Change the hair from {a} to {b}.", f"with {a} hair", f"with {b} hair", "hair", a, b)
         for name, a in HAIR.items()
         for b in HAIR.values()
         if a != b

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from editgauge.benchmarks._text.wording import SPOKEN_COLORS
+from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.core.errors import BadInput
 from editgauge.core.images import IMAGE_SUFFIXES, Picture
 from editgauge.core.reading.sources import Faults, Ids, read_text, wanted

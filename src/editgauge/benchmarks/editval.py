@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks._text.wording import instruction
 from editgauge.benchmarks.image_store import missing_images
+from editgauge.benchmarks.wording import instruction
 from editgauge.core.edit_types import read_edit_type, vocabulary
 from editgauge.core.errors import CannotTell, UnknownName
 from editgauge.core.images import Picture
@@ -66,13 +66,12 @@ def _read(name: str, data: Path | None, images: Path | None) -> tuple[Edit, ...]
     file = file_in(name, data, "object.json", NEEDED)
     faults = Faults(name, file)
     classes = read_json(file, faults, dict)
-    photographs = _Photographs(images or file.parent)
-    ids = Ids()
+    folder, ids = images or file.parent, Ids()
     return faults.done(
         edit
         for kind, pictures in classes.items()
         for number, operations in _mapping(pictures, kind, faults).items()
-        for edit in _of_image(str(kind), str(number), operations, photographs, ids, faults)
+        for edit in _of_image(str(kind), str(number), operations, folder, ids, faults)
     )
 
 
@@ -83,14 +82,12 @@ def _mapping(value: Any, record: str, faults: Faults) -> Mapping[str, Any]:
     return {}
 
 
-def _of_image(
-    kind: str, number: str, operations: Any, photographs: _Photographs, ids: Ids, faults: Faults
-) -> Iterator[Edit]:
+def _of_image(kind: str, number: str, operations: Any, folder: Path, ids: Ids, faults: Faults) -> Iterator[Edit]:
     record = f"{kind}/{number}"
     if not (number.isascii() and number.isdigit()):
         faults.add(record, "the key of an image must be its MS-COCO number")
         return
-    source = photographs.picture(number)
+    source, subject = _photograph(number, folder), kind.replace("_", " ")
     for word, values in _mapping(operations, record, faults).items():
         edit_type = _type(word)
         if edit_type is None:
@@ -105,7 +102,7 @@ def _of_image(
             if raw in wishes[:place]:
                 faults.add(at, f"{shown(raw)} is given twice")
                 continue
-            parts = _parts(edit_type, raw, kind.replace("_", " "), at, faults)
+            parts = _parts(edit_type, raw, subject, at, faults)
             if parts is None:
                 continue
             to, position = parts
@@ -114,8 +111,8 @@ def _of_image(
                 id=ids.give(kind, number, edit_type, raw),
                 source=source,
                 type=edit_type,
-                instruction=instruction(edit_type, kind.replace("_", " "), before, to, position),
-                subject=kind.replace("_", " "),
+                instruction=instruction(edit_type, subject, before, to, position),
+                subject=subject,
                 from_=before,
                 to=to,
                 position=position,
@@ -165,18 +162,8 @@ def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tu
     return words, None
 
 
-class _Photographs:
-    """Finds photographs by their number."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.known: dict[str, Picture] = {}
-
-    def picture(self, number: str) -> Picture:
-        """The photograph where it lies, or where it was expected."""
-        if number not in self.known:
-            named = [name.format(number.lstrip("0") or "0") for name in NAMES]
-            places = [self.folder / place / name for place in PLACES for name in named]
-            path = next((place for place in places if place.is_file()), self.folder / named[1])
-            self.known[number] = Picture(named[1], path)
-        return self.known[number]
+def _photograph(number: str, folder: Path) -> Picture:
+    """The photograph of that number where it lies, or where it was expected."""
+    names = [name.format(number.lstrip("0") or "0") for name in NAMES]
+    places = [folder / place / name for place in PLACES for name in names]
+    return Picture(names[1], next((place for place in places if place.is_file()), folder / names[1]))

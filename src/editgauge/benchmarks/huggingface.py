@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +13,17 @@ from pydantic import Field
 
 from editgauge.benchmarks.folder import FILES, ImagesOf
 from editgauge.benchmarks.format.reader import read_benchmark
-from editgauge.benchmarks.hub_records import Table, hub_table, local_table
-from editgauge.benchmarks.image_store import store_image
+from editgauge.benchmarks.image_store import image_value, store_image
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.fields import EditFields, Fields, Text, Word, read_fields, shown, unknown
 from editgauge.core.reading.lines import Document, Lines, Spot, read_yaml
-from editgauge.core.reading.sources import read_text, slug
+from editgauge.core.reading.sources import Faults, read_text, slug
+from editgauge.core.reading.tables import FORMATS, column_names, read_rows, table_files
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark, id_problem
 
 FILE = "huggingface.yaml"
+HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 IMAGES = ("source", "mask", "reference")
 KEYS = tuple(field.alias or name for name, field in EditFields.model_fields.items())
 PARTS = tuple(key for key in KEYS if key not in {"position", "recipe", "inputs", "groups", "extras"})
@@ -98,14 +102,70 @@ def _columns(names: Mapping[str, Any], spot: Spot) -> Columns:
     return read
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Records with their row or line, wherever they come from."""
+
+    label: str
+    """What to call it in a message."""
+    names: list[str]
+    """All columns, also those not asked for."""
+    rows: Iterator[tuple[int, dict[str, Any]]]
+    home: Path
+    """Where paths of images begin."""
+    problems: list[str]
+    """Filled while the rows are read."""
+
+
+def local_table(place: Path, split: str | None, needed: Sequence[str]) -> Table:
+    """A Parquet, Arrow or JSON lines file, or a folder of them."""
+    files = table_files(place, split)
+    names = column_names(files[0], Faults("", files[0]))
+    faults = Faults("", files[0])
+    rows = read_rows(files, needed, faults)
+    # Lines are those of the one file; rows of several files are counted on.
+    has_lines = files[0].suffix == ".jsonl" and len(files) == 1
+    numbered = ((row.number if has_lines else count, row.values) for count, row in enumerate(rows, start=1))
+    return Table(files[0].name if len(files) == 1 else place.name, names, numbered, files[0].parent, faults.problems)
+
+
+def hub_table(dataset: str, split: str | None, revision: str | None, needed: Sequence[str]) -> Table:
+    """A data set by the `datasets` library, its images as they were stored."""
+    if Path(dataset).suffix in FORMATS or not HUB_ID.fullmatch(dataset):
+        raise BadInput(f"There is no file or folder '{dataset}' next to the mapping, and it is no id of the hub.")
+    try:
+        datasets: Any = import_module("datasets")
+    except ImportError as error:
+        raise BadInput(
+            f"Reading '{dataset}' from the hub needs the library `datasets`: pip install 'editgauge[hub]'. "
+            "A local Parquet, Arrow or JSON lines file needs none."
+        ) from error
+    try:
+        loaded: Any = datasets.load_dataset(dataset, split=split, revision=revision)
+    except Exception as error:  # the library raises its own, the hub's, and those of the network
+        raise BadInput(f"The data set '{dataset}' could not be loaded: {error}") from error
+    if isinstance(loaded, dict):
+        if len(loaded) != 1:
+            raise BadInput(f"Give a 'split' of '{dataset}'. There are: {', '.join(loaded)}.")
+        loaded = next(iter(loaded.values()))
+    names = list(loaded.column_names)
+    there = [name for name in dict.fromkeys(needed) if name in names]
+    loaded = loaded.select_columns(there)
+    for name in there:
+        if isinstance(loaded.features[name], datasets.Image):
+            loaded = loaded.cast_column(name, datasets.Image(decode=False))
+    return Table(dataset, names, enumerate(loaded, start=1), Path(), [])
+
+
+@dataclass(frozen=True, slots=True)
 class _Maker:
     """Makes entries of our own format out of records, and lets its reader check them."""
 
-    def __init__(self, fields: MappingFields, columns: Columns, name: str) -> None:
-        self.fields = fields
-        self.columns = columns
-        self.name = name
-        self.kept: dict[str, Path] = {}
+    fields: MappingFields
+    columns: Columns
+    name: str
+    kept: dict[str, Path] = field(default_factory=dict)
+    """Pictures that came as bytes, by the path under which the entries name them."""
 
     def benchmark(self, table: Table) -> Benchmark:
         """The benchmark; raises one `BadInput` with every problem, each with its row or line."""
@@ -155,8 +215,7 @@ class _Maker:
 
     def _word(self, value: Any) -> Any:
         """A path for an image that is a path, `{bytes, path}` or bytes; bytes are kept in the cache."""
-        if isinstance(value, dict):
-            value = value.get("bytes") or value.get("path")
+        value = image_value(value)
         if not isinstance(value, bytes):
             return value
         picture = store_image(value, slug(self.name))

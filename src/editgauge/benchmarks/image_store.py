@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from editgauge.benchmarks.folder import ImagesOf
 from editgauge.core.errors import BadInput
@@ -57,10 +58,19 @@ class Shelf:
             return None
 
 
+def image_value(value: Any) -> Any:
+    """The bytes or the path of an image, which tables of the hub write as `{bytes, path}`; other values as they are."""
+    return value.get("bytes") or value.get("path") if isinstance(value, Mapping) else value
+
+
+def image_suffix(content: bytes, unknown: str = ".bin") -> str:
+    """The suffix of a file with this content."""
+    return next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), unknown)
+
+
 def store_image(content: bytes, benchmark: str) -> Picture:
     """Keeps an image that came as bytes in the cache, once, under the hash of its content."""
-    digest = hashlib.sha256(content).hexdigest()
-    suffix = next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), ".bin")
+    digest, suffix = hashlib.sha256(content).hexdigest(), image_suffix(content)
     path = cache_root() / "benchmarks" / benchmark / f"{digest}{suffix}"
     if not path.is_file() or path.stat().st_size != len(content):
         write_bytes(path, content)

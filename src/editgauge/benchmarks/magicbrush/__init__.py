@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +51,9 @@ def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tup
     shelf = Shelf(file.parent / "images", faults)
     captions = _captions(file.with_name("global_descriptions.json"), faults)
     local = _captions(file.with_name("local_descriptions.json"), faults)
-    ids = Ids()
+    reader = _Reader(shelf, faults, captions, local, Ids())
     edits = faults.done(
-        edit
-        for img_id, turns in sessions.items()
-        for edit in _session(img_id, turns, _Reader(shelf, faults, captions, local, ids), is_chained)
+        edit for img_id, turns in sessions.items() for edit in _session(img_id, turns, reader, is_chained)
     )
     return edits, len(sessions)
 
@@ -85,17 +83,15 @@ def _captions(file: Path, all_faults: Faults) -> dict[str, str]:
     return captions
 
 
+@dataclass(frozen=True, slots=True)
 class _Reader:
     """What is needed to read one turn."""
 
-    def __init__(
-        self, shelf: Shelf, faults: Faults, captions: Mapping[str, str], local: Mapping[str, str], ids: Ids
-    ) -> None:
-        self.shelf = shelf
-        self.faults = faults
-        self.captions = captions
-        self.local = local
-        self.ids = ids
+    shelf: Shelf
+    faults: Faults
+    captions: Mapping[str, str]
+    local: Mapping[str, str]
+    ids: Ids
 
     def turn(self, img_id: str, turn: int, values: Any) -> Edit | None:
         """The edit of one turn; None after noting everything that is wrong with it."""

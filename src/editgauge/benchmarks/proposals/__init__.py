@@ -2,7 +2,46 @@
 
 from __future__ import annotations
 
-from editgauge.benchmarks.proposals.propose import propose
-from editgauge.benchmarks.proposals.scene import CutThing, FaintDetection, Photograph, look_at, understood
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
 
-__all__ = ["CutThing", "FaintDetection", "Photograph", "look_at", "propose", "understood"]
+from editgauge.benchmarks.proposals import words
+from editgauge.benchmarks.proposals.edits import PROPOSALS, Draft, Drawing
+from editgauge.benchmarks.proposals.scene import Photograph, look_at, understood
+from editgauge.core.types import Edit
+
+__all__ = ["Photograph", "look_at", "propose", "understood"]
+
+
+def propose(photo: Photograph, others: Sequence[Photograph] = (), seed: int = 0) -> list[Edit]:
+    """One edit of every type that the photograph allows; things to add are taken from the others.
+
+    What is drawn by chance is the same for the same seed.
+    """
+    edits = []
+    for kind, draw in PROPOSALS.items():
+        draft = draw(Drawing(photo, others, seed, kind))
+        if draft is not None:
+            edits.append(_edit(photo, kind, draft))
+    return edits
+
+
+def _edit(photo: Photograph, kind: str, draft: Draft) -> Edit:
+    before, after = words.captions(kind, draft.subject, draft.from_, draft.to, draft.position)
+    stem = re.sub(r"[^\w-]", "-", PurePosixPath(photo.picture.name).stem)
+    return Edit(
+        id=f"{stem}-{kind}",
+        source=photo.picture,
+        type=kind,
+        instruction=words.instruction_for(kind, draft.subject, draft.from_, draft.to, draft.position, draft.which),
+        subject=draft.subject,
+        from_=draft.from_,
+        to=draft.to,
+        position=draft.position,
+        source_caption=before,
+        target_caption=after,
+        mask=draft.recipe.footprint(),
+        objects=words.named([(thing.name, thing.outline) for thing in photo.things]),
+        recipe=draft.recipe,
+    )

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.benchmarks._text.wording import PLACES, instruction
+from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.core.recipes import COLORS
 from editgauge.core.text import with_article
 from editgauge.vision.color_names import rgb_of

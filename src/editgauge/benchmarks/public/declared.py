@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge.benchmarks.image_store import Shelf, store_image
+from editgauge.benchmarks.image_store import Shelf, image_value, store_image
 from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
@@ -198,8 +198,7 @@ class RecordReader:
         return [each for each in pictures if each]
 
     def _picture(self, value: Any, record: object, shelves: list[Shelf], field: str) -> Picture | None:
-        if isinstance(value, dict):
-            value = value.get("bytes") or value.get("path")
+        value = image_value(value)
         if isinstance(value, bytes):
             return store_image(value, self.name)
         if not isinstance(value, str | int) or isinstance(value, bool):

@@ -13,7 +13,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from editgauge.benchmarks.image_store import SIGNATURES
+from editgauge.benchmarks.image_store import image_suffix, image_value
 from editgauge.core.errors import UnknownName
 from editgauge.core.files import write_bytes, write_text
 from editgauge.core.reading.fields import shown
@@ -88,12 +88,12 @@ def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
     return _write(compared, Path(out))
 
 
+@dataclass(frozen=True, slots=True)
 class _Pictures:
     """Whole pictures of records, and faults."""
 
-    def __init__(self, folder: Path, faults: Faults) -> None:
-        self.folder = folder
-        self.faults = faults
+    folder: Path
+    faults: Faults
 
     def text(self, record: object, values: Mapping[str, Any], *names: str) -> str:
         """The first of these fields that is a text; empty after noting that there is none."""
@@ -105,8 +105,7 @@ class _Pictures:
 
     def picture(self, record: object, value: Any, name: str) -> bytes:
         """The bytes of a picture, from bytes or a path next to the file; empty after noting why there is none."""
-        if isinstance(value, Mapping):
-            value = value.get("bytes") or value.get("path")
+        value = image_value(value)
         if isinstance(value, str):
             path = (self.folder / value).resolve()
             inside = path.is_relative_to(self.folder.resolve()) and path.is_file()
@@ -236,13 +235,14 @@ def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
         labels = _labels(each.candidates)
         if known is None:
             written[each.key, each.instruction] = name
-            source = f"images/{name}{_suffix(each.source)}"
+            source = f"images/{name}{image_suffix(each.source, '.png')}"
             write_bytes(folder / "benchmark" / source, each.source)
             groups = {"groups": dict(each.groups)} if each.groups else {}
             edits.append({"id": name, "source": source, "instruction": each.instruction, **groups})
             for label, candidate in zip(labels, each.candidates, strict=True):
                 methods[label] = None
-                write_bytes(folder / "outcomes" / label / f"{name}{_suffix(candidate.content)}", candidate.content)
+                file = f"{name}{image_suffix(candidate.content, '.png')}"
+                write_bytes(folder / "outcomes" / label / file, candidate.content)
         file = f"choices-{slug(each.dimension)}.jsonl" if each.dimension else "choices.jsonl"
         for one, two, chosen in each.choices:
             line = {"edit": name, "first": labels[one], "second": labels[two], "chosen": chosen}
@@ -259,7 +259,3 @@ def _labels(candidates: Sequence[Candidate]) -> list[str]:
     names = [slug(each.method) if each.method.strip() else "" for each in candidates]
     usable = all(names) and len(set(names)) == len(names)
     return names if usable else [f"output-{letter.lower()}" for letter in LETTERS[: len(candidates)]]
-
-
-def _suffix(content: bytes) -> str:
-    return next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), ".png")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 from pathlib import Path
 
 from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.sample import find
 from editgauge.benchmarks.unibench.annotations import Annotations
-from editgauge.benchmarks.unibench.edits import as_edits
+from editgauge.benchmarks.unibench.edits import RecipeOf, as_edits
+from editgauge.benchmarks.unibench.recipes import Cookbook
 from editgauge.benchmarks.unibench.sampling import draw
 from editgauge.benchmarks.unibench.validate import faults_of
 from editgauge.core.errors import BadInput
+from editgauge.core.images import Picture
 from editgauge.core.reading.sources import Faults, file_in, read_json
 from editgauge.core.text import counted
 from editgauge.core.types import Benchmark
@@ -36,24 +42,60 @@ def load(data: Path | None = None, images: Path | None = None, seed: int = 0, tr
     pictures = {name: picture for name, picture in opened.items() if picture is not None}
     if faults.problems:
         faults.done()
-    edits = as_edits(draw(annotations, *checked(NAME, seed, trials)), lambda name: pictures[name])
-    return Benchmark(NAME, edits, described(len(edits), len(pictures), seed, trials), annotations.license)
+    return _drawn(NAME, annotations, pictures, seed, trials)
 
 
-def checked(benchmark: str, seed: int, trials: int) -> tuple[int, int]:
-    """Seed and number of trials, if tasks can be drawn with them."""
+def load_sample(seed: int = 0, trials: int = 1) -> Benchmark:
+    """UniBench tasks drawn on available photographs, with masks and recipes; options seed, trials.
+
+    Args:
+        seed: which tasks are drawn.
+        trials: how many sets of tasks are drawn.
+    """
+    return _on_available_photographs(f"{NAME}-sample", shipped_annotations(), seed, trials)
+
+
+def load_photos(seed: int = 0, trials: int = 1) -> Benchmark:
+    """UniBench tasks on four times as many photographs, outlined by networks; options seed, trials.
+
+    Args:
+        seed: which tasks are drawn.
+        trials: how many sets of tasks are drawn.
+    """
+    sample, more = shipped_annotations(), shipped_annotations("photos.json")
+    both = more.model_copy(update={"images": [*sample.images, *more.images]})
+    return _on_available_photographs(f"{NAME}-photos", both, seed, trials)
+
+
+@cache
+def shipped_annotations(file: str = "sample.json") -> Annotations:
+    """The annotations that are part of the project; the photographs are not."""
+    return Annotations.model_validate_json((resources.files(__name__) / file).read_text(encoding="utf-8"))
+
+
+def _on_available_photographs(name: str, annotations: Annotations, seed: int, trials: int) -> Benchmark:
+    """Tasks with recipes for their right outcomes."""
+    pictures = {image.file: Picture(image.file, find(image.file)) for image in annotations.images}
+    return _drawn(name, annotations, pictures, seed, trials, Cookbook(annotations, pictures).recipe)
+
+
+def _drawn(
+    name: str,
+    annotations: Annotations,
+    pictures: Mapping[str, Picture],
+    seed: int,
+    trials: int,
+    recipe_of: RecipeOf = lambda task: None,
+) -> Benchmark:
     if seed < 0 or not 1 <= trials <= MOST_TRIALS:
         raise BadInput(
-            f"The benchmark '{benchmark}' takes a seed of at least 0 and from 1 to {MOST_TRIALS} trials; "
+            f"The benchmark '{name}' takes a seed of at least 0 and from 1 to {MOST_TRIALS} trials; "
             f"got seed={seed}, trials={trials}."
         )
-    return seed, trials
-
-
-def described(tasks: int, images: int, seed: int, trials: int) -> str:
-    """How large the set is, and how it was drawn."""
+    edits = as_edits(draw(annotations, seed, trials), pictures, recipe_of)
     sets = f" in {trials} trials" if trials > 1 else ""
-    return f"{counted(tasks, 'task')} on {counted(images, 'image')}{sets}, drawn with seed {seed}"
+    about = f"{counted(len(edits), 'task')} on {counted(len(pictures), 'image')}{sets}, drawn with seed {seed}"
+    return Benchmark(name, edits, about, annotations.license)
 
 
 def read_annotations(file: Path) -> Annotations:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -22,16 +22,17 @@ EXTRA = "unibench"
 """Under this key of an edit's extras lies what was drawn, from what, and which objects it is about."""
 TRIAL = "trial"
 """And under this one, to which of several sets of tasks it belongs; `analysis.trials` reads it."""
-Find = Callable[[str], Picture]
-Cook = Callable[[Drawn], Recipe | None]
+RecipeOf = Callable[[Drawn], Recipe | None]
 """How the right outcome of a task can be made, where that is known."""
 
 
-def as_edits(tasks: Sequence[Drawn], find: Find, cook: Cook = lambda task: None) -> tuple[Edit, ...]:
+def as_edits(tasks: Sequence[Drawn], pictures: Mapping[str, Picture], recipe_of: RecipeOf) -> tuple[Edit, ...]:
     """An edit for every task. Ids name the trial where there are several."""
     ids = Ids()
     several = any(task.trial > 1 for task in tasks)
-    return tuple(_edit(task, ids.give(*_id_parts(task, several)), find(task.image.file), cook(task)) for task in tasks)
+    return tuple(
+        _edit(task, ids.give(*_id_parts(task, several)), pictures[task.image.file], recipe_of(task)) for task in tasks
+    )
 
 
 def _id_parts(task: Drawn, several: bool) -> list[str]:

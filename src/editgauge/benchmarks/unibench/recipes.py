@@ -11,6 +11,7 @@ from editgauge.core.images import Picture
 from editgauge.core.masks import Polygons
 from editgauge.core.recipes import Cutout, Move, Paste, Recipe, Recolor, Replace
 from editgauge.core.types import PlaneRelation
+from editgauge.vision.regions import box_area
 
 Box = tuple[float, float, float, float]
 GAP = 8.0
@@ -55,17 +56,13 @@ class Cookbook:
         ]
         if not outlines:
             return None
-        outline, file = max(outlines, key=lambda each: _area(each[0].box()))
+        outline, file = max(outlines, key=lambda each: box_area(each[0].box()))
         return Cutout(self._pictures[file], outline)
 
 
 def _outline(instance: Instance) -> Polygons | None:
     mask = mask_of(instance.mask)
     return mask if isinstance(mask, Polygons) else None
-
-
-def _area(box: Box) -> float:
-    return (box[2] - box[0]) * (box[3] - box[1])
 
 
 def _moved_to(box: Box, anchor: Box, relation: PlaneRelation) -> tuple[float, float]:

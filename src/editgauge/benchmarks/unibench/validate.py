@@ -25,6 +25,7 @@ from editgauge.benchmarks.unibench.annotations import (
     TaskType,
 )
 from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.benchmarks.unibench.sampling import instance_id
 from editgauge.benchmarks.unibench.templates import template_problem
 from editgauge.core.masks import box_of
 from editgauge.core.reading.fields import shown, unknown
@@ -79,11 +80,11 @@ def image_faults(image: AnnotatedImage) -> Iterator[Fault]:
         if ids[instance.id] > 1:
             yield f"{at}.id: '{instance.id}' is given twice"
         yield from (f"{at}.{fault}" for fault in _outline_faults(instance, image))
-    owners = Counter((task.type, _instance_of(task)) for task in image.tasks)
+    owners = Counter((task.type, instance_id(task)) for task in image.tasks)
     for place, task in enumerate(image.tasks):
         at = f"tasks[{place}]"
-        if owners[task.type, _instance_of(task)] > 1:
-            whose = f" of '{_instance_of(task)}'" if _instance_of(task) else ""
+        if owners[task.type, instance_id(task)] > 1:
+            whose = f" of '{instance_id(task)}'" if instance_id(task) else ""
             yield f"{at}: {task.type}{whose} is given twice"
         yield from (f"{at}.{fault}" for fault in _task_faults(task, image))
 
@@ -95,9 +96,8 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
         yield f"box: [left, top, right, bottom] must have an area inside the image of {size}, got {instance.box}"
         return
     mask = instance.mask
-    if isinstance(mask, MaskRunLengths) and (
-        mask.size != [image.height, image.width] or sum(mask.counts) != _area(mask)
-    ):
+    size = [image.height, image.width]
+    if isinstance(mask, MaskRunLengths) and (mask.size != size or sum(mask.counts) != image.height * image.width):
         yield f"mask: size must be [height, width] of the image and the counts sum up to its pixels, got {mask.size}"
         return
     if not isinstance(mask, MaskRunLengths) and any(len(ring) % 2 for ring in mask):
@@ -110,17 +110,9 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
         yield f"box: {instance.box} is not the box of the mask, which is {list(box_of(rendered))}"
 
 
-def _area(mask: MaskRunLengths) -> int:
-    return mask.size[0] * mask.size[1]
-
-
-def _instance_of(task: Task) -> str | None:
-    return None if isinstance(task, Generate) else task.instance
-
-
 def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
     by_id = {instance.id: instance for instance in image.instances}
-    target = by_id.get(_instance_of(task) or "")
+    target = by_id.get(instance_id(task))
     if not isinstance(task, Generate) and target is None:
         yield f"instance: {unknown('instance', task.instance, by_id)}"
     if isinstance(task, ChangeClass | Generate):
@@ -132,14 +124,14 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
         for word in forbidden_colors(task.colors, target):
             yield f"colors: '{word}' is the color of '{task.instance}' already"
     if isinstance(task, MoveTask | Generate):
-        yield from _place_faults(task.places, by_id, _instance_of(task))
+        yield from _place_faults(task.places, by_id, instance_id(task))
     for place, template in enumerate(task.templates):
         problem = template_problem(template, task.type)
         if problem:
             yield f"templates[{place}]: {shown(template)} {problem}"
 
 
-def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str | None) -> Iterator[Fault]:
+def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
     pairs = Counter((place.anchor, place.words) for place in places)
     yield from (f"places: '{words}' '{anchor}' is given twice" for (anchor, words), n in pairs.items() if n > 1)
     for at, place in enumerate(places):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from editgauge.benchmarks._text.wording import PLACES, instruction
+from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.building.training.likeness import kind_of
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell

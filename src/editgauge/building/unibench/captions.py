@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from editgauge.benchmarks._text.wording import SPOKEN_COLORS
+from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.core.errors import CannotTell
 from editgauge.core.text import with_article
 from editgauge.models.vocabulary import resolve

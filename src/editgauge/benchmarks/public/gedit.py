@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.image_store import Shelf, store_image
+from editgauge.benchmarks.image_store import Shelf, image_value, store_image
 from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown, unknown
@@ -106,9 +106,7 @@ class _Reader:
 
     def _source(self, values: dict[str, Any], record: object, exported: str) -> Picture | None:
         """The source image: bytes in the record, a path in it, or where the authors' script exports it."""
-        value = next((values[name] for name in IMAGES if values.get(name) is not None), exported)
-        if isinstance(value, dict):
-            value = value.get("bytes") or value.get("path")
+        value = image_value(next((values[name] for name in IMAGES if values.get(name) is not None), exported))
         if isinstance(value, bytes):
             return store_image(value, "gedit")
         if isinstance(value, str):

@@ -1,1 +1,0 @@
-"""English shared by benchmark loaders."""
