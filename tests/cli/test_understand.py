@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from editgauge.core.edits import reading_to_json
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Picture
 from editgauge.core.options import JudgeOptions
 from editgauge.core.types import Edit, Position, Reading, Step
-from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of, to_json
+from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of
 from editgauge.look.scorer import Scorer
 from editgauge.look.understand import understand, understand_lines
 from tests.endpoint import MODEL, Served
@@ -75,7 +76,7 @@ def test_a_faulty_line_does_not_stop_the_others(tmp_path: Path) -> None:
 def test_a_reading_survives_the_way_through_json() -> None:
     step = Step(type="positional_addition", subject="dog", to="ball", position=Position("left", "dog"), count=2)
     reading = Reading((step, Step(type="color", subject="car", to="red", attributes=("red",), sure=True)), "judge", "x")
-    assert from_json(json.loads(json.dumps(to_json(reading)))) == reading
+    assert from_json(json.loads(json.dumps(reading_to_json(reading)))) == reading
 
 
 def test_kept_readings_win_and_their_faults_are_listed(tmp_path: Path) -> None:

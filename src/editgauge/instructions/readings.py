@@ -10,28 +10,16 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
-from editgauge.core.edits import reading_to_json as to_json
 from editgauge.core.errors import BadInput, CannotTell, EditGaugeError
 from editgauge.core.types import Benchmark, Edit, Position, Reading, Relation, Step
 from editgauge.instructions.understand import understand
 
-__all__ = [
-    "KeptReadings",
-    "complete",
-    "from_json",
-    "only_step",
-    "read_kept",
-    "reading_summary",
-    "steps_of",
-    "to_json",
-    "use_kept",
-]
 How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
 
 
 def from_json(entry: Mapping[str, Any], how: str | None = None) -> Reading:
-    """The reading that `to_json` wrote, or a person or a judge; raises `BadInput` for anything else."""
+    """The reading that `reading_to_json` wrote, or a person or a judge; raises `BadInput` for anything else."""
     steps = entry.get("steps")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
         raise BadInput(f"'steps' must be a list with at least one step, got {steps!r}.")

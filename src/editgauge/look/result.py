@@ -125,11 +125,11 @@ class ScoreResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the verdict, how the instruction was read, and every score with its evidence."""
-        from editgauge.instructions.readings import to_json
+        from editgauge.core.edits import reading_to_json
 
         return {
             "verdict": {**asdict(self.verdict), "sentence": self.verdict.sentence},
-            "reading": to_json(self.edit.reading) if self.edit.reading else None,
+            "reading": reading_to_json(self.edit.reading) if self.edit.reading else None,
             "scores": [asdict(each) for each in self],
         }
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from editgauge.core.ask import Ask
 from editgauge.core.concurrency import run_async
 from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.edits import reading_to_json
 from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.core.images import read_image
 from editgauge.core.options import JudgeOptions, Pairs
@@ -20,7 +21,7 @@ from editgauge.core.reading.sources import read_text
 from editgauge.core.types import Reading
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.instructions import understand as by_rules
-from editgauge.instructions.readings import from_json, to_json
+from editgauge.instructions.readings import from_json
 from editgauge.judges import NoAnswer, Question, Shown, open_prompt
 from editgauge.judges.forms import Structured
 
@@ -118,7 +119,7 @@ def _line(number: int, line: str, jury: Jury) -> dict[str, Any]:
         )
     except EditGaugeError as error:
         return {**shown, "line": number, "error": str(error)}
-    return {**shown, **to_json(reading)}
+    return {**shown, **reading_to_json(reading)}
 
 
 def read_instruction(

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 
 from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.images import Pixels
+from editgauge.core.images import Pixels, png_bytes
 from editgauge.core.masks import Rectangle
 from editgauge.core.types import Edit
 from editgauge.methods.absence import Refused
-from editgauge.methods.external.endpoint import ImageEndpoint, as_png, open_image_endpoint
+from editgauge.methods.external.endpoint import ImageEndpoint, open_image_endpoint
 from tests.endpoint import Reply
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def endpoint(served: EditsServed, **options: str) -> ImageEndpoint:
 
 @pytest.fixture
 def negative(photo: Pixels) -> bytes:
-    return as_png(np.asarray(255 - photo, dtype=np.uint8))
+    return png_bytes(np.asarray(255 - photo, dtype=np.uint8))
 
 
 def test_picture_and_words_go_out_and_the_edited_picture_comes_back(

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels
+from editgauge.core.images import Pixels, png_bytes
 from editgauge.engine.edit.edit import edit
-from editgauge.methods.external.endpoint import as_png
 from tests.endpoint import Reply
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def test_an_endpoint_that_refuses_one_edit_is_paid_for_the_others(
     edits_served: EditsServed, tmp_path: Path, make_benchmark: Callable[..., Path], photo: Pixels
 ) -> None:
     make_benchmark(tmp_path / "photos", edits=4, size=48, instruction=["a", "b", "refuse", "d"])
-    edits_served.picture_plan = lambda prompt, seen: BLOCKED if prompt == "refuse" else as_png(photo)
+    edits_served.picture_plan = lambda prompt, seen: BLOCKED if prompt == "refuse" else png_bytes(photo)
     address, out = f"endpoint:org/tiny@{edits_served.url}", tmp_path / "out"
     made = edit(tmp_path / "photos", method=address, out=out, option=["price=0.04", "attempts=1"], quiet=True)
     assert (made.name, made.made) == ("tiny", 3)

@@ -8,11 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 
 from editgauge.core.images import alpha_channel, read_image
-from editgauge.core.masks import BoolMask, require_same_shape
+from editgauge.core.masks import BoolMask, MaskPixels, require_same_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +27,14 @@ class RunLengths:
     def render(self, width: int, height: int) -> BoolMask:
         """Decoded in its own size, then scaled to the asked one by nearest neighbor."""
         require_same_shape("The mask given as run lengths", (self.width, self.height), (width, height))
-        flat = np.zeros(self.width * self.height, dtype=np.uint8)
+        flat = np.zeros(self.width * self.height, dtype=np.bool_)
         for start, length in self.pairs:
-            flat[start : start + length] = 1
+            flat[start : start + length] = True
         mask = flat.reshape(self.height, self.width)
         if self.frame:
-            mask[: self.frame] = mask[-self.frame :] = 1
-            mask[:, : self.frame] = mask[:, -self.frame :] = 1
-        if (self.width, self.height) != (width, height):
-            mask = np.asarray(cv2.resize(mask, (width, height), interpolation=cv2.INTER_NEAREST))
-        return mask.astype(np.bool_)
+            mask[: self.frame] = mask[-self.frame :] = True
+            mask[:, : self.frame] = mask[:, -self.frame :] = True
+        return MaskPixels(mask).render(width, height)
 
     def describe(self) -> Any:
         """`{runs: [start, length, …], size: [width, height], frame: pixels}`."""
@@ -83,18 +80,11 @@ class Erased:
         """Scaled to the given size by nearest neighbor."""
         pixels = read_image(self.path)  # the one loader: it refuses what is no image, broken or absurdly large
         require_same_shape(f"The mask '{self.path}'", (pixels.shape[1], pixels.shape[0]), (width, height))
-        inside = self._transparent(pixels.shape[:2])
-        if not inside.any():
-            inside = (pixels == 255).all(axis=2)
-        if inside.shape != (height, width):
-            scaled = cv2.resize(inside.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST)
-            inside = np.asarray(scaled, dtype=np.bool_)
-        return np.ascontiguousarray(inside)
-
-    def _transparent(self, shape: tuple[int, ...]) -> BoolMask:
-        """Everything that is not fully opaque: erasers have soft edges."""
         alpha = alpha_channel(self.path)
-        return np.zeros(shape, dtype=np.bool_) if alpha is None else np.asarray(alpha < 255)
+        inside = (pixels == 255).all(axis=2)
+        if alpha is not None and (alpha < 255).any():
+            inside = np.asarray(alpha < 255)  # everything that is not fully opaque: erasers have soft edges
+        return MaskPixels(inside).render(width, height)
 
     def describe(self) -> Any:
         """`{erased: its name}`, or else its path."""

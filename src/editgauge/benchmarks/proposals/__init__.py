@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from editgauge.benchmarks.proposals import words
 from editgauge.benchmarks.proposals.edits import PROPOSALS, Draft, Drawing
 from editgauge.benchmarks.proposals.scene import Photograph, look_at, understood
+from editgauge.benchmarks.wording import instruction
 from editgauge.core.types import Edit
 
 __all__ = ["Photograph", "look_at", "propose", "understood"]
@@ -29,12 +30,15 @@ def propose(photo: Photograph, others: Sequence[Photograph] = (), seed: int = 0)
 
 def _edit(photo: Photograph, kind: str, draft: Draft) -> Edit:
     before, after = words.captions(kind, draft.subject, draft.from_, draft.to, draft.position)
+    text = f"Remove the {draft.which} {draft.subject}."
+    if draft.which is None:
+        text = instruction(kind, draft.subject or "picture", draft.from_, draft.to or "", draft.position)
     stem = re.sub(r"[^\w-]", "-", PurePosixPath(photo.picture.name).stem)
     return Edit(
         id=f"{stem}-{kind}",
         source=photo.picture,
         type=kind,
-        instruction=words.instruction_for(kind, draft.subject, draft.from_, draft.to, draft.position, draft.which),
+        instruction=text,
         subject=draft.subject,
         from_=draft.from_,
         to=draft.to,

@@ -12,6 +12,7 @@ import numpy as np
 
 from editgauge.benchmarks.proposals import places, words
 from editgauge.benchmarks.proposals.scene import CLEARLY, CutThing, Photograph
+from editgauge.core.masks import Union
 from editgauge.core.recipes import (
     MATERIALS,
     STYLES,
@@ -197,7 +198,7 @@ def _background(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     kept = tuple(thing.outline for thing in photo.things)
     clear = [sight for sight in photo.sights if sight.confidence >= CLEARLY]
-    if not kept or len(kept) != len(clear) or places.share(kept, photo) < FOREGROUND:
+    if not kept or len(kept) != len(clear) or Union(kept).render(*photo.size).mean() < FOREGROUND:
         return None
     scene = str(drawing.chance.choice(SCENES))
     return Draft(Background(kept, scene), photo.things[0].name, to=words.SCENES[scene])

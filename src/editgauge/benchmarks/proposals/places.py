@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from editgauge.benchmarks.proposals.scene import CLEARANCE, Box, CutThing, Photograph
-from editgauge.core.masks import Union
 from editgauge.core.recipes import MARGIN, Cutout, Move, Paste
 from editgauge.vision import positions
 from editgauge.vision.regions import box_overlap
-
-if TYPE_CHECKING:
-    from editgauge.core.masks import Polygons
 
 IN_THE_AIR = {"airplane", "kite", "bird", "frisbee", "sports ball"}
 TALL = 0.28
@@ -96,11 +92,6 @@ def beside(
     foot = (left - gap - half if side == "left" else right + gap + half, bottom)
     paste = Paste(cutout, foot, tall)
     return paste if is_free(paste.placed().box(), photo) else None
-
-
-def share(outlines: tuple[Polygons, ...], photo: Photograph) -> float:
-    """How much of the picture the outlines cover."""
-    return float(Union(outlines).render(*photo.size).mean())
 
 
 def _height(new: CutThing, wanted: float, widest: float) -> float:

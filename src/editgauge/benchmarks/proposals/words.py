@@ -1,4 +1,4 @@
-"""Proposed edits in words: instructions, captions, and names of colors."""
+"""Proposed edits in words: captions, and names of colors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.benchmarks.wording import PLACES, instruction
+from editgauge.benchmarks.wording import PLACES
 from editgauge.core.recipes import COLORS
 from editgauge.core.text import with_article
 from editgauge.vision.color_names import rgb_of
@@ -38,15 +38,6 @@ SURFACES = MappingProxyType({"stripes": "striped", "dots": "dotted", "wood": "wo
 SIDES = MappingProxyType({"left": "on the left", "center": "in the center", "right": "on the right"})
 FAR_APART = 45.0
 """CIELAB distance from which two colors have different names for everyone."""
-
-
-def instruction_for(
-    kind: str, subject: str | None, from_: str | None, to: str | None, position: Position | None, which: str | None
-) -> str:
-    """What to tell a method."""
-    if which:
-        return f"Remove the {which} {subject}."
-    return instruction(kind, subject or "picture", from_, to or "", position)
 
 
 def captions(

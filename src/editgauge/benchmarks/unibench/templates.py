@@ -35,14 +35,14 @@ def template_problem(template: str, kind: TaskType) -> str | None:
     """
     allowed = _slot_names(ALLOWED[kind])
     try:
-        slots = [name for _, name, form, conversion in Formatter().parse(template) if name is not None]
-        forms = [form or conversion for _, name, form, conversion in Formatter().parse(template) if name is not None]
+        parts = [part for part in Formatter().parse(template) if part[1] is not None]
     except ValueError:
         return "has a brace that is not closed"
+    slots = [str(name) for _, name, _, _ in parts]
     if "" in slots:
         return f"has a slot without a name; its slots are {allowed}"
     unknown = [name for name in slots if name not in ALLOWED[kind]]
-    if unknown or any(forms):
+    if unknown or any(form or conversion for _, _, form, conversion in parts):
         return f"has the slot {{{(unknown or slots)[0]}}}; its slots are {allowed}"
     missing = [name for name in NEEDED[kind] if name not in slots]
     return f"lacks {_slot_names(missing)}" if missing else None

@@ -202,9 +202,9 @@ def understand(reading: Any, chosen: Options) -> None:
 
 
 def understand_json(reading: Any, chosen: Options) -> str:
-    from editgauge.instructions.readings import to_json
+    from editgauge.core.edits import reading_to_json
 
-    return as_json(to_json(reading))
+    return as_json(reading_to_json(reading))
 
 
 def _drawn(chosen: Options) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from editgauge.core.errors import BadImage, BadInput, CannotEdit
-from editgauge.core.images import read_image
+from editgauge.core.images import png_bytes, read_image
 from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY, read_secret, without_secrets
 from editgauge.judges.faults import Trouble
 from editgauge.judges.retry import Patience
@@ -83,7 +83,7 @@ class ImageEndpoint(Method):
             fields["seed"] = str(seed)
         pictures = [source, *(read_image(each.picture.path) for each in edit.inputs)]
         name = "image" if len(pictures) == 1 else "image[]"
-        files = [(name, ("image.png", as_png(each), "image/png")) for each in pictures]
+        files = [(name, ("image.png", png_bytes(each), "image/png")) for each in pictures]
         if self._with_mask:
             if edit.mask is None:
                 raise CannotEdit(f"the edit '{edit.id}' has no mask, which the endpoint is to be sent")
@@ -152,19 +152,10 @@ def _decoded(content: bytes) -> Pixels:
             raise CannotEdit(f"crashed: the endpoint sent {len(content):,} bytes that are no picture") from error
 
 
-def as_png(pixels: Pixels) -> bytes:
-    """The picture, without loss."""
-    return _png(Image.fromarray(pixels))
-
-
 def as_mask(where: BoolMask) -> bytes:
     """Black, and transparent where the picture may change: the form that endpoints for image edits want."""
     rgba = np.zeros((*where.shape, 4), dtype=np.uint8)
     rgba[..., 3] = np.where(where, 0, 255)
-    return _png(Image.fromarray(rgba))
-
-
-def _png(image: Image.Image) -> bytes:
     buffer = BytesIO()
-    image.save(buffer, "PNG")
+    Image.fromarray(rgba).save(buffer, "PNG")
     return buffer.getvalue()
