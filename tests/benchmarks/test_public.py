@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.benchmarks import BUILT_IN, benchmarks, open_benchmark
-from editgauge.benchmarks.image_store import Shelf, store_image
+from editgauge.benchmarks.image_store import ImageFolder, store_image
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, read_text, slug
@@ -67,10 +67,10 @@ def test_images_are_stored_once_by_their_content(
 def test_a_missing_picture_is_told_with_its_neighbor(tmp_path: Path, draw: Callable[..., Path]) -> None:
     draw(tmp_path / "a" / "Cat.PNG")
     faults = Faults("some-set", tmp_path / "list.json")
-    shelf = Shelf(tmp_path, faults)
-    assert shelf.picture("a/cat.jpg", "x") is None
-    assert shelf.picture("a/dog.jpg", "y") is None
-    assert shelf.picture("../a/Cat.PNG", "z") is None
+    image_folder = ImageFolder(tmp_path, faults)
+    assert image_folder.picture("a/cat.jpg", "x") is None
+    assert image_folder.picture("a/dog.jpg", "y") is None
+    assert image_folder.picture("../a/Cat.PNG", "z") is None
     assert faults.problems == [
         "list.json: record 'x': the image 'a/cat.jpg' does not exist; there is 'Cat.PNG', "
         "with another extension or other capitals",
@@ -86,14 +86,14 @@ def test_a_download_may_be_a_folder_of_links(tmp_path: Path, draw: Callable[...,
     (tmp_path / "snapshot").mkdir()
     (tmp_path / "snapshot" / "cat.png").symlink_to(blob)
     faults = Faults("some-set", tmp_path / "list.json")
-    picture = Shelf(tmp_path / "snapshot", faults).picture("cat.png", "x")
+    picture = ImageFolder(tmp_path / "snapshot", faults).picture("cat.png", "x")
     assert picture == Picture("cat.png", tmp_path / "snapshot" / "cat.png")
     assert faults.problems == []
 
 
 def test_a_missing_folder_is_told_once(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"There is no folder .*; the benchmark 'some-set' has its pictures there"):
-        Shelf(tmp_path / "images", Faults("some-set", tmp_path / "list.json"))
+        ImageFolder(tmp_path / "images", Faults("some-set", tmp_path / "list.json"))
 
 
 @pytest.mark.parametrize(

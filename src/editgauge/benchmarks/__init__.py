@@ -106,14 +106,14 @@ def _form(path: Path) -> str:
 
 
 def _called(
-    load: Callable[..., Benchmark], name: str, places_given: dict[str, str | Path | None], *places: Path
+    load: Callable[..., Benchmark], name: str, locations: dict[str, str | Path | None], *arguments: Path
 ) -> Benchmark:
     """Passes on what was given; a benchmark that does not take it says so instead of ignoring it."""
-    options = {option: Path(value) for option, value in places_given.items() if value is not None}
+    options = {option: Path(value) for option, value in locations.items() if value is not None}
     useless = [f"--{option}" for option in options if option not in signature(load).parameters]
     if useless:
         raise BadInput(f"The benchmark '{name}' takes no {' and no '.join(useless)}.")
-    return load(*places, **options)
+    return load(*arguments, **options)
 
 
 PLACES = ("data", "images")

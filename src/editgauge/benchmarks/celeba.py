@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.core.errors import BadInput
 from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
 from editgauge.core.text import counted
@@ -74,7 +74,7 @@ def load(data: Path | None = None, edits: int = 50, seed: int = 0) -> Benchmark:
     if unknown:
         faults.add(1, f"the attributes {', '.join(unknown)} are missing")
         faults.done()
-    made = faults.done(_edits(_drawn(names, faces, edits, seed), Shelf(images, faults)))
+    made = faults.done(_edits(_drawn(names, faces, edits, seed), ImageFolder(images, faults)))
     about = f"{counted(len(made), 'edit')} drawn from {counted(len(faces), 'face')} with seed {seed}"
     if len(made) < edits:
         about += f" ({edits} were wanted)"
@@ -119,10 +119,10 @@ def _drawn(names: list[str], faces: dict[str, list[str]], count: int, seed: int)
         yield name, swap
 
 
-def _edits(drawn: Iterable[tuple[str, Swap]], shelf: Shelf) -> Iterator[Edit]:
+def _edits(drawn: Iterable[tuple[str, Swap]], image_folder: ImageFolder) -> Iterator[Edit]:
     ids = Ids()
     for name, swap in drawn:
-        source = shelf.picture(name, name)
+        source = image_folder.picture(name, name)
         if source:
             yield Edit(
                 id=ids.give(Path(name).stem, swap.after),

@@ -37,7 +37,7 @@ class Neighbors:
         return f"; there is {shown(nearest[0])}, with another extension or other capitals" if nearest else ""
 
 
-class Shelf:
+class ImageFolder:
     """The folder in which a set keeps its pictures."""
 
     def __init__(self, folder: Path, faults: Faults) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
@@ -27,24 +27,24 @@ def load(data: Path | None = None) -> Benchmark:
     file = file_in("imagenhub", data, "dataset_lookup.json", NEEDED)
     faults = Faults("imagenhub", file)
     lookup = read_json(file, faults, dict)
-    shelf = Shelf(file.parent / "input", faults)
+    image_folder = ImageFolder(file.parent / "input", faults)
     ids = Ids()
-    read = [_edit(uid, values, shelf, ids, faults) for uid, values in lookup.items()]
+    read = [_edit(uid, values, image_folder, ids, faults) for uid, values in lookup.items()]
     edits = faults.done(edit for edit in read if edit)
     about = f"{size_note(edits, PUBLISHED)}; {reading_summary(edits)}"
     return Benchmark("imagenhub", edits, about, LICENSE)
 
 
-def _edit(uid: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit | None:
+def _edit(uid: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Faults) -> Edit | None:
     if not isinstance(values, dict):
         faults.add(uid, f"must be a mapping, got {shown(values)}")
         return None
     keys = ("instruction", "source_global_caption", "target_global_caption")
     text, before, after = (faults.text(uid, values, key) for key in keys)
-    source = shelf.picture(uid, uid)
+    source = image_folder.picture(uid, uid)
     if text is None or source is None:
         return None
-    accepted = shelf.folder.with_name("GroundTruth") / uid
+    accepted = image_folder.folder.with_name("GroundTruth") / uid
     edit = Edit(
         id=ids.give(PurePosixPath(uid).stem),
         source=source,

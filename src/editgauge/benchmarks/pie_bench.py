@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
-from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
@@ -39,9 +39,9 @@ def load(data: Path | None = None) -> Benchmark:
     file = file_in("pie_bench", data, "mapping_file.json", NEEDED)
     faults = Faults("pie_bench", file)
     mapping = read_json(file, faults, dict)
-    shelf = Shelf(file.parent / "annotation_images", faults)
+    image_folder = ImageFolder(file.parent / "annotation_images", faults)
     ids = Ids()
-    read = [_edit(key, values, shelf, ids, faults) for key, values in mapping.items()]
+    read = [_edit(key, values, image_folder, ids, faults) for key, values in mapping.items()]
     edits = faults.done(edit for edit in read if edit)
     return Benchmark("pie_bench", edits, _about(edits), LICENSE)
 
@@ -59,7 +59,7 @@ def _about(edits: tuple[Edit, ...]) -> str:
     return f"{text}; {without} have no instruction, their target prompt is used" if without else text
 
 
-def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit | None:
+def _edit(key: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Faults) -> Edit | None:
     if not isinstance(values, dict):
         faults.add(key, f"must be a mapping, got {shown(values)}")
         return None
@@ -69,7 +69,7 @@ def _edit(key: str, values: Any, shelf: Shelf, ids: Ids, faults: Faults) -> Edit
     type_id = str(values.get("editing_type_id"))
     if type_id not in TYPES:
         faults.add(key, f"'editing_type_id' is one of 0 to 9, got {shown(values.get('editing_type_id'))}")
-    source = shelf.picture(place, key) if place else None
+    source = image_folder.picture(place, key) if place else None
     mask = _mask(key, values.get("mask"), faults)
     text = values.get("editing_instruction") or ""
     if not isinstance(text, str):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks.format.recipes import Pantry, RecipeSource, read_recipe
+from editgauge.benchmarks.format.recipes import RecipeSource, RecipeSources, read_recipe
 from editgauge.benchmarks.format.regions import Find, Names, find_image, looks_like_path, read_mask
 from editgauge.core.disk_list import DiskList
 from editgauge.core.errors import BadInput
@@ -126,7 +126,7 @@ class _EditReader:
             return None
         recipe, mask = None, None
         if value.get("recipe") is not None:
-            recipe = read_recipe(value["recipe"], spot.within("recipe"), Pantry(source, self.sources))
+            recipe = read_recipe(value["recipe"], spot.within("recipe"), RecipeSources(source, self.sources))
         if value.get("mask") is not None:
             mask = read_mask(value["mask"], spot.within("mask"), Names(source.objects, self.find))
         elif recipe is not None:

@@ -40,19 +40,19 @@ class RecipeSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Pantry:
-    """What a recipe may take from: its own source, and all sources by name (None when found faulty)."""
+class RecipeSources:
+    """The images a recipe may take from: its own source, and all sources by name (None when found faulty)."""
 
     source: RecipeSource
     sources: Mapping[str, RecipeSource | None]
 
 
-ReadPart = Callable[[Any, Spot, Pantry], Any]
+ReadPart = Callable[[Any, Spot, RecipeSources], Any]
 """Reads one part of a recipe; gives None after reporting what is wrong with it."""
 
 
-def _outline(name: Any, spot: Spot, pantry: Pantry) -> Polygons | None:
-    return _outline_of(pantry.source, name, spot)
+def _outline(name: Any, spot: Spot, images: RecipeSources) -> Polygons | None:
+    return _outline_of(images.source, name, spot)
 
 
 def _outline_of(source: RecipeSource, name: Any, spot: Spot) -> Polygons | None:
@@ -66,46 +66,46 @@ def _outline_of(source: RecipeSource, name: Any, spot: Spot) -> Polygons | None:
     return mask
 
 
-def _outlines(names: Any, spot: Spot, pantry: Pantry) -> tuple[Polygons, ...] | None:
+def _outlines(names: Any, spot: Spot, images: RecipeSources) -> tuple[Polygons, ...] | None:
     if not isinstance(names, list) or not names:
         spot.report(f"a background keeps a list of the source's objects, got {shown(names)}")
         return None
-    read = [_outline(name, spot.within(place), pantry) for place, name in enumerate(names)]
+    read = [_outline(name, spot.within(place), images) for place, name in enumerate(names)]
     kept = tuple(outline for outline in read if outline is not None)
     return kept if len(kept) == len(read) else None
 
 
-def _cutout(word: Any, spot: Spot, pantry: Pantry) -> Cutout | None:
+def _cutout(word: Any, spot: Spot, images: RecipeSources) -> Cutout | None:
     if not isinstance(word, str) or "/" not in word:
         spot.report(f"an object of another source is written SOURCE/OBJECT, got {shown(word)}")
         return None
     name, _, thing = word.partition("/")
-    if name not in pantry.sources:
-        spot.report(unknown("source", name, pantry.sources))
+    if name not in images.sources:
+        spot.report(unknown("source", name, images.sources))
         return None
-    source = pantry.sources[name]
+    source = images.sources[name]
     outline = _outline_of(source, thing, spot) if source else None
     return Cutout(source.picture, outline) if source and source.picture and outline else None
 
 
-def _scene(word: Any, spot: Spot, pantry: Pantry) -> str | Picture | None:
+def _scene(word: Any, spot: Spot, images: RecipeSources) -> str | Picture | None:
     if word in SCENES:
         return str(word)
-    if not isinstance(word, str) or word not in pantry.sources:
-        spot.report(unknown("scene or source", str(word), (*SCENES, *pantry.sources)))
+    if not isinstance(word, str) or word not in images.sources:
+        spot.report(unknown("scene or source", str(word), (*SCENES, *images.sources)))
         return None
-    source = pantry.sources[word]
+    source = images.sources[word]
     return source.picture if source else None
 
 
-def _point(value: Any, spot: Spot, pantry: Pantry) -> tuple[float, float] | None:
+def _point(value: Any, spot: Spot, images: RecipeSources) -> tuple[float, float] | None:
     if not isinstance(value, list) or len(value) != 2 or not all(is_number(part) for part in value):
         spot.report(f"'{spot.place[-1]}' is a pixel position [x, y], got {shown(value)}")
         return None
     return float(value[0]), float(value[1])
 
 
-def _amount(value: Any, spot: Spot, pantry: Pantry) -> float | None:
+def _amount(value: Any, spot: Spot, images: RecipeSources) -> float | None:
     if not is_number(value) or value <= 0:
         spot.report(f"'{spot.place[-1]}' is a number over 0, got {shown(value)}")
         return None
@@ -113,7 +113,7 @@ def _amount(value: Any, spot: Spot, pantry: Pantry) -> float | None:
 
 
 def _one_of(kind: str, known: tuple[str, ...]) -> ReadPart:
-    def read(value: Any, spot: Spot, pantry: Pantry) -> str | None:
+    def read(value: Any, spot: Spot, images: RecipeSources) -> str | None:
         if value in known:
             return str(value)
         spot.report(unknown(kind, str(value), known))
@@ -136,7 +136,7 @@ RECIPES: dict[str, tuple[Callable[..., Recipe], dict[str, ReadPart]]] = {
 """Each recipe with its keys, in the order of its fields."""
 
 
-def read_recipe(value: Any, spot: Spot, pantry: Pantry) -> Recipe | None:
+def read_recipe(value: Any, spot: Spot, images: RecipeSources) -> Recipe | None:
     """The recipe a part of the file describes; None after reporting everything that is wrong with it."""
     if not isinstance(value, dict) or not value:
         spot.report(f"a recipe is a mapping with one of {', '.join(RECIPES)}, got {shown(value)}")
@@ -149,5 +149,5 @@ def read_recipe(value: Any, spot: Spot, pantry: Pantry) -> Recipe | None:
     if set(value) != set(keys):
         spot.report(f"a recipe '{kind}' has the keys {', '.join(keys)}, got {', '.join(map(shown, value))}")
         return None
-    parts = [read(value[key], spot.within(key), pantry) for key, read in keys.items()]
+    parts = [read(value[key], spot.within(key), images) for key, read in keys.items()]
     return None if any(part is None for part in parts) else recipe(*parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks.format.encoded_masks import Erased
-from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.core.edit_types import UNSPECIFIED
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown
@@ -48,10 +48,10 @@ def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tup
     file = file_in(name, data, "edit_sessions.json", NEEDED)
     faults = Faults(name, file)
     sessions = read_json(file, faults, dict)
-    shelf = Shelf(file.parent / "images", faults)
+    image_folder = ImageFolder(file.parent / "images", faults)
     captions = _captions(file.with_name("global_descriptions.json"), faults)
     local = _captions(file.with_name("local_descriptions.json"), faults)
-    reader = _Reader(shelf, faults, captions, local, Ids())
+    reader = _Reader(image_folder, faults, captions, local, Ids())
     edits = faults.done(
         edit for img_id, turns in sessions.items() for edit in _session(img_id, turns, reader, is_chained)
     )
@@ -87,7 +87,7 @@ def _captions(file: Path, all_faults: Faults) -> dict[str, str]:
 class _Reader:
     """What is needed to read one turn."""
 
-    shelf: Shelf
+    image_folder: ImageFolder
     faults: Faults
     captions: Mapping[str, str]
     local: Mapping[str, str]
@@ -123,7 +123,7 @@ class _Reader:
 
     def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> Picture | None:
         name = self.faults.text(record, values, key)
-        return self.shelf.picture(f"{img_id}/{name}", record) if name else None
+        return self.image_folder.picture(f"{img_id}/{name}", record) if name else None
 
 
 def _session(img_id: str, turns: Any, reader: _Reader, is_chained: bool) -> Iterator[Edit]:

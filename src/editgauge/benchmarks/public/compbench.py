@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.public.declared import RecordReader, about_edits, declared_layouts, load_declared
 from editgauge.core.reading.sources import Faults, wanted
 from editgauge.core.reading.tables import read_rows
@@ -80,22 +80,22 @@ def load(data: Path | None = None) -> Benchmark:
         return load_declared(NAME, data)
     faults = Faults(NAME, root / parts[0].records)
     reader = RecordReader(NAME, layout, faults)
-    shelf = Shelf(root, faults)
-    edits = faults.done(edit for part in parts for edit in _edits(part, reader, shelf))
+    image_folder = ImageFolder(root, faults)
+    edits = faults.done(edit for part in parts for edit in _edits(part, reader, image_folder))
     unmasked = sum(edit.mask is None for edit in edits)
     masks = f"; {unmasked} without a mask" if unmasked else ""
     return Benchmark(NAME, edits, about_edits(layout, edits) + masks, layout.license)
 
 
-def _edits(part: TaskFolder, reader: RecordReader, shelf: Shelf) -> Iterator[Edit]:
-    reader.faults.file = shelf.folder / part.records
+def _edits(part: TaskFolder, reader: RecordReader, image_folder: ImageFolder) -> Iterator[Edit]:
+    reader.faults.file = image_folder.folder / part.records
     for row in read_rows([reader.faults.file], (), reader.faults):
         name = row.values.get("image_path") or row.values.get("image_name")
         if not isinstance(name, str) or not name.strip():
             reader.faults.add(row.number, "'image_path' or 'image_name' is missing: the name of the picture")
             continue
         record = "/".join(filter(None, (part.turn, name)))
-        yield from reader.edits_of(_as_on_the_hub(part, row.values, name, shelf.folder), record, [shelf])
+        yield from reader.edits_of(_as_on_the_hub(part, row.values, name, image_folder.folder), record, [image_folder])
 
 
 def _as_on_the_hub(part: TaskFolder, values: dict[str, Any], name: str, root: Path) -> dict[str, Any]:

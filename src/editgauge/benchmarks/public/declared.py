@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge.benchmarks.image_store import Shelf, image_value, store_image
+from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
@@ -126,12 +126,14 @@ class RecordReader:
     def edits(self, file: Path) -> Iterator[Edit]:
         """The edits of a file; what is wrong with a record is noted, and it is left out."""
         self.faults.file = file
-        shelves = [
-            Shelf(place, self.faults) for folder in self.layout.pictures if (place := file.parent / folder).is_dir()
+        image_folders = [
+            ImageFolder(place, self.faults)
+            for folder in self.layout.pictures
+            if (place := file.parent / folder).is_dir()
         ]
         for row in read_rows([file], self._columns, self.faults):
             values = {**row.values, FOLDER: file.parent.name, NUMBER: str(row.number - 1)}
-            yield from self.edits_of(values, _record(values, self.layout, row), shelves)
+            yield from self.edits_of(values, _record(values, self.layout, row), image_folders)
 
     @property
     def _columns(self) -> list[str]:
@@ -140,13 +142,13 @@ class RecordReader:
         fields += [layout.source_caption, layout.target_caption, *layout.groups.values()]
         return list(dict.fromkeys(name.partition(".")[0] for some in fields for name in some))
 
-    def edits_of(self, values: Mapping[str, Any], record: object, shelves: list[Shelf]) -> Iterator[Edit]:
+    def edits_of(self, values: Mapping[str, Any], record: object, image_folders: list[ImageFolder]) -> Iterator[Edit]:
         """The edits of one record; what is wrong with it is noted, and it is left out."""
         layout, number = self.layout, len(self.faults.problems)
         texts = self._instructions(values, record)
-        pictures = self._pictures(values, layout.source, record, shelves)
-        references = self._pictures(values, layout.reference, record, shelves, needed=False)
-        masks = self._pictures(values, layout.mask, record, shelves, needed=False)
+        pictures = self._pictures(values, layout.source, record, image_folders)
+        references = self._pictures(values, layout.reference, record, image_folders, needed=False)
+        masks = self._pictures(values, layout.mask, record, image_folders, needed=False)
         if len(self.faults.problems) > number or not pictures:
             return
         source, *others = pictures
@@ -187,17 +189,23 @@ class RecordReader:
         return [" ".join(text.split()) for text in texts]
 
     def _pictures(
-        self, values: Mapping[str, Any], fields: Field_, record: object, shelves: list[Shelf], *, needed: bool = True
+        self,
+        values: Mapping[str, Any],
+        fields: Field_,
+        record: object,
+        image_folders: list[ImageFolder],
+        *,
+        needed: bool = True,
     ) -> list[Picture]:
         """The pictures under a field: one, or a list of them; notes what is wrong."""
         value = _first(values, fields)
         some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
         if not some and needed:
             self.faults.add(record, f"'{fields[0]}' is missing: the source picture")
-        pictures = [self._picture(each, record, shelves, fields[0]) for each in some]
+        pictures = [self._picture(each, record, image_folders, fields[0]) for each in some]
         return [each for each in pictures if each]
 
-    def _picture(self, value: Any, record: object, shelves: list[Shelf], field: str) -> Picture | None:
+    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> Picture | None:
         value = image_value(value)
         if isinstance(value, bytes):
             return store_image(value, self.name)
@@ -207,8 +215,8 @@ class RecordReader:
         word = str(value)
         if self.layout.suffix and not PurePosixPath(word).suffix:
             word += self.layout.suffix
-        here = next((shelf for shelf in shelves if (shelf.folder / word).is_file()), None)
-        return (here or shelves[0]).picture(word, record) if shelves else None
+        here = next((image_folder for image_folder in image_folders if (image_folder.folder / word).is_file()), None)
+        return (here or image_folders[0]).picture(word, record) if image_folders else None
 
 
 def _key_fields(fields: Field_) -> list[str]:

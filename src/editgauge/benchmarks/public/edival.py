@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Picture
@@ -54,7 +54,7 @@ class _Reader:
     def __init__(self, folder: Path, faults: Faults) -> None:
         self.faults = faults
         inside = sorted(place for place in folder.iterdir() if place.is_dir() and not place.name.startswith("."))
-        self.shelves = [Shelf(place, faults) for place in (folder, *inside)]
+        self.image_folders = [ImageFolder(place, faults) for place in (folder, *inside)]
         self.ids = Ids()
         self.turns: dict[tuple[str, int], Edit] = {}
         self.types = vocabulary("edival")
@@ -104,7 +104,7 @@ class _Reader:
         return []
 
     def _source(self, index: str, line: int) -> Picture | None:
-        places = [(shelf, name.format(index)) for shelf in self.shelves for name in NAMES]
-        there = [(shelf, name) for shelf, name in places if (shelf.folder / name).is_file()]
-        shelf, name = there[0] if there else places[0]
-        return shelf.picture(name, line)
+        places = [(image_folder, name.format(index)) for image_folder in self.image_folders for name in NAMES]
+        there = [(image_folder, name) for image_folder, name in places if (image_folder.folder / name).is_file()]
+        image_folder, name = there[0] if there else places[0]
+        return image_folder.picture(name, line)

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from editgauge.benchmarks.image_store import Shelf, image_value, store_image
+from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.core.edit_types import UNSPECIFIED, vocabulary
 from editgauge.core.images import Picture
 from editgauge.core.reading.fields import shown, unknown
@@ -70,7 +70,7 @@ class _Reader:
 
     def __init__(self, faults: Faults, folder: Path) -> None:
         self.faults = faults
-        self.shelf = Shelf(folder, faults)
+        self.image_folder = ImageFolder(folder, faults)
         self.ids = Ids()
         self.seen: set[tuple[str, str, str]] = set()
 
@@ -110,6 +110,6 @@ class _Reader:
         if isinstance(value, bytes):
             return store_image(value, "gedit")
         if isinstance(value, str):
-            return self.shelf.picture(value, record)
+            return self.image_folder.picture(value, record)
         self.faults.add(record, f"the image is neither bytes nor a path, got {shown(value)}")
         return None

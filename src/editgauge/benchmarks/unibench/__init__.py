@@ -7,11 +7,11 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from editgauge.benchmarks.image_store import Shelf
+from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.sample import find
 from editgauge.benchmarks.unibench.annotations import Annotations
 from editgauge.benchmarks.unibench.edits import RecipeOf, as_edits
-from editgauge.benchmarks.unibench.recipes import Cookbook
+from editgauge.benchmarks.unibench.recipes import TaskRecipes
 from editgauge.benchmarks.unibench.sampling import draw
 from editgauge.benchmarks.unibench.validate import faults_of
 from editgauge.core.errors import BadInput
@@ -37,8 +37,8 @@ def load(data: Path | None = None, images: Path | None = None, seed: int = 0, tr
     file = file_in(NAME, data, "unibench.json", NEEDED)
     annotations = read_annotations(file)
     faults = Faults(NAME, file)
-    shelf = Shelf(images or file.parent, faults)
-    opened = {image.file: shelf.picture(image.file, image.file) for image in annotations.images}
+    image_folder = ImageFolder(images or file.parent, faults)
+    opened = {image.file: image_folder.picture(image.file, image.file) for image in annotations.images}
     pictures = {name: picture for name, picture in opened.items() if picture is not None}
     if faults.problems:
         faults.done()
@@ -76,7 +76,7 @@ def shipped_annotations(file: str = "sample.json") -> Annotations:
 def _on_available_photographs(name: str, annotations: Annotations, seed: int, trials: int) -> Benchmark:
     """Tasks with recipes for their right outcomes."""
     pictures = {image.file: Picture(image.file, find(image.file)) for image in annotations.images}
-    return _drawn(name, annotations, pictures, seed, trials, Cookbook(annotations, pictures).recipe)
+    return _drawn(name, annotations, pictures, seed, trials, TaskRecipes(annotations, pictures).recipe)
 
 
 def _drawn(

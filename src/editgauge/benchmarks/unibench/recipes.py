@@ -22,7 +22,7 @@ SUNK = 0.2
 """Of the anchor's height: how far an object on top of it reaches down over it."""
 
 
-class Cookbook:
+class TaskRecipes:
     """Recipes for tasks whose target classes are seen in other photographs of the same annotations."""
 
     def __init__(self, annotations: Annotations, pictures: Mapping[str, Picture]) -> None:

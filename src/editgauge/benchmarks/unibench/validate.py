@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import prod
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
@@ -96,8 +97,8 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
         yield f"box: [left, top, right, bottom] must have an area inside the image of {size}, got {instance.box}"
         return
     mask = instance.mask
-    size = [image.height, image.width]
-    if isinstance(mask, MaskRunLengths) and (mask.size != size or sum(mask.counts) != image.height * image.width):
+    height_and_width = [image.height, image.width]
+    if isinstance(mask, MaskRunLengths) and (mask.size != height_and_width or sum(mask.counts) != prod(mask.size)):
         yield f"mask: size must be [height, width] of the image and the counts sum up to its pixels, got {mask.size}"
         return
     if not isinstance(mask, MaskRunLengths) and any(len(ring) % 2 for ring in mask):

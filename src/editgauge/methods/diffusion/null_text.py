@@ -75,7 +75,7 @@ class Injection:
         return torch.cat([by_picture[:3], target[None]]).reshape(weights.shape)
 
 
-class Looking:
+class InjectedAttention:
     """The attention processor of a UNet that lets an injection change the weights."""
 
     def __init__(self, injection: Injection) -> None:
@@ -98,10 +98,10 @@ class Looking:
 
 
 @contextmanager
-def looking(unet: Any, injection: Injection) -> Iterator[None]:
+def injected_attention(unet: Any, injection: Injection) -> Iterator[None]:
     """Within, the network's attention goes through the injection; afterwards it is as before."""
     before = unet.attn_processors
-    unet.set_attn_processor(Looking(injection))
+    unet.set_attn_processor(InjectedAttention(injection))
     try:
         yield
     finally:
@@ -124,9 +124,9 @@ class NullText(PaperMethod):
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
         """The target, painted next to the source."""
         source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
-        way = inverted(painter, painter.latents(request.image), source, self.options["steps"])
-        blanks = learned_blanks(painter, way, source, self.options["guidance"], self.inner_steps)
-        return self._side_by_side(painter, way[-1], source, target, blanks, _places(painter, request))
+        trajectory = inverted(painter, painter.latents(request.image), source, self.options["steps"])
+        blanks = learned_blanks(painter, trajectory, source, self.options["guidance"], self.inner_steps)
+        return self._side_by_side(painter, trajectory[-1], source, target, blanks, _places(painter, request))
 
     @property
     def inner_steps(self) -> int:
@@ -141,7 +141,7 @@ class NullText(PaperMethod):
         steps = self.options["steps"]
         injection = Injection(places)
         pair, captions = torch.cat([noise, noise]), torch.cat([source, target])
-        with looking(painter.unet, injection):
+        with injected_attention(painter.unet, injection):
             for place, timestep in enumerate(painter.timesteps(steps)):
                 injection.cross = place < self.options["cross"] * steps
                 injection.own = place < self.options["own"] * steps
@@ -166,7 +166,7 @@ class DDIMPromptToPrompt(NullText):
 
 
 def learned_blanks(
-    painter: Painter, way: list[Tensor], words: Tensor, guidance: float, inner_steps: int
+    painter: Painter, trajectory: list[Tensor], words: Tensor, guidance: float, inner_steps: int
 ) -> list[Tensor]:
     """Blank words for every step, under which guided sampling goes back the way the inversion came.
 
@@ -174,11 +174,11 @@ def learned_blanks(
     """
     import torch
 
-    steps = len(way) - 1
-    blank, latents, learned = painter.words(""), way[-1], []
+    steps = len(trajectory) - 1
+    blank, latents, learned = painter.words(""), trajectory[-1], []
     for place, timestep in enumerate(painter.timesteps(steps)):
         here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
-        goal, with_words = way[steps - place - 1], painter.noise(latents, timestep, words)
+        goal, with_words = trajectory[steps - place - 1], painter.noise(latents, timestep, words)
         with torch.enable_grad():
             blank = blank.detach().clone().requires_grad_()
             optimizer = torch.optim.Adam([blank], lr=1e-2 * (1 - place / (2 * steps)))
@@ -213,12 +213,12 @@ def inverted(painter: Painter, latents: Tensor, words: Tensor, steps: int) -> li
     Sampling backwards assumes that the noise seen before a step is that seen after it; the error falls with the number
     of steps. No guidance is used, for with it the assumption fails (Null-text inversion, section 3.2).
     """
-    way = [latents]
+    trajectory = [latents]
     for timestep in reversed(painter.timesteps(steps)):
         here, there = painter.kept(painter.before(timestep, steps)), painter.kept(timestep)
-        noise = painter.noise(way[-1], timestep, words)
-        way.append(moved(way[-1], noise, here, there))
-    return way
+        noise = painter.noise(trajectory[-1], timestep, words)
+        trajectory.append(moved(trajectory[-1], noise, here, there))
+    return trajectory
 
 
 null_text, ddim_p2p = NullText(), DDIMPromptToPrompt()
