@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from editgauge.cli._json import as_json
+from editgauge.cli.show.common import as_json
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.people.matching import Matched
 from editgauge.findings.people.ratings import Rating

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from editgauge.cli._json import as_json
+from editgauge.cli.show.common import as_json
 from editgauge.core.run import Record, Run
 from editgauge.findings.compare import Comparison, compare
 from editgauge.findings.summary import ALL

@@ -97,8 +97,8 @@ def _run(key: str, place: str, options: dict[str, Any], flags: dict[str, Any], g
         to_json = getattr(shows, f"{key}_json", None)
         typer.echo(to_json(result, options) if to_json else common.as_json(result))
         return common.exit_code(result)
-    code: int | None = getattr(shows, key, common.anything)(result, options | flags)
-    return code
+    code = common.show_function(shows, key)(result, options | flags)
+    return code or common.exit_code(result)
 
 
 def _function(place: str, group: str) -> Callable[..., Any]:

@@ -9,20 +9,13 @@ from typing import Any
 
 import typer
 
-from editgauge.cli._json import as_json
-from editgauge.cli.show.common import Options, exit_code, next_step, nothing
+from editgauge.cli.show.common import Options, as_json, next_step, nothing
 from editgauge.core.text import counted
 
 build_attributes = build_editval = build_training = build_tune = build_unibench = study_serve = nothing
 
 
 # --- build ------------------------------------------------------------------------------------------------------------
-
-
-def build_calibration(built: Any, options: Options) -> None:
-    from editgauge.cli.tables.estimate import show_calibration
-
-    show_calibration(built)
 
 
 def build_calibration_json(built: Any, options: Options) -> str:
@@ -48,10 +41,7 @@ def agreement_table(agreement: Any) -> Any:
     from editgauge.cli.tables.common import new_table
 
     reviewers = sorted({name for row in agreement.values() for name in row})
-    table = new_table("accepted as proposed")
-    table.add_column("type")
-    for name in reviewers:
-        table.add_column(name, justify="right")
+    table = new_table("accepted as proposed", ["type"], reviewers)
     for kind, row in agreement.items():
         cells = [f"{row[name][0] / row[name][1]:.0%} of {row[name][1]}" if name in row else "-" for name in reviewers]
         table.add_row(kind, *cells)
@@ -97,19 +87,13 @@ def data_ratings(count: Any, options: Options) -> None:
     typer.echo(f"{options['out']}: {counted(count, 'rating')}.")
 
 
-def data_feedback(result: Any, options: Options) -> None:
-    from editgauge.cli.tables.study import show_feedback
-
-    show_feedback(result)
-
-
 def models_list(result: Any, options: Options) -> None:
     from editgauge.cli.tables.common import new_table, show
     from editgauge.models.weights.verbs import license_of
 
-    table = new_table()
-    for column in ("name", "role", "size", "license", "where"):
-        table.add_column(column, justify="right" if column == "size" else "left", overflow="fold")
+    table = new_table(text=["name", "role"], numbers=["size"])
+    for column in ("license", "where"):
+        table.add_column(column)
     for each in result:
         table.add_row(each.name, ", ".join(each.roles), _megabytes(each.bytes), license_of(each), each.where)
     show(table)
@@ -161,31 +145,6 @@ def _by_model(result: Any) -> None:
         typer.echo(f"  {each.model}: {counted(each.entries, 'answer')}, {_size(each.bytes)}")
 
 
-def judges_guess_cost(result: Any, options: Options) -> None:
-    from editgauge.cli.tables.judges import show_guess_cost
-
-    show_guess_cost(result)
-
-
-def judges_compare(result: Any, options: Options) -> None:
-    from editgauge.cli.tables.judges import show_side_by_side
-
-    show_side_by_side(result)
-
-
-def judges_tables(result: Any, options: Options) -> None:
-    from editgauge.cli.tables.judges import show_inspector_tables
-
-    show_inspector_tables(result)
-
-
-def judges_check(result: Any, options: Options) -> int | None:
-    from editgauge.cli.tables.judges import show_check
-
-    show_check(result)
-    return exit_code(result)
-
-
 # --- people -----------------------------------------------------------------------------------------------------------
 
 
@@ -205,12 +164,6 @@ def study_invite(invitations: Any, options: Options) -> None:
     url = options["url"] or address_of(options["study"])
     for invitation in invitations:
         typer.echo(f"{invitation.name}  {invitation.link(url)}")
-
-
-def study_status(status: Any, options: Options) -> None:
-    from editgauge.cli.tables.study import show_status
-
-    show_status(status)
 
 
 def study_export(lines: Any, options: Options) -> None:

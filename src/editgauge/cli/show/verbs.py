@@ -12,8 +12,7 @@ from typing import Any
 
 import typer
 
-from editgauge.cli._json import as_json
-from editgauge.cli.show.common import Options, exit_code, next_report, next_step
+from editgauge.cli.show.common import Options, as_json, next_report, next_step
 from editgauge.core.errors import BadInput
 from editgauge.core.text import counted
 
@@ -54,12 +53,6 @@ def edit(made: Any, chosen: Options) -> int | None:
     return None
 
 
-def plan(forecast: Any, chosen: Options) -> None:
-    from editgauge.cli.tables.plan import show_forecast
-
-    show_forecast(forecast)
-
-
 def run_before(chosen: Options, flags: Options) -> bool:
     """With `--dry-run`, the resolved plan as YAML."""
     if not flags["dry_run"]:
@@ -95,7 +88,7 @@ def merge(merged: Any, chosen: Options) -> None:
         next_report(chosen["out"])
 
 
-def verify(result: Any, chosen: Options) -> int | None:
+def verify(result: Any, chosen: Options) -> None:
     from editgauge.engine.verify.recompute import RELATIVE
 
     for problem in result.problems:
@@ -110,13 +103,12 @@ def verify(result: Any, chosen: Options) -> int | None:
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")
     if not result.sound:
         typer.echo(f"{counted(len(result.problems), 'problem')} in {chosen['run']}")
-        return 1
+        return
     typer.echo(
         f"{chosen['run']} is sound: {result.files} files, {result.scores} scores, {result.unscored} unscored and "
         f"{result.images} images as recorded."
         f"{' No score was computed again.' if chosen['recompute'] and not again.outcomes else ''}"
     )
-    return None
 
 
 def report(page: Any, chosen: Options) -> None:
@@ -229,31 +221,18 @@ def disentangle_json(result: Any, chosen: Options) -> str:
 # --- findings ---------------------------------------------------------------------------------------------------------
 
 
-def compare(comparisons: Any, chosen: Options) -> None:
-    from editgauge.cli.tables.comparison import show_comparison
-
-    show_comparison(comparisons)
-
-
-def prefer(preferred: Any, chosen: Options) -> None:
-    from editgauge.cli.tables.comparison import show_elo
-
-    show_elo(preferred)
-
-
 def gate(gated: Any, chosen: Options) -> int | None:
     typer.echo(gated.markdown)
     return None if gated.passed else 1
 
 
-def diff(result: Any, chosen: Options) -> int | None:
+def diff(result: Any, chosen: Options) -> None:
     from editgauge.cli.tables.difference import show_causes, show_difference
 
     show_difference(result)
     show_causes(result)
     if chosen["report"] is not None:
         typer.echo(f"Report: {chosen['report']}")
-    return exit_code(result)
 
 
 def diff_json(result: Any, chosen: Options) -> str:
@@ -266,18 +245,6 @@ def agree(result: Any, chosen: Options) -> None:
     from editgauge.cli.tables.agreement import show_agreement, show_agreement_page
 
     show_agreement(result) if chosen.get("verbose") else show_agreement_page(result)
-
-
-def estimate(estimates: Any, chosen: Options) -> None:
-    from editgauge.cli.tables.estimate import show_estimates
-
-    show_estimates(estimates)
-
-
-def accept(result: Any, chosen: Options) -> None:
-    from editgauge.cli.tables.estimate import show_acceptance
-
-    show_acceptance(result)
 
 
 def power(plans: Any, chosen: Options) -> int | None:

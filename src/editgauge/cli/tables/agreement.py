@@ -10,8 +10,9 @@ from rich.text import Text
 from editgauge.cli.tables.binary import show_binary
 from editgauge.cli.tables.common import named, new_table, show
 from editgauge.cli.tables.evaluators import (
+    cell,
+    formatted,
     interval,
-    share_cell,
     short,
     show_behind,
     show_blend,
@@ -59,9 +60,7 @@ def show_agreement(result: Agreement) -> None:
         show_steadiness(result.steadiness, result.attributes)
     show(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
     show(Text("Intervals are clustered by source image. Outcomes without a score are counted, never imputed."))
-    for words, matched in (("Ratings", result.ratings), ("Choices", result.choices)):
-        if matched:
-            show(Text(f"{words}: {'; '.join(_counts(matched))}."))
+    _show_counts(result)
 
 
 MEASURES = {
@@ -79,8 +78,8 @@ def show_agreement_page(result: Agreement) -> None:
     for people in result.people:
         if people.panel is not None:
             name = f"'{people.question}': " if people.question else ""
-            against = f"a perfect score would reach {_formatted(people.possible.with_their_mean)}"
-            show(Text(f"{name}{people.raters} raters; alpha {_formatted(people.alpha)}; {against}."))
+            against = f"a perfect score would reach {formatted(people.possible.with_their_mean)}"
+            show(Text(f"{name}{people.raters} raters; alpha {formatted(people.alpha)}; {against}."))
     hidden = 0
     for question in questions:
         scores = [score for score in result.rated if score.question == question]
@@ -90,9 +89,7 @@ def show_agreement_page(result: Agreement) -> None:
         _show_best_shares(title, shares[:rows])
         hidden += len(shares[rows:])
     show(Text("Positive is agreement, whatever a score's direction. 95 % confidence intervals over source images."))
-    for words, matched in (("Ratings", result.ratings), ("Choices", result.choices)):
-        if matched:
-            show(Text(f"{words}: {'; '.join(_counts(matched))}."))
+    _show_counts(result)
     more = f"{hidden} more rows, and " if hidden else ""
     show(Text(f"{more}parts, yes or no, rankings and pairs of scores: --verbose, or --json.", style="dim"))
 
@@ -103,12 +100,10 @@ PAGE_LEVELS = ("pooled", "per_method", "system")
 
 
 def _show_best_rated(question: str, scores: Sequence[RatedScore]) -> None:
-    table = new_table(f"Spearman's correlation with ratings{f' of {question}' if question else ''}")
-    table.add_column("score", overflow="fold")
-    for column in (*map(_spaced, PAGE_LEVELS), "n"):
-        table.add_column(column, justify="right", no_wrap=True)
+    title = f"Spearman's correlation with ratings{f' of {question}' if question else ''}"
+    table = new_table(title, ["score"], [*map(_spaced, PAGE_LEVELS), "n"], wrap_numbers=False)
     for score in scores:
-        cells = (_short_cell(score.levels[level].spearman) for level in PAGE_LEVELS)
+        cells = (cell(score.levels[level].spearman, before_interval=" ") for level in PAGE_LEVELS)
         pooled = score.levels["pooled"].spearman
         table.add_row(f"{score.protocol}: {named(score.spec)}", *cells, str(pooled.n))
     show(table)
@@ -124,31 +119,21 @@ def _chosen_shares(result: Agreement) -> Iterator[tuple[list[tuple[str, Mean | N
 
 
 def _show_best_shares(title: str, shares: Sequence[tuple[str, Mean | None]]) -> None:
-    table = new_table(title)
-    for column in ("score", "share", "95 % interval", "n"):
-        words = column == "score"
-        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    table = new_table(title, ["score"], ["share", "95 % interval", "n"], wrap_numbers=False)
     for name, share in shares:
         cells = (f"{share.value:.3f}", interval(share), str(share.n)) if share else ("-", "-", "0")
         table.add_row(name, *cells)
     show(table)
 
 
-def _short_cell(result: Estimate) -> Text:
-    if result.value is None:
-        return Text("-", style="dim")
-    return Text(short(result.value)).append(f" {interval(result)}", style="dim")
-
-
 def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
     suffix = f" to '{question}'" if question else ""
     for measure, title in MEASURES.items():
-        table = new_table(f"{title} with ratings{suffix}, and its 95 % interval")
-        table.add_column("score", overflow="fold")
-        for level in LEVELS:
-            table.add_column(_spaced(level), justify="right", no_wrap=True)
+        heading = f"{title} with ratings{suffix}, and its 95 % interval"
+        table = new_table(heading, ["score"], list(map(_spaced, LEVELS)), wrap_numbers=False)
         for score in scores:
-            cells = (_cell(getattr(score.levels[level], measure)) for level in LEVELS)
+            estimates = [getattr(score.levels[level], measure) for level in LEVELS]
+            cells = (cell(each, before_interval=f" n {each.n}\n") for each in estimates)
             table.add_row(titled(score.protocol, score.spec, score.unscored, "outcomes"), *cells)
         show(table)
     if len(scores) == 1:
@@ -165,9 +150,7 @@ def _explain_levels(scores: Sequence[RatedScore]) -> None:
 
 
 def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
-    table = new_table("the parts of the averages")
-    for column in ("level", "part", "Spearman", "95 % interval", "n"):
-        table.add_column(column, justify="left" if column in {"level", "part"} else "right", overflow="fold")
+    table = new_table("the parts of the averages", ["level", "part"], ["Spearman", "95 % interval", "n"])
     for level, parts in levels.items():
         for name, part in parts.items():
             value = part.reason if part.value is None else short(part.value)
@@ -186,23 +169,17 @@ def _show_people(people: People) -> None:
     parts = [
         f"a majority on {panel.majority.value:.1%} of {panel.majority.n} outcomes ({panel.without_majority} without)",
         f"all alike on {panel.full_agreement.value:.1%}",
-        f"Krippendorff's alpha (ordinal) {_formatted(alpha)}",
-        f"each rater against the others {_formatted(people.ceiling)}",
-        f"a perfect score would reach {_formatted(people.possible.with_one_rater)} with one rater, "
-        f"{_formatted(people.possible.with_their_mean)} with their mean",
+        f"Krippendorff's alpha (ordinal) {formatted(alpha)}",
+        f"each rater against the others {formatted(people.ceiling)}",
+        f"a perfect score would reach {formatted(people.possible.with_one_rater)} with one rater, "
+        f"{formatted(people.possible.with_their_mean)} with their mean",
     ]
     show(Text(f"{people.raters} raters: {'; '.join(parts)}."))
 
 
-def _formatted(result: Estimate) -> str:
-    return f"none, {result.reason}" if result.value is None else f"{short(result.value)} ({interval(result)})"
-
-
 def _show_choices(result: ChosenScores) -> None:
-    table = new_table("share of people's choices that a score agrees with, and its 95 % interval")
-    table.add_column("score", overflow="fold")
-    for column in ("share", "95 % interval", "choices", "source images", "equal scores"):
-        table.add_column(column, justify="right")
+    columns = ["share", "95 % interval", "choices", "source images", "equal scores"]
+    table = new_table("share of people's choices that a score agrees with, and its 95 % interval", ["score"], columns)
     for score in result.scores:
         table.add_row(titled(score.protocol, score.spec, score.unscored, "choices"), *_share(score))
     show(table)
@@ -217,12 +194,12 @@ def _show_choices(result: ChosenScores) -> None:
 
 def _show_pairs(pairs: Sequence[Complementarity]) -> None:
     """Whether two scores err on the same choices."""
-    table = new_table("two scores together: the share of choices that both, one or neither agrees with")
-    for column in ("first, second", "both", "only first", "only second", "neither", "oracle", "average"):
-        table.add_column(column, justify="left" if column.startswith("first") else "right", overflow="fold")
+    title = "two scores together: the share of choices that both, one or neither agrees with"
+    columns = ["both", "only first", "only second", "neither", "oracle", "average"]
+    table = new_table(title, ["first, second"], columns)
     for pair in pairs:
         means = (pair.both, pair.only_first, pair.only_second, pair.neither, pair.oracle, pair.average)
-        table.add_row(f"{pair.first}\n{pair.second}", *map(share_cell, means))
+        table.add_row(f"{pair.first}\n{pair.second}", *map(cell, means))
     show(table)
     show(
         Text("oracle: as if one knew each time which of the two is right; average: of both, in units of their spread.")
@@ -236,20 +213,19 @@ def _share(score: ChosenScore) -> list[str]:
     return [f"{share.value:.3f}", interval(share), str(share.n), str(share.clusters), str(score.equal)]
 
 
+def _show_counts(result: Agreement) -> None:
+    """How much of what people said is about outcomes of this run."""
+    for words, matched in (("Ratings", result.ratings), ("Choices", result.choices)):
+        if matched:
+            show(Text(f"{words}: {'; '.join(_counts(matched))}."))
+
+
 def _counts(matched: Matched[Any]) -> Iterator[str]:
     yield f"{len(matched.pairs)} of outcomes of this run"
     if matched.strangers:
         yield f"{matched.strangers} of others, left out, such as {matched.first_stranger}"
     if matched.undecided:
         yield f"{matched.undecided} without a seed where the run has several, left out"
-
-
-def _cell(result: Estimate) -> Text:
-    if result.value is None:
-        return Text("-", style="dim")
-    text = Text(f"{short(result.value)} n {result.n}")
-    text.append(f"\n{interval(result)}", style="dim")
-    return text
 
 
 def _spaced(level: str) -> str:

@@ -51,18 +51,16 @@ def show_card(card: AuditCard) -> None:
 
 
 def _show_scores(card: AuditCard, scores: list[ScoreCard]) -> None:
-    table = new_table(f"'Edit done' on {card.held_back:,} held-out probes of {card.photos} photographs")
-    table.add_column("score", overflow="fold")
-    for column in ("AUROC", "accuracy", "better one chosen", "sensitivity to JPEG 90", "ignores text", "unscored"):
-        table.add_column(column, justify="right")
+    title = f"'Edit done' on {card.held_back:,} held-out probes of {card.photos} photographs"
+    columns = ["AUROC", "accuracy", "better one chosen", "sensitivity to JPEG 90", "ignores text", "unscored"]
+    table = new_table(title, ["score"], columns)
     for each in scores:
-        moved = each.moves.get("jpeg-90")
         table.add_row(
             _name(each),
             _formatted(each.auroc),
             _formatted(each.accuracy),
             _formatted(each.chosen),
-            _short(moved),
+            _short(each.moves.get("jpeg-90")),
             _short(each.deaf),
             f"{100 * (each.probes - each.scored) / each.probes:.0f} %",
         )
@@ -70,22 +68,17 @@ def _show_scores(card: AuditCard, scores: list[ScoreCard]) -> None:
 
 
 def _show_against(heads: list[ScoreCard]) -> None:
-    table = new_table("How often the right outcome has the better score than …")
-    table.add_column("score", overflow="fold")
     kinds = list(dict.fromkeys(kind for each in heads for kind in each.against))
-    for kind in kinds:
-        table.add_column(kind.replace("_", " "), justify="right")
+    columns = [kind.replace("_", " ") for kind in kinds]
+    table = new_table("How often the right outcome has the better score than …", ["score"], columns)
     for each in heads:
         table.add_row(f"{each.protocol}/{each.name}", *(_short(each.against.get(kind)) for kind in kinds))
     show(table)
 
 
 def _show_ahead(card: AuditCard) -> None:
-    table = new_table("AUROC where both have a score")
-    for column in ("first", "second"):
-        table.add_column(column, overflow="fold")
-    for column in ("probes", "first", "second", "difference"):
-        table.add_column(column, justify="right")
+    columns = ["probes", "first", "second", "difference"]
+    table = new_table("AUROC where both have a score", ["first", "second"], columns)
     for pair in card.ahead:
         alone = (_short(each) for each in (pair.first_auroc, pair.second_auroc))
         table.add_row(pair.first, pair.second, f"{pair.difference.n:,}", *alone, _formatted(pair.difference, "+"))
@@ -93,10 +86,8 @@ def _show_ahead(card: AuditCard) -> None:
 
 
 def _show_people(card: AuditCard, people: PeopleAgreement) -> None:
-    table = new_table(f"{people.pairs:,} pairs that people compared, on {people.photos} photographs")
-    table.add_column("score", overflow="fold")
-    for column in ("their choice has the better score", "pairs without"):
-        table.add_column(column, justify="right")
+    title = f"{people.pairs:,} pairs that people compared, on {people.photos} photographs"
+    table = new_table(title, ["score"], ["their choice has the better score", "pairs without"])
     for each in sorted(card.scores, key=lambda each: -_value(each.people))[:MOST]:
         table.add_row(_name(each), _formatted(each.people), f"{people.pairs - each.people.n:,}")
     table.add_row("people themselves", _formatted(people.agree), "")
@@ -104,10 +95,8 @@ def _show_people(card: AuditCard, people: PeopleAgreement) -> None:
 
 
 def _show_pairs(card: AuditCard) -> None:
-    table = new_table("Judges, shown two outcomes of which the better one is known")
-    table.add_column("judge", overflow="fold")
-    for column in ("better one chosen", "first shown chosen", "order changes it", "same again", "ties", "no answer"):
-        table.add_column(column, justify="right")
+    columns = ["better one chosen", "first shown chosen", "order changes it", "same again", "ties", "no answer"]
+    table = new_table("Judges, shown two outcomes of which the better one is known", ["judge"], columns)
     for name, each in card.pairs.items():
         shares = (each.right, each.first_shown, each.order_changes, each.same_again)
         table.add_row(

@@ -39,10 +39,7 @@ def _show_question(scores: Sequence[BinaryScore]) -> None:
     first = scores[0]
     good = f"people: good from {first.good_from:g} on"
     split = f", {first.without_majority} without a majority" if first.without_majority else ""
-    table = new_table(f"yes or no to '{first.question}', with 95 % intervals ({good}{split})")
-    table.add_column("score", overflow="fold")
-    for column in COLUMNS:
-        table.add_column(column, justify="right")
+    table = new_table(f"yes or no to '{first.question}', with 95 % intervals ({good}{split})", ["score"], COLUMNS)
     for score in scores:
         title = Text(f"{score.protocol}: {named(score.spec)}")
         if score.unscored:
@@ -55,9 +52,8 @@ def _show_question(scores: Sequence[BinaryScore]) -> None:
 
 
 def _show_dependence(rows: Sequence[tuple[BinaryScore, str, Dependence]]) -> None:
-    table = new_table("share of right answers, given what people say to another question")
-    for column in ("score", "given", "where good", "where bad", "difference"):
-        table.add_column(column, justify="left" if column in {"score", "given"} else "right", overflow="fold")
+    title = "share of right answers, given what people say to another question"
+    table = new_table(title, ["score", "given"], ["where good", "where bad", "difference"])
     for score, condition, each in rows:
         suffix = "" if score.question == score.spec.name else f" to '{score.question}'"
         title = f"{score.protocol}: {score.spec.name}{suffix}"
@@ -66,9 +62,9 @@ def _show_dependence(rows: Sequence[tuple[BinaryScore, str, Dependence]]) -> Non
 
 
 def _show_together(pairs: Sequence[Together]) -> None:
-    table = new_table("two scores on one question: the share of outcomes on which both, one or neither is right")
-    for column in ("first, second", "both", "only first", "only second", "neither", "oracle,\nbalanced"):
-        table.add_column(column, justify="left" if column.startswith("first") else "right", overflow="fold")
+    title = "two scores on one question: the share of outcomes on which both, one or neither is right"
+    columns = ["both", "only first", "only second", "neither", "oracle,\nbalanced"]
+    table = new_table(title, ["first, second"], columns)
     for pair in pairs:
         shares = pair.shares
         means = (shares.both, shares.only_first, shares.only_second, shares.neither)

@@ -30,9 +30,8 @@ def show_verdict(scored: ScoreResult, short: bool) -> None:
     rows = scored.headlines
     if not short or not rows:
         return
-    table = new_table()
-    for column in ("protocol", "score", "value", "why not"):
-        table.add_column(column, justify="right" if column == "value" else "left", overflow="fold")
+    table = new_table(text=("protocol", "score"), numbers=("value",))
+    table.add_column("why not")
     for each in rows:
         value = "-" if each.value is None else f"{each.value:.2f}"
         table.add_row(each.protocol, each.name, value, each.reason or "")
@@ -65,12 +64,10 @@ def show_names(kind: str, names: Sequence[dict[str, Any]]) -> None:
     if not names:
         show(Text(f"There are no {kind} yet; plug-ins can bring some."))
         return
-    table = new_table()
     keys = dict.fromkeys(key for each in names for key in each)  # a plug-in that is broken tells less than the others
     shown = [column for column in keys if column not in {"scores", "formula", "released"}]
     columns = [c for c in shown if c != "from" or any(each["from"] != "editgauge" for each in names)]
-    for column in columns:
-        table.add_column(column.replace("_", " "), overflow="fold")
+    table = new_table(text=[column.replace("_", " ") for column in columns])
     for each in names:
         table.add_row(*(_entry(column, each.get(column, "")) for column in columns))
     show(table)
@@ -103,11 +100,33 @@ def short(value: Any, most: int = 100) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def new_table(title: str = "") -> Table:
-    """A table to be filled; its title is a line of its own, which a narrow table does not break."""
+def new_table(
+    title: str = "",
+    text: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    *,
+    wrap_text: bool = True,
+    wrap_numbers: bool = True,
+) -> Table:
+    """A table to be filled, with columns of text, then columns of numbers, which are aligned to the right.
+
+    The title is a line of its own, which a narrow table does not break.
+    """
     if title:
         show(Text(title, style="bold"))
-    return Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in text:
+        table.add_column(column, no_wrap=not wrap_text)
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=not wrap_numbers)
+    return table
+
+
+def with_interval(value: float, low: float | None, high: float | None, sign: str = "") -> str:
+    """A value with its interval, where it has one."""
+    if low is None or high is None:
+        return f"{value:{sign}.3f}"
+    return f"{value:{sign}.3f} ({low:{sign}.3f} … {high:{sign}.3f})"
 
 
 def show(thing: Table | Text) -> None:

@@ -30,10 +30,8 @@ def show_comparison(comparisons: Sequence[Comparison]) -> None:
         return
     first, second = comparisons[0].first, comparisons[0].second
     several = len({each.protocol for each in comparisons}) > 1
-    table = new_table()
-    for column in ("score", first, second, "difference", "p", "better"):
-        words = column in {"score", "better"}
-        table.add_column(column, justify="left" if words else "right", no_wrap=not words, overflow="fold")
+    table = new_table(text=["score"], numbers=[first, second, "difference", "p"], wrap_numbers=False)
+    table.add_column("better")
     for each in comparisons:
         here, there = each.standings or (None, None)
         table.add_row(
@@ -55,9 +53,8 @@ def show_elo(preferred: Preferred) -> None:
     if not preferred.elo:
         show(Text("No pair has an answer, so there is no Elo."))
         return
-    table = new_table(f"{preferred.figure} by {preferred.judge}, {counted(preferred.pairs, 'pair')}: 95 % interval")
-    for column in ("method", preferred.figure, "answers"):
-        table.add_column(column, justify="left" if column == "method" else "right", overflow="fold")
+    title = f"{preferred.figure} by {preferred.judge}, {counted(preferred.pairs, 'pair')}: 95 % interval"
+    table = new_table(title, ["method"], [preferred.figure, "answers"])
     for method, each in preferred.elo.items():
         interval = "" if each.low is None or each.high is None else f" [{each.low:.0f}, {each.high:.0f}]"
         table.add_row(method, f"{each.value:.0f}{interval}", str(each.n))
@@ -170,10 +167,8 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
     ]
     if not rows:
         return
-    table = new_table("where the way of averaging matters, and 95 % interval")
-    for column in ("score", "method", *OF_A_METHOD):
-        words = column in {"score", "method"}
-        table.add_column(column.replace("_", " "), justify="left" if words else "right", overflow="fold")
+    columns = [way.replace("_", " ") for way in OF_A_METHOD]
+    table = new_table("where the way of averaging matters, and 95 % interval", ["score", "method"], columns)
     for each, method, result in rows:
         chosen = chosen_by_paper(each.protocol)
         cells = (_aggregated(result[way], each.spec, marked=way == chosen) for way in OF_A_METHOD)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 def show_difference(result: Difference) -> None:
     """Settings, images and scores that differ between two runs."""
     if result.settings:
-        table = new_table("settings that differ")
-        for column in ("setting", "first", "second"):
-            table.add_column(column, overflow="fold")
+        table = new_table("settings that differ", ["setting", "first", "second"])
         for setting, (here, there) in result.settings.items():
             for row in _rows(setting, here, there):
                 table.add_row(*row)
@@ -34,10 +32,8 @@ def show_difference(result: Difference) -> None:
         scores = sum(shift.common for shift in result.shifts)
         show(Text(f"All {scores} scores are the same."))
         return
-    table = new_table("scores that differ")
-    columns = ("changed", "only first", "only second", "other reason", "mean first", "mean second")
-    for column in ("score", "method", "in both", *columns):
-        table.add_column(column, justify="left" if column in {"score", "method"} else "right")
+    columns = ["in both", "changed", "only first", "only second", "other reason", "mean first", "mean second"]
+    table = new_table("scores that differ", ["score", "method"], columns)
     for shift in moved:
         counts = (shift.common, shift.changed, shift.only_first, shift.only_second, shift.other_reason)
         means = ("-" if mean is None else f"{mean:.4f}" for mean in (shift.mean_first, shift.mean_second))
@@ -51,9 +47,8 @@ def show_causes(result: Difference) -> None:
     if not moved:
         return
     there = [cause for cause in CAUSES if any(cause in causes.parts for _, causes in moved)]
-    table = new_table("where the change of each mean comes from")
-    for column in ("score", "method", "first", "second", "change", *there):
-        table.add_column(column, justify="left" if column in {"score", "method"} else "right")
+    columns = ["first", "second", "change", *there]
+    table = new_table("where the change of each mean comes from", ["score", "method"], columns)
     for shift, causes in moved:
         numbers = (f"{causes.before:.4f}", f"{causes.after:.4f}", f"{causes.change:+.4f}")
         table.add_row(_title(shift), shift.method, *numbers, *(_part(causes, cause) for cause in there))

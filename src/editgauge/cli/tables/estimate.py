@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from editgauge.cli.tables.common import new_table, number, show
+from editgauge.cli.tables.common import new_table, number, show, with_interval
 from editgauge.core.text import counted
 from editgauge.findings.power import CAUTION
 
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from editgauge.stats.intervals import Mean
 
 
-LEFT = {"method", "edits per source"}
-
-
 def show_estimates(estimates: Sequence[HumanMean]) -> None:
     """The mean by ratings alone and with the scores, side by side, then what is to be said about it."""
-    table = new_table(f"Mean rating, 95 % interval; score: {estimates[0].protocol}/{estimates[0].spec.name}")
-    for column in ("method", "rated", "unrated", "ratings alone", "with scores", "width", "weight"):
-        table.add_column(column, justify="left" if column in LEFT else "right", no_wrap=column not in LEFT)
+    title = f"Mean rating, 95 % interval; score: {estimates[0].protocol}/{estimates[0].spec.name}"
+    columns = ["rated", "unrated", "ratings alone", "with scores", "width", "weight"]
+    table = new_table(title, ["method"], columns, wrap_numbers=False)
     for each in estimates:
         mean = each.mean
         if mean is None:
@@ -37,8 +34,8 @@ def show_estimates(estimates: Sequence[HumanMean]) -> None:
             each.method,
             str(alone.n),
             str(mean.n_unlabeled),
-            _interval(alone.value, alone.low, alone.high),
-            _interval(mean.value, mean.low, mean.high),
+            with_interval(alone.value, alone.low, alone.high),
+            with_interval(mean.value, mean.low, mean.high),
             "-" if ratio is None else f"{ratio:.0%}",
             f"{mean.weight:.2f}",
         )
@@ -66,13 +63,11 @@ def show_acceptance(result: Acceptance) -> None:
     strict = f"{beyond} {number(sure.value, result.spec)}" if sure.value is not None else f"none: {sure.note}"
     show(Text(f"With a probability of 90 % instead of on average: {strict}."))
     if result.measured:
-        mean = _interval(result.measured.value, result.measured.low, result.measured.high)
+        mean = with_interval(result.measured.value, result.measured.low, result.measured.high)
         show(Text(f"Measured, each source image left out once: {mean}."))
     if threshold.passed is not None:
         show(Text(f"Of what people accept, {threshold.passed:.0%} passes."))
-    table = new_table()
-    for column in ("method", "scored", "pass", "share"):
-        table.add_column(column, justify="left" if column in LEFT else "right")
+    table = new_table(text=["method"], numbers=["scored", "pass", "share"])
     for method, each in result.passing.items():
         share = f"{each.passed / each.scored:.0%}" if each.scored else "-"
         table.add_row(method, str(each.scored), str(each.passed), share)
@@ -85,9 +80,8 @@ def show_plans(plans: Sequence[Plan]) -> None:
     for plan in plans:
         show(Text(_question(plan)))
         if plan.needs:
-            table = new_table()
-            for column in ("edits per source", "sources", "edits", "cautious: sources", "edits"):
-                table.add_column(column, justify="left" if column in LEFT else "right", no_wrap=True)
+            columns = ["sources", "edits", "cautious: sources", "edits"]
+            table = new_table(text=["edits per source"], numbers=columns, wrap_text=False, wrap_numbers=False)
             for need in plan.needs:
                 numbers = need.edits_per_source, need.sources, need.edits, need.cautious_sources, need.cautious_edits
                 table.add_row(*map(str, numbers))
@@ -108,10 +102,6 @@ def _question(plan: Plan) -> str:
     return f"{name}, mean of {plan.methods[0]}: known to ± {plan.detect:g} (95 % interval)"
 
 
-def _interval(value: float, low: float | None, high: float | None) -> str:
-    return f"{value:.3f}" if low is None or high is None else f"{value:.3f} ({low:.3f} … {high:.3f})"
-
-
 SHOWN_AT = (0.25, 0.5, 0.75)
 
 
@@ -119,9 +109,8 @@ def show_calibration(built: BuiltCalibration) -> None:
     """How far off every score was and is, what the curves make of some numbers, and how to use them."""
     for each in built.scores:
         show(Text(_formatted(each)))
-        table = new_table()
-        for column in ("on source images left out", "before", "after", "change"):
-            table.add_column(column, justify="left" if column.startswith("on") else "right", no_wrap=True)
+        columns = ["before", "after", "change"]
+        table = new_table(text=["on source images left out"], numbers=columns, wrap_text=False, wrap_numbers=False)
         before, after = each.left_out.before, each.left_out.after
         table.add_row("expected error", f"{before.expected_error:.3f}", f"{after.expected_error:.3f}", "")
         for name, one, other, change in (
@@ -154,6 +143,4 @@ def _made(each: Calibrated) -> str:
 
 
 def _mean_interval(mean: Mean, sign: str = "") -> str:
-    if mean.low is None or mean.high is None:
-        return f"{mean.value:{sign}.3f}"
-    return f"{mean.value:{sign}.3f} ({mean.low:{sign}.3f} … {mean.high:{sign}.3f})"
+    return with_interval(mean.value, mean.low, mean.high, sign)

@@ -38,9 +38,9 @@ def show_behind(behind: Sequence[Paired], what: str) -> None:
     """The best evaluator against the others, on what both can answer."""
     if not behind:
         return
-    table = new_table(f"{behind[0].first} against the others, on the {what} that both can answer")
-    for column in ("against", "difference", "95 % interval", "better", "worse", "n", "p", "p (Holm)"):
-        table.add_column(column, justify="left" if column == "against" else "right", overflow="fold")
+    title = f"{behind[0].first} against the others, on the {what} that both can answer"
+    columns = ["difference", "95 % interval", "better", "worse", "n", "p", "p (Holm)"]
+    table = new_table(title, ["against"], columns)
     for each in behind:
         counts = (each.only_first, each.only_second, each.difference.n)
         numbers = (f"{each.difference.value:+.3f}", interval(each.difference), *map(str, counts))
@@ -55,29 +55,25 @@ def show_types(scores: Sequence[ChosenScore | SelectedScore]) -> None:
     types = dict.fromkeys(name for score in first for name in score.by_type)
     if len(types) < 2:
         return
-    table = new_table("the same by edit type")
-    table.add_column("edit type", overflow="fold")
-    for score in first:
-        table.add_column(f"{score.protocol}:\n{named(score.spec)}", justify="right", overflow="fold")
+    columns = [f"{score.protocol}:\n{named(score.spec)}" for score in first]
+    table = new_table("the same by edit type", ["edit type"], columns)
     for name in types:
         table.add_row(name.replace("_", " "), *(_of_type(score.by_type.get(name)) for score in first))
     show(table)
 
 
 def _of_type(mean: Mean | None) -> Text:
-    return share_cell(mean) if mean is None else Text(f"{short(mean.value)} n {mean.n}\n{interval(mean)}")
+    return cell(mean) if mean is None else Text(f"{short(mean.value)} n {mean.n}\n{interval(mean)}")
 
 
 def show_triplets(result: SelectedScores) -> None:
     """Acc_both and its halves."""
     roles = ", ".join(f"{role} {method}" for role, method in result.methods.items())
-    table = new_table(f"share of triplets whose good outcome scores highest: {roles}")
-    table.add_column("score", overflow="fold")
-    for column in ("both", "over preserved", "over modified", "n", "sources", "equal"):
-        table.add_column(column, justify="right")
+    columns = ["both", "over preserved", "over modified", "n", "sources", "equal"]
+    table = new_table(f"share of triplets whose good outcome scores highest: {roles}", ["score"], columns)
     for score in result.scores:
         counts = (score.both.n, score.both.clusters) if score.both else (0, 0)
-        shares = map(share_cell, (score.both, score.over_preserved, score.over_modified))
+        shares = map(cell, (score.both, score.over_preserved, score.over_modified))
         title = titled(score.protocol, score.spec, score.unscored, "triplets")
         table.add_row(title, *shares, *map(str, counts), str(score.equal))
     show(table)
@@ -91,8 +87,8 @@ def show_judge(judge: JudgeFindings) -> None:
     """Whether a judge looks at the outcomes or at their order."""
     parts = [f"{judge.pairs} pairs", f"{judge.ties} found alike", f"{judge.unanswered} without an answer, left out"]
     if judge.consistent and judge.towards_first:
-        parts.append(f"the same verdict in both orders on {_formatted(judge.consistent)}")
-        parts.append(f"drawn towards the one shown first by {_formatted(judge.towards_first)} (0 is not at all)")
+        parts.append(f"the same verdict in both orders on {formatted(judge.consistent)}")
+        parts.append(f"drawn towards the one shown first by {formatted(judge.towards_first)} (0 is not at all)")
     else:
         parts.append("asked in one order only: nothing is known about what the order does")
     show(Text(f"Judge {judge.name}: {'; '.join(parts)}. {ORDER}"))
@@ -101,17 +97,14 @@ def show_judge(judge: JudgeFindings) -> None:
 def show_ranking(ranking: Ranking) -> None:
     """The places of the methods, a column each, people's order from left to right."""
     by = "people's choices" if ranking.by == "choices" else f"ratings to '{ranking.by}'" if ranking.by else "ratings"
-    table = new_table(f"the order of the methods, by {by} and by every score")
-    table.add_column("score", overflow="fold")
-    for method in ranking.people:
-        table.add_column(method, justify="right", overflow="fold")
-    for column in ("Kendall", "Spearman"):
-        table.add_column(column, justify="right")
+    columns = [*ranking.people, "Kendall", "Spearman"]
+    table = new_table(f"the order of the methods, by {by} and by every score", ["score"], columns)
     few = len(ranking.people) <= MOST_METHODS
     people = [str(rank) if few else str(rank.value) for rank in ranking.people.values()]
     table.add_row(Text("people", style="bold"), *people, "", "")
     for score in ranking.scores:
-        table.add_row(titled(score.protocol, score.spec), *_places(score, ranking, few), *_both(score))
+        correlations = cell(score.kendall), cell(score.spearman)
+        table.add_row(titled(score.protocol, score.spec), *_places(score, ranking, few), *correlations)
     show(table)
     show(Text("1 is best; in brackets the places that a method may have instead. Correlations are of the means."))
 
@@ -125,28 +118,14 @@ def _places(score: RankedScore, ranking: Ranking, few: bool) -> list[Text]:
     ]
 
 
-def _both(score: RankedScore) -> list[Text]:
-    return [_correlation(each) for each in (score.kendall, score.spearman)]
-
-
-def _correlation(result: Estimate) -> Text:
-    if result.value is None:
-        return Text("-", style="dim")
-    text = Text(short(result.value))
-    text.append(f"\n{interval(result)}", style="dim")
-    return text
-
-
 def show_blend(result: Interpolation) -> None:
     """Agreement at a few mixes, and at the best."""
-    table = new_table(f"γ x {result.preservation} + (1 - γ) x {result.modification}: agreement along γ")
-    table.add_column("compared with", overflow="fold")
+    title = f"γ x {result.preservation} + (1 - γ) x {result.modification}: agreement along γ"
     shown = range(0, len(result.gammas), GAMMAS_SHOWN)
-    for place in shown:
-        table.add_column(f"γ = {result.gammas[place]:g}", justify="right")
-    table.add_column("best", justify="right")
+    columns = [*(f"γ = {result.gammas[place]:g}" for place in shown), "best"]
+    table = new_table(title, ["compared with"], columns)
     for curve in result.curves:
-        cells = [_correlation(curve.points[place]) for place in shown]
+        cells = [cell(curve.points[place]) for place in shown]
         best = Text("-", style="dim") if curve.best is None else Text(f"γ = {curve.best:g}\n")
         if curve.best is not None:
             best.append_text(Text(short(curve.points[result.gammas.index(curve.best)].value or 0.0)))
@@ -162,18 +141,16 @@ def show_blend(result: Interpolation) -> None:
 
 def show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) -> None:
     """How far scores and their agreement move over reruns."""
-    table = new_table(f"over {result[0].runs} runs: how far scores and their agreement move")
-    for column in ("score", "outcomes", "variance", "of all variance"):
-        table.add_column(column, justify="left" if column == "score" else "right", overflow="fold")
-    for moved in result[0].agreement:
-        table.add_column(f"{moved.asked}:\nmean, variance", justify="right", overflow="fold")
+    agreement = [f"{moved.asked}:\nmean, variance" for moved in result[0].agreement]
+    columns = ["outcomes", "variance", "of all variance", *agreement]
+    table = new_table(f"over {result[0].runs} runs: how far scores and their agreement move", ["score"], columns)
     for each in result:
         variance = "-" if each.variance is None else f"{each.variance.value:.2g}"
         share = "-" if each.of_all is None else f"{each.of_all:.1%}"
         table.add_row(each.score, str(each.outcomes), variance, share, *map(_moved, each.agreement))
     show(table)
     for side in attributes:
-        joined, by_itself = _formatted(side.joined), _formatted(side.each)
+        joined, by_itself = formatted(side.joined), formatted(side.each)
         words = f"Attributes of the {side.side}, any two runs, {side.edits} edits: ROUGE-L {joined} as one text"
         show(Text(f"{words}, {by_itself} attribute by attribute."))
 
@@ -193,13 +170,11 @@ def titled(protocol: str, spec: ScoreSpec, unscored: int = 0, what: str = "") ->
     return title
 
 
-def share_cell(mean: Mean | None) -> Text:
-    """A share with its interval below."""
-    if mean is None:
+def cell(result: Estimate | Mean | None, before_interval: str = "\n") -> Text:
+    """A value with its interval below; a dash where there is none."""
+    if result is None or result.value is None:
         return Text("-", style="dim")
-    text = Text(short(mean.value))
-    text.append(f"\n{interval(mean)}", style="dim")
-    return text
+    return Text(f"{short(result.value)}{before_interval}").append(interval(result), style="dim")
 
 
 def interval(result: Estimate | Mean) -> str:
@@ -212,8 +187,11 @@ def short(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def _formatted(mean: Mean) -> str:
-    return f"{short(mean.value)} ({interval(mean)})"
+def formatted(result: Estimate | Mean) -> str:
+    """A value with its interval for a sentence, or why there is none."""
+    if result.value is None:
+        return f"none, {getattr(result, 'reason', '')}"
+    return f"{short(result.value)} ({interval(result)})"
 
 
 def _p(value: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from editgauge.cli.tables.common import new_table, show
+from editgauge.cli.tables.common import new_table, show, with_interval
 
 if TYPE_CHECKING:
     from editgauge.audits.judges.guess_cost import GuessCost
@@ -22,11 +22,10 @@ def show_guess_cost(result: Sequence[GuessCost]) -> None:
     """A row per dimension: how much was read, the mean of it, and what each rule makes of the rest."""
     for model in dict.fromkeys(each.model for each in result):
         mine = [each for each in result if each.model == model]
-        table = new_table(f"{model}: means of the same answers, by what is done with those that cannot be read")
+        title = f"{model}: means of the same answers, by what is done with those that cannot be read"
         peers = list(mine[0].means)
-        counted = ("asked", "read", "repaired", "unreadable", "failed")
-        for column in ("question", "dimension", *counted, "editgauge", *peers):
-            table.add_column(column, justify="left" if column in ("question", "dimension") else "right")
+        columns = ["asked", "read", "repaired", "unreadable", "failed", "editgauge", *peers]
+        table = new_table(title, ["question", "dimension"], columns)
         for each in mine:
             counts = each.asked, each.read, each.repaired, each.unreadable, each.failed
             means = [_mean(each.means[peer], each.spread.get(peer)) for peer in peers]
@@ -76,18 +75,17 @@ def show_inspector_tables(result: InspectorTables) -> None:
 def _cell(value: Estimate) -> str:
     if value.value is None:
         return "-"
-    return f"{_with_interval(value.value, value.low, value.high)} ({value.n})"
+    return f"{with_interval(value.value, value.low, value.high)} ({value.n})"
 
 
 def show_side_by_side(result: SideBySide) -> None:
     """A row per score and judge, then who repeats themselves, then where they differ most."""
     if result.scores:
-        table = new_table("Judges side by side, 95 % intervals")
-        for column in ("protocol", "score", "judge", "mean", "coverage", "agreement"):
-            table.add_column(column, justify="left" if column in ("protocol", "score", "judge") else "right")
+        columns = ["mean", "coverage", "agreement"]
+        table = new_table("Judges side by side, 95 % intervals", ["protocol", "score", "judge"], columns)
         for each in result.scores:
             alpha = each.agreement
-            agreed = "-" if alpha.value is None else _with_interval(alpha.value, alpha.low, alpha.high)
+            agreed = "-" if alpha.value is None else with_interval(alpha.value, alpha.low, alpha.high)
             for place, row in enumerate(each.rows):
                 first = (each.protocol, each.score) if place == 0 else ("", "")
                 table.add_row(*first, row.judge, _shown(row.mean), _shown(row.coverage), agreed if place == 0 else "")
@@ -108,11 +106,7 @@ def show_side_by_side(result: SideBySide) -> None:
 
 
 def _shown(mean: Mean | None) -> str:
-    return "-" if mean is None else _with_interval(mean.value, mean.low, mean.high)
-
-
-def _with_interval(value: float, low: float | None, high: float | None) -> str:
-    return f"{value:.3f}" if low is None or high is None else f"{value:.3f} ({low:.3f} … {high:.3f})"
+    return "-" if mean is None else with_interval(mean.value, mean.low, mean.high)
 
 
 def _drift(what: str, drift: Drift) -> str:

@@ -22,9 +22,9 @@ def show_forecast(forecast: Forecast) -> None:
         show(Text(f"Nothing is left to do: all {forecast.done:,} outcomes on {forecast.benchmark} are scored."))
         return
     if forecast.models:
-        table = new_table(f"what models will be asked, for {forecast.outcomes:,} outcomes on {forecast.benchmark}")
-        for column in ("model", "question", "forwards", "ms each at best", "time at best"):
-            table.add_column(column, justify="left" if column in {"model", "question"} else "right", no_wrap=True)
+        title = f"what models will be asked, for {forecast.outcomes:,} outcomes on {forecast.benchmark}"
+        columns = ["forwards", "ms each at best", "time at best"]
+        table = new_table(title, ["model", "question"], columns, wrap_text=False, wrap_numbers=False)
         for work in forecast.models:
             each = f"{1000 * work.seconds_each:,.1f}"
             table.add_row(work.model, work.question, f"{work.forwards:,}", each, duration(work.seconds))

@@ -29,10 +29,9 @@ def show_status(status: Status) -> None:
     share = f"{status.done} of {status.wanted} answers, {status.complete} of {status.items} items complete"
     more = f"{status.claimed} being answered, {status.surplus} surplus"
     show(Text(f"{share}; {more}; {_left(status.seconds_left)}."))
-    table = new_table("raters")
-    for column in ("name", "label", "state", "answers", "void", "surplus", "gold failed", "flagged", "why"):
-        numeric = column in {"answers", "void", "surplus", "gold failed", "flagged"}
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    columns = ["answers", "void", "surplus", "gold failed", "flagged"]
+    table = new_table("raters", ["name", "label", "state"], columns)
+    table.add_column("why")
     for rater in status.raters:
         gold = f"{rater.gold_failed} of {rater.gold_seen}"
         counts = (str(rater.done), str(rater.void), str(rater.surplus), gold, str(rater.flagged))
@@ -69,9 +68,8 @@ def show_findings(result: StudyFindings) -> None:
 
 def show_weights(result: Sequence[WeightAgreement]) -> None:
     """How far weights of attributes agree with people, as in AugCLIP's table 7."""
-    table = new_table("Weights of attributes and people's answers: Pearson's r and share of choices, 95 % intervals")
-    for column in ("protocol", "attributes", "Pearson's r", "choices", "pairs", "edits"):
-        table.add_column(column, overflow="fold", justify="left" if column in {"protocol", "attributes"} else "right")
+    title = "Weights of attributes and people's answers: Pearson's r and share of choices, 95 % intervals"
+    table = new_table(title, ["protocol", "attributes"], ["Pearson's r", "choices", "pairs", "edits"])
     for row in result:
         r, choices = row.correlation, row.choices
         table.add_row(row.protocol, row.side, _estimated(r), _estimated(choices), str(r.n), str(r.clusters))
@@ -86,13 +84,9 @@ def _estimated(its: Estimate) -> str:
 
 
 def _show_question(question: QuestionFindings) -> None:
-    table = new_table(f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95 % interval")
-    for column in ("method", "edit type"):
-        table.add_column(column, overflow="fold")
-    for level in question.asked.levels:
-        table.add_column(level.label, justify="right")
-    for column in ("mean", "outcomes"):
-        table.add_column(column, justify="right")
+    title = f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95 % interval"
+    columns = [*(level.label for level in question.asked.levels), "mean", "outcomes"]
+    table = new_table(title, ["method", "edit type"], columns)
     for (method, kind), cell in question.cells.items():
         if method is None:
             continue
@@ -112,10 +106,8 @@ def _holds_zero(mean: Mean) -> bool:
 
 def _show_side(side: SideFindings) -> None:
     result = side.pairwise
-    table = new_table(f"{side.label} ({side.name}): strengths (Bradley and Terry), and shares won against each other")
-    table.add_column("method", overflow="fold")
-    for column in ("strength", "won", *result.methods):
-        table.add_column(column, justify="right")
+    title = f"{side.label} ({side.name}): strengths (Bradley and Terry), and shares won against each other"
+    table = new_table(title, ["method"], ["strength", "won", *result.methods])
     for method in sorted(result.methods, key=lambda name: -result.won[name].value):
         row = (result.wins.get((method, other)) for other in result.methods)
         shares = ("" if share is None else f"{share.value:.0%} of {share.n}" for share in row)
@@ -150,10 +142,8 @@ def _formatted(result: Mean | Estimate | None) -> str:
 def show_feedback(result: Sequence[Feedback]) -> None:
     """For each question the share of remarks that speak of each kind of issue."""
     for each in result:
-        table = new_table(f"{each.question}: kinds of issue in {each.remarks} remarks, share and 95 % interval")
-        table.add_column("kind", no_wrap=True)
-        for column in ("share", "95 % interval"):
-            table.add_column(column, justify="right", no_wrap=True)
+        title = f"{each.question}: kinds of issue in {each.remarks} remarks, share and 95 % interval"
+        table = new_table(title, ["kind"], ["share", "95 % interval"], wrap_text=False, wrap_numbers=False)
         for label, share in each.kinds.items():
             between = "-" if share.low is None or share.high is None else f"{share.low:.1%}…{share.high:.1%}"
             table.add_row(label, f"{share.value:.1%}", between)

@@ -74,13 +74,9 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> list[st
         for key in (keys if question == "done" else keys[:1])
     }
     shown = dict.fromkeys((*labels, *headlines(cells.values()), *(scored if len(scored) <= MOST_ROWS else ())))
-    table = new_table(title)
+    table = new_table(title, ["question", "score"] if labels else ["score"], methods)
     table.show_edge = False
-    if labels:
-        table.add_column("question", no_wrap=True)
-    table.add_column("score", overflow="fold")
-    for method in methods:
-        table.add_column(method, justify="right")
+    table.columns[0].no_wrap = bool(labels)
     last = ""
     for key in shown:
         spec = next(cell.spec for cell in scored[key] if cell)
@@ -99,10 +95,8 @@ def _show_figures(run: Run) -> None:
     measured = measured_figures(run)
     if not measured:
         return
-    table = new_table("what the paper prints: mean and 95 % confidence interval")
-    table.add_column("figure")
-    for method in run.manifest.methods:
-        table.add_column(method, justify="right")
+    title = "what the paper prints: mean and 95 % confidence interval"
+    table = new_table(title, ["figure"], list(run.manifest.methods))
     for each in measured:
         name = Text(each.title).append(f"\n{each.figure.averaging}", style="dim")
         table.add_row(name, *(_estimate(each.methods[method], each.spec) for method in run.manifest.methods))
@@ -140,10 +134,8 @@ def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
 def _show_by_protocol(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
     methods = list(run.manifest.methods)
     for protocol, entry in run.manifest.protocols.items():
-        table = new_table(f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval")
-        table.add_column("score", no_wrap=True)
-        for method in methods:
-            table.add_column(method, justify="right")
+        heading = f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval"
+        table = new_table(heading, ["score"], methods, wrap_text=False)
         for spec in entry.scores:
             row = [cells.get((protocol, spec.name, method)) for method in methods]
             everywhere = len(row) > 1 and len({_unscored(cell) for cell in row}) == 1
