@@ -12,6 +12,6 @@ pending. It knows nothing of networks, pictures or judges.
 from __future__ import annotations
 
 from editgauge.core.ask.ask import Ask
-from editgauge.core.ask.backends import AsyncBackend, Backend, Request
+from editgauge.core.ask.lanes import AsyncBackend, Backend, Request
 
 __all__ = ["Ask", "AsyncBackend", "Backend", "Request"]

@@ -9,8 +9,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
-from editgauge.core.ask.backends import AsyncBackend, Backend, Request
-from editgauge.core.ask.lanes import AsyncLane, BatchLane
+from editgauge.core.ask.lanes import AsyncBackend, AsyncLane, Backend, BatchLane, Request
 from editgauge.core.trace import timeline
 
 Arguments = ParamSpec("Arguments")

@@ -1,4 +1,4 @@
-"""A lane for each backend, so that none waits for another."""
+"""What can be asked, and a lane for each of them, so that none waits for another."""
 
 from __future__ import annotations
 
@@ -6,10 +6,45 @@ import asyncio
 import time
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from editgauge.core.ask.backends import AsyncBackend, Backend, Request
 from editgauge.core.trace import timeline
+
+
+class Request(NamedTuple):
+    """One thing that is asked, under the name by which its answer is known."""
+
+    key: Hashable
+    payload: Any
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Answers batches. It is asked by one thread at a time, which is never the thread of the event loop."""
+
+    @property
+    def batch(self) -> int:
+        """How many requests it likes at once."""
+        ...
+
+    def answer(self, group: Hashable, requests: Sequence[Request]) -> Sequence[Any]:
+        """One answer per request, in their order; all requests were asked under the same group."""
+        ...
+
+
+@runtime_checkable
+class AsyncBackend(Protocol):
+    """Answers one request at a time to each of a few who wait, as a service over HTTP does."""
+
+    @property
+    def at_once(self) -> int:
+        """How many requests may be under way together."""
+        ...
+
+    async def reply(self, request: Request) -> Any:
+        """The answer."""
+        ...
+
 
 Waiting = tuple[Request, asyncio.Future[Any], float]
 """What was asked, who waits for it, and since when."""

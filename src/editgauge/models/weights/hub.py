@@ -14,8 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from editgauge.core.errors import FetchFailed
-from editgauge.core.fetch import Grown, Say, cache_root, sha256_of
-from editgauge.core.fetch.growth import watching
+from editgauge.core.fetch import Grown, Say, cache_root, sha256_of, watching
 from editgauge.core.files import write_json
 from editgauge.models.weights.catalog import WeightsEntry
 from editgauge.models.weights.files import WeightFiles
