@@ -27,38 +27,31 @@ class Cutout:
 
 
 @dataclass(frozen=True, slots=True)
-class Recolor:
+class _ChangeInPlace:
+    outline: Polygons
+
+    def footprint(self) -> Mask | None:
+        """The object."""
+        return Grown(self.outline, MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Recolor(_ChangeInPlace):
     """The object gets another color and keeps its shading."""
 
-    outline: Polygons
     color: str
 
-    def footprint(self) -> Mask | None:
-        """The object."""
-        return Grown(self.outline, MARGIN)
-
 
 @dataclass(frozen=True, slots=True)
-class Texture:
+class Texture(_ChangeInPlace):
     """The object gets another surface and keeps its shading."""
 
-    outline: Polygons
     material: str
-
-    def footprint(self) -> Mask | None:
-        """The object."""
-        return Grown(self.outline, MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class Remove(_ChangeInPlace):
     """The object is gone and the hole is filled."""
-
-    outline: Polygons
-
-    def footprint(self) -> Mask | None:
-        """The object."""
-        return Grown(self.outline, MARGIN)
 
 
 @dataclass(frozen=True, slots=True)

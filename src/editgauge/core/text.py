@@ -105,6 +105,15 @@ def printable(text: str, *, colors: bool = False) -> str:
     )
 
 
+def as_utf8(text: str) -> str:
+    """The text with escapes for what no UTF-8 file can hold, such as bytes of a file name in another encoding.
+
+    >>> as_utf8("caf\\udce9.png")
+    'caf\\\\udce9.png'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def csv_text(text: str) -> str:
     """The text for a CSV cell: spreadsheets would take one that begins with =, +, - or @ for a formula.
 

@@ -21,8 +21,8 @@ LONGEST_LIST_OF_NAMES = 15
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Says that there is no such name, and which one was probably meant.
 
-    >>> unknown("edit type", "color", ["color", "size"])
-    "unknown edit type 'color'. Did you mean 'color'?"
+    >>> unknown("edit type", "colors", ["color", "size"])
+    "unknown edit type 'colors'. Did you mean 'color'?"
     >>> unknown("object", "tree", [])
     "unknown object 'tree'. There are none."
     """

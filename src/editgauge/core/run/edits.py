@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from array import array
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
@@ -12,6 +11,7 @@ import numpy as np
 
 from editgauge.core.errors import BadRun
 from editgauge.core.files import open_regular, open_text, write_json
+from editgauge.core.run.records import short_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,12 +24,13 @@ IN_MEMORY = 20_000
 
 INPUTS = "inputs.json"
 
-Told = dict[str, Any]
+EditJson = dict[str, Any]
+"""An edit as `core.edits.describe` writes it."""
 
 
-def read_edits(path: Path) -> Mapping[str, Told]:
+def read_edits(path: Path) -> Mapping[str, EditJson]:
     """The edits by id, in the benchmark's order."""
-    few: dict[str, Told] = {}
+    few: dict[str, EditJson] = {}
     try:
         for edit in _each(path):
             few[edit["id"]] = edit
@@ -63,7 +64,7 @@ def read_inputs(folder: Path) -> dict[str, list[dict[str, str]]]:
         raise BadRun(f"'{path}' cannot be read: {error}.") from error
 
 
-class ManyEdits(Mapping[str, Told]):
+class ManyEdits(Mapping[str, EditJson]):
     """Edits that stay on disk: a million of them take sixteen megabytes of memory."""
 
     def __init__(self, path: Path) -> None:
@@ -72,19 +73,19 @@ class ManyEdits(Mapping[str, Told]):
         with open_regular(path) as lines:
             for line in lines:
                 if line.strip():
-                    marks.append(_mark(json.loads(line)["id"]))
+                    marks.append(short_hash(json.loads(line)["id"]))
                     starts.append(start)
                 start += len(line)
         order = np.argsort(np.asarray(marks), kind="stable")
         self._marks, self._starts = np.asarray(marks)[order], np.asarray(starts)[order]
 
-    def __getitem__(self, name: str) -> Told:
-        mark = np.uint64(_mark(name))
+    def __getitem__(self, name: str) -> EditJson:
+        mark = np.uint64(short_hash(name))
         place = int(np.searchsorted(self._marks, mark))
         with open_regular(self._path) as lines:
             while place < len(self._marks) and self._marks[place] == mark:
                 lines.seek(int(self._starts[place]))
-                edit: Told = json.loads(lines.readline())
+                edit: EditJson = json.loads(lines.readline())
                 if edit["id"] == name:
                     return edit
                 place += 1
@@ -96,43 +97,35 @@ class ManyEdits(Mapping[str, Told]):
     def __len__(self) -> int:
         return len(self._marks)
 
-    def values(self) -> ValuesView[Told]:
+    def values(self) -> ValuesView[EditJson]:
         """The edits in the benchmark's order, in one pass."""
         return _Values(self)
 
-    def items(self) -> ItemsView[str, Told]:
+    def items(self) -> ItemsView[str, EditJson]:
         """The edits with their ids, in one pass."""
         return _Items(self)
 
-    def each(self) -> Iterator[Told]:
+    def each(self) -> Iterator[EditJson]:
         """One after the other, without looking any up."""
         return _each(self._path)
 
 
-class _Values(ValuesView[Told]):
-    def __init__(self, edits: ManyEdits) -> None:
-        super().__init__(edits)
-        self._edits = edits
+class _Values(ValuesView[EditJson]):
+    _mapping: ManyEdits
 
-    def __iter__(self) -> Iterator[Told]:
-        return self._edits.each()
+    def __iter__(self) -> Iterator[EditJson]:
+        return self._mapping.each()
 
 
-class _Items(ItemsView[str, Told]):
-    def __init__(self, edits: ManyEdits) -> None:
-        super().__init__(edits)
-        self._edits = edits
+class _Items(ItemsView[str, EditJson]):
+    _mapping: ManyEdits
 
-    def __iter__(self) -> Iterator[tuple[str, Told]]:
-        return ((edit["id"], edit) for edit in self._edits.each())
+    def __iter__(self) -> Iterator[tuple[str, EditJson]]:
+        return ((edit["id"], edit) for edit in self._mapping.each())
 
 
-def _each(path: Path) -> Iterator[Told]:
+def _each(path: Path) -> Iterator[EditJson]:
     with open_text(path) as lines:
         for line in lines:
             if line.strip():
                 yield json.loads(line)
-
-
-def _mark(name: str) -> int:
-    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

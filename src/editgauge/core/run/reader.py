@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 10_000
 Sealed = Mapping[str, Mapping[str, str]]
 """The number of a sealed journal to the hashes of its two files."""
-Found = TypeVar("Found")
-KINDS = {"scores": segments.SCORES, "evidence": segments.EVIDENCE}
+Content = TypeVar("Content")
 
 
 @dataclass(frozen=True)
@@ -62,16 +61,14 @@ class Run:
     @cached_property
     def scores(self) -> pa.Table:
         """One row per score, by method, edit, seed, protocol and name, in the order the run was asked for."""
-        return in_order(self._tables("scores", segments.SCORES), self.manifest)
+        return in_order(self._tables("scores"), self.manifest)
 
     def scores_in_turn(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """The same rows, some columns of them, words as plain text: some ten thousand at a time.
 
         Everything is read before the first rows are given: a damaged file is reported before anyone has used a part.
         """
-        divided = self._settled(
-            lambda sealed: in_turn(lambda: self._parts("scores", segments.SCORES, sealed), self.manifest, columns)
-        )
+        divided = self._settled(lambda sealed: in_turn(lambda: self._parts("scores", sealed), self.manifest, columns))
         return divided()
 
     @cached_property
@@ -99,34 +96,31 @@ class Run:
         Many rows store the same text (one mask serves all scores of an edit): who remembers decodes it once.
         """
         columns = (*Key._fields, "name", "evidence")
-        table = self._evidence if edits is None else self._tables("evidence", segments.EVIDENCE, edits)
+        table = self._evidence if edits is None else self._tables("evidence", edits)
         for batch in table.select(columns).to_batches(max_chunksize=ROWS_AT_ONCE):
             for *key, name, text in zip(*(batch[column].to_pylist() for column in columns), strict=True):
                 yield Key._make(key), name, text
 
     @cached_property
     def _evidence(self) -> pa.Table:
-        return self._tables("evidence", segments.EVIDENCE)
+        return self._tables("evidence")
 
     def parts(self) -> Iterator[tuple[pa.Table, pa.Table]]:
         """The scores and the evidence of every part of the run as it was written, one part at a time."""
-        sealed = self.manifest.segments
-        tables = (self._parts(kind, schema, sealed) for kind, schema in KINDS.items())
-        return zip(*tables, strict=True)
+        scores, evidence = (self._parts(kind, self.manifest.segments) for kind in segments.SCHEMAS)
+        return zip(scores, evidence, strict=True)
 
     @property
     def planned(self) -> int:
         """How many records the finished run will hold."""
         return sum(count for counts in self.manifest.planned.values() for count in counts.values())
 
-    def _tables(self, kind: str, schema: pa.Schema, edits: Collection[str] | None = None) -> pa.Table:
+    def _tables(self, kind: str, edits: Collection[str] | None = None) -> pa.Table:
         """All rows, or those of some edits."""
-        tables = self._settled(
-            lambda sealed: [segments.of_edits(each, edits) for each in self._parts(kind, schema, sealed)]
-        )
+        tables = self._settled(lambda sealed: [segments.of_edits(each, edits) for each in self._parts(kind, sealed)])
         return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
-    def _settled(self, read: Callable[[Sealed], Found]) -> Found:
+    def _settled(self, read: Callable[[Sealed], Content]) -> Content:
         """What is read of the folder as it is now: a writer may seal its journal meanwhile, and then we read again."""
         sealed = Manifest.load(self.folder).segments
         try:
@@ -138,11 +132,10 @@ class Run:
         # Sealed while we read: what we took for all is a part.
         return content if Manifest.load(self.folder).segments == sealed else self._settled(read)
 
-    def _parts(self, kind: str, schema: pa.Schema, sealed: Sealed) -> Iterator[pa.Table]:
-        yield schema.empty_table()
+    def _parts(self, kind: str, sealed: Sealed) -> Iterator[pa.Table]:
+        yield segments.SCHEMAS[kind].empty_table()
         for number in sealed:
-            path, sha256 = self.folder / kind / f"{number}.parquet", sealed[number][f"{kind}_sha256"]
-            yield segments.read_table(path, schema, sha256)
+            yield segments.read_segment(self.folder, kind, number, sealed)
         make = segments.scores_table if kind == "scores" else segments.evidence_table
         for journal in journals(self.folder / "scores"):
             if journal.stem not in sealed:

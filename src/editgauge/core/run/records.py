@@ -44,10 +44,15 @@ Stamps = tuple[ImageStamp | None, ...]
 """The files that a record was scored from: source, outcome, ground truth."""
 
 
+def short_hash(text: str) -> int:
+    """Eight bytes that stand for a text, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
 def fingerprint(key: Key, *images: ImageStamp | None) -> int:
     """Eight bytes instead of the strings: a million records fit into some ten megabytes."""
     text = "\0".join((*map(str, key), *(f"{i.path}\0{i.size}\0{i.changed_ns}" if i else "-" for i in images)))
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+    return short_hash(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,16 @@ import pyarrow.parquet as pq
 from editgauge.core.errors import BadRun
 from editgauge.core.files import read_bytes, write_bytes
 from editgauge.core.run.records import ImageStamp, Key, Record, Stamps
+from editgauge.core.text import as_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
+SIDES = ("source", "edited", "reference")
+"""The pictures that a record is about."""
 _WORD = pa.dictionary(pa.int32(), pa.string())
+_STAMP = {"path": _WORD, "size": pa.int64(), "changed_ns": pa.int64(), "pixels": _WORD}
 SCORES = pa.schema(
     [
         ("place", pa.int32()),
@@ -34,22 +38,9 @@ SCORES = pa.schema(
         ("value", pa.float64()),
         ("reason", _WORD),
         ("detail", _WORD),
-        ("source_path", _WORD),
-        ("source_size", pa.int64()),
-        ("source_changed_ns", pa.int64()),
-        ("source_pixels", _WORD),
-        ("edited_path", _WORD),
-        ("edited_size", pa.int64()),
-        ("edited_changed_ns", pa.int64()),
-        ("edited_pixels", _WORD),
-        ("reference_path", _WORD),
-        ("reference_size", pa.int64()),
-        ("reference_changed_ns", pa.int64()),
-        ("reference_pixels", _WORD),
+        *((f"{side}_{part}", kind) for side in SIDES for part, kind in _STAMP.items()),
     ]
 )
-SIDES = ("source", "edited", "reference")
-"""The pictures that a record is about."""
 EVIDENCE = pa.schema(
     [
         ("edit", _WORD),
@@ -60,7 +51,8 @@ EVIDENCE = pa.schema(
         ("evidence", pa.string()),
     ]
 )
-
+SCHEMAS = {"scores": SCORES, "evidence": EVIDENCE}
+"""The folders of a run that hold sealed journals, and the columns of their files."""
 
 REMEDY = (
     "Bring the file back from a copy, or run again into another folder; `editgauge verify` names all that is damaged."
@@ -78,21 +70,12 @@ def score_rows(record: Record) -> list[dict[str, Any]]:
         "method": record.method,
         "seed": record.seed,
         "protocol": record.protocol,
-        **{
-            f"{side}_{part}": getattr(image, part) if image else None
-            for side, image in images
-            for part in ("path", "size", "changed_ns", "pixels")
-        },
+        **{f"{side}_{part}": getattr(image, part) if image else None for side, image in images for part in _STAMP},
     }
     return [
-        {**shared, "name": row.name, "value": row.value, "reason": row.reason, "detail": _as_text(row.detail)}
+        {**shared, "name": row.name, "value": row.value, "reason": row.reason, "detail": as_utf8(row.detail)}
         for row in record.rows
     ]
-
-
-def _as_text(detail: str) -> str:
-    """A detail may quote a file name in another encoding, which no text may hold."""
-    return detail.encode("utf-8", "backslashreplace").decode()
 
 
 def evidence_rows(record: Record) -> list[dict[str, Any]]:
@@ -147,6 +130,11 @@ def read_table(path: Path, schema: pa.Schema, sha256: str) -> pa.Table:
         return table.cast(schema)
     except (OSError, pa.ArrowException) as error:
         raise BadRun(f"'{path}' cannot be read: {error}. {REMEDY}") from error
+
+
+def read_segment(folder: Path, kind: str, number: str, sealed: Mapping[str, Mapping[str, str]]) -> pa.Table:
+    """The scores or the evidence of a sealed journal of a run, checked by the hash in its manifest."""
+    return read_table(folder / kind / f"{number}.parquet", SCHEMAS[kind], sealed[number][f"{kind}_sha256"])
 
 
 def keys(table: pa.Table) -> Iterator[Key]:

@@ -73,9 +73,7 @@ class RunWriter:
     def recorded(self, reasons: Collection[str] | None = None) -> Iterator[Key]:
         """What there is a record of; only where a score is lacking for one of these reasons, if some are given."""
         for number in self.manifest.segments:
-            yield from segments.keys(
-                segments.of_reasons(self._read_segment("scores", number, segments.SCORES), reasons)
-            )
+            yield from segments.keys(segments.of_reasons(self._read_segment("scores", number), reasons))
         for record in read_journal(self._journal.path) if self._journal.records else ():
             if reasons is None or any(row.reason in reasons for row in record.rows):
                 yield record.key
@@ -170,7 +168,7 @@ class RunWriter:
         return self._moving.rename(self._moving.with_name(f"{max(taken, default=0) + 1:04d}"))
 
     def _make_folders(self) -> None:
-        for kind in ("scores", "evidence"):
+        for kind in segments.SCHEMAS:
             (self.folder / kind).mkdir(parents=True, exist_ok=True)
 
     def _recover(self) -> Path:
@@ -178,7 +176,7 @@ class RunWriter:
         for place in (self.folder, self.folder / "scores", self.folder / "evidence"):
             for draft in place.glob(f"{DRAFT}*"):
                 draft.unlink()
-        for kind in ("scores", "evidence"):
+        for kind in segments.SCHEMAS:
             for sealed in (self.folder / kind).glob("*.parquet"):
                 if sealed.stem not in self.manifest.segments:
                     sealed.unlink()
@@ -207,25 +205,21 @@ class RunWriter:
         }
         self.manifest.save(self.folder)
 
-    def _read_segment(self, kind: str, number: str, schema: pa.Schema) -> pa.Table:
-        sha256 = self.manifest.segments[number][f"{kind}_sha256"]
-        return segments.read_table(self.folder / kind / f"{number}.parquet", schema, sha256)
+    def _read_segment(self, kind: str, number: str) -> pa.Table:
+        return segments.read_segment(self.folder, kind, number, self.manifest.segments)
 
     def _rewrite_segment(self, number: str, stale: set[Key]) -> None:
         """Writes the rest under a new number; saving the manifest is the instant at which it takes effect."""
-        whole = [
-            self._read_segment(kind, number, schema)
-            for kind, schema in (("scores", segments.SCORES), ("evidence", segments.EVIDENCE))
-        ]
-        kept = [
+        whole = [self._read_segment(kind, number) for kind in segments.SCHEMAS]
+        scores, evidence = (
             table.filter(pa.array([key not in stale for key in segments.keys(table)], pa.bool_())) for table in whole
-        ]
-        if kept[0].num_rows == whole[0].num_rows:
+        )
+        if scores.num_rows == whole[0].num_rows:
             return
         taken = {int(self._journal.path.stem), *map(int, self.manifest.segments)}
         del self.manifest.segments[number]
-        self._write_segment(f"{max(taken) + 1:06d}", kept[0], kept[1])
-        for kind in ("scores", "evidence"):
+        self._write_segment(f"{max(taken) + 1:06d}", scores, evidence)
+        for kind in segments.SCHEMAS:
             (self.folder / kind / f"{number}.parquet").unlink()
 
     def _index(self) -> None:
@@ -244,7 +238,7 @@ class RunWriter:
 
     def _stamps(self) -> Iterator[tuple[Key, Stamps]]:
         for number in self.manifest.segments:
-            yield from segments.stamps(self._read_segment("scores", number, segments.SCORES))
+            yield from segments.stamps(self._read_segment("scores", number))
         for record in read_journal(self._journal.path) if self._journal.records else ():
             yield record.key, record.images
 

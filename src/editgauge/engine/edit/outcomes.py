@@ -16,6 +16,7 @@ import numpy as np
 
 from editgauge.core.errors import BadImage, BadInput, CannotEdit, EditGaugeError
 from editgauge.core.images import read_image, write_png
+from editgauge.core.text import as_utf8
 from editgauge.engine.edit.outcome_list import OutcomeId, OutcomeLine, OutcomeList
 from editgauge.methods.absence import why
 
@@ -129,18 +130,13 @@ def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeL
         result, seconds = _edited(method, job, folder, words)
         pixels = _picture(result)
     except (CannotEdit, BadImage) as reason:
-        return words.line(job, absence=_sayable(str(reason)))
+        return words.line(job, absence=as_utf8(str(reason)))
     except EditGaugeError:
         raise
     except Exception as error:
-        return words.line(job, absence=_sayable(f"crashed: {type(error).__name__}: {error}"))
+        return words.line(job, absence=as_utf8(f"crashed: {type(error).__name__}: {error}"))
     write_png(pixels, folder / job.key.file)
     return words.line(job, image_path=job.key.file, seconds=round(seconds, 4))
-
-
-def _sayable(text: str) -> str:
-    """An error may quote a file name that is no text in any encoding; the list must hold it all the same."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[Any, float]:

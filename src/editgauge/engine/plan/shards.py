@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
 from editgauge.core.run.manifest import FILE, Manifest
+from editgauge.core.run.records import short_hash
 
 _FORM = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*")
 
@@ -27,8 +27,7 @@ class Shard:
         """Whether outcomes of that source image belong here: by a hash of its name, the same on every machine."""
         if self.of == 1:
             return True
-        digest = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(digest, "big") % self.of == self.number - 1
+        return short_hash(source) % self.of == self.number - 1
 
 
 WHOLE = Shard(1, 1)

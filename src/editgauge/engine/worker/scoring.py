@@ -26,6 +26,7 @@ from editgauge.core.images import (
 )
 from editgauge.core.masks import BoolMask, require_inside
 from editgauge.core.run import ImageStamp, Record, Row
+from editgauge.core.text import as_utf8
 from editgauge.core.trace import timeline
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 from editgauge.engine.worker.memory_gate import bytes_of_work
@@ -296,7 +297,7 @@ def _nothing(protocol: Protocol, why: Unscored) -> tuple[Row, ...]:
 def _row(spec: ScoreSpec, score: object) -> Row:
     """Holds a protocol to its promise: a number inside the score's range, and evidence that can be stored."""
     if isinstance(score, Unscored):
-        return Row(spec.name, None, score.reason, _as_text(score.detail), _stored(score.evidence))
+        return Row(spec.name, None, score.reason, as_utf8(score.detail), _stored(score.evidence))
     if not isinstance(score, Score):
         what = "no score" if score is None else f"{type(score).__name__} instead of a score"
         return _row(spec, Unscored("crashed", f"the protocol gave {what} named '{spec.name}'"))
@@ -320,11 +321,6 @@ def color_notes(source: Sequence[str], edited: Sequence[str]) -> list[str]:
 def _noted(row: Row, notes: Sequence[str]) -> Row:
     """The row with notes on how the pictures were read."""
     return replace(row, evidence=(*row.evidence, *({"note": note} for note in notes))) if notes else row
-
-
-def _as_text(detail: str) -> str:
-    """File names may hold bytes that are no text; the run folder holds text only."""
-    return detail.encode("utf-8", "backslashreplace").decode()
 
 
 def _record(task: ScoringTask, protocol: Protocol, images: Images, rows: tuple[Row, ...]) -> Record:
