@@ -19,7 +19,7 @@ from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import read_jury
 from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.tasks import all_tasks
-from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import score_task
 from editgauge.protocols import open_protocol

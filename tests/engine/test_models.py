@@ -22,9 +22,9 @@ from editgauge.core.images import Picture
 from editgauge.core.run import Run
 from editgauge.core.types import Edit, Outcome
 from editgauge.engine.run import run
-from editgauge.engine.schedule.scheduler import WITH_MODELS, WITHOUT_MODELS, Scheduler, in_hand
+from editgauge.engine.schedule.scheduler import WITH_MODELS, WITHOUT_MODELS, Attempt, Scheduler, in_hand
 from editgauge.engine.verify.verify import verify
-from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.scoring import ScoringTask
 from editgauge.models.cache.packing import unpack
 from editgauge.reports.export.export import export
@@ -175,6 +175,18 @@ def test_what_a_dead_worker_had_not_been_given_goes_to_the_others() -> None:
     given(scheduler, "one", 1)
     scheduler.give_back("one")
     assert given(scheduler, "two") == ["A1", "A2", "B0", "B1", "B2"]
+
+
+def test_a_suspect_is_alone_with_its_worker_even_if_it_is_the_last_one() -> None:
+    scheduler = Scheduler([task("A", number) for number in range(4)])
+    first = scheduler.attempt("one", [], 2)
+    assert first is not None
+    assert scheduler.bury("one", [first], blame=True, tries=2) == []
+    suspect = scheduler.attempt("two", [], 2)
+    assert suspect == Attempt(first.task, deaths=1)
+    assert scheduler.attempt("two", [suspect], 2) is None, "it would be blamed for what another task did"
+    assert scheduler.bury("two", [suspect], blame=True, tries=2) == [first.task]
+    assert scheduler.attempt("three", [], 2) == Attempt(task("A", 1))
 
 
 def test_a_process_holds_enough_to_fill_batches_and_never_all_of_the_work() -> None:

@@ -16,7 +16,7 @@ from editgauge.core.images import Picture, Pixels
 from editgauge.core.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
 from editgauge.core.recipes import Move
 from editgauge.core.types import Edit, Item, Outcome, Position, Score, ScoreSpec
-from editgauge.engine.worker.memory_gate import MOST_BYTES, bytes_of_work
+from editgauge.engine.worker.memory import MOST_BYTES, bytes_of_work
 from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
 
 OUTCOME = Outcome(edit_id="a", method="mine", image=Path("a.png"))

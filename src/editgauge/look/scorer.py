@@ -20,7 +20,7 @@ from editgauge.core.options import JudgeOptions, ModelOptions
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
 from editgauge.engine.judges import read_jury
 from editgauge.engine.options import choose_with_models, usual_protocols
-from editgauge.engine.worker.memory_gate import MemoryGate, bytes_of_work
+from editgauge.engine.worker.memory import MemoryGate, bytes_of_work
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
 from editgauge.instructions import understand

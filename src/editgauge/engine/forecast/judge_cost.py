@@ -23,7 +23,7 @@ from editgauge.engine.forecast.hypothetical import hypothetical
 from editgauge.engine.forecast.remaining import Remaining
 from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.run_plan import RunPlan
-from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.judges import Answer, Question

@@ -16,17 +16,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import cv2
-
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.run import Record, segments
 from editgauge.engine.forecast.effort import Effort, most_memory, so_far
 from editgauge.engine.forecast.judge_cost import Extrapolation
 from editgauge.engine.forecast.usage import ModelEffort, TimingPerception
 from editgauge.engine.options import choose
-from editgauge.engine.schedule.local import Setup, threads_of
-from editgauge.engine.worker.memory import keep_freed_memory
-from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.schedule.local import Setup, environment_of
+from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 
 MOST_OF_A_SOURCE = 8
@@ -97,7 +94,7 @@ def score_some(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, pr
         [sys.executable, "-P", "-m", "editgauge.engine.forecast.trial"],
         input=pickle.dumps(order),
         stdout=subprocess.PIPE,
-        env={**threads_of(processes), **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env=environment_of(processes),
         check=False,
     )
     if ended.returncode:
@@ -140,8 +137,7 @@ async def _scored(setup: Setup, tasks: Sequence[ScoringTask], ears: TimingPercep
 
 def main() -> None:
     """Reads an order from standard input, and answers on standard output, where nothing else may come between."""
-    keep_freed_memory()
-    cv2.setNumThreads(1)  # as in a worker
+    set_up_worker()
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     order: TrialOrder = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by our own process

@@ -8,7 +8,6 @@ import queue
 import subprocess
 import sys
 import threading
-from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -19,7 +18,7 @@ from editgauge.core.errors import EditGaugeError
 from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose
 from editgauge.engine.plan.worker_count import VISIBLE, WorkerCount, cores
-from editgauge.engine.schedule.scheduler import Scheduler, in_hand
+from editgauge.engine.schedule.scheduler import Attempt, Scheduler, in_hand
 from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
 
 if TYPE_CHECKING:
@@ -68,6 +67,11 @@ def threads_of(processes: int) -> dict[str, str]:
     return dict.fromkeys(THREADS, str(max(1, cores() // processes))) if processes > 1 else {}
 
 
+def environment_of(processes: int) -> dict[str, str]:
+    """The environment of one of several processes; a user's own setting of threads stands."""
+    return {**threads_of(processes), **os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
 def start_process(module: str, processes: int, card: str | None = None) -> subprocess.Popen[bytes]:
     """A process that runs one of our modules, with pipes to and from it; it sees one card if named."""
     sees = {} if card is None else {VISIBLE: card}
@@ -76,12 +80,7 @@ def start_process(module: str, processes: int, card: str | None = None) -> subpr
         [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={
-            **threads_of(processes),
-            **os.environ,  # a user's own setting of threads stands
-            **sees,
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-        },
+        env={**environment_of(processes), **sees},
         process_group=0,  # Ctrl-C is for us; they end when the pipe does
     )
 
@@ -89,12 +88,6 @@ def start_process(module: str, processes: int, card: str | None = None) -> subpr
 def execute(tasks: Sequence[ScoringTask], setup: Setup, workers: WorkerCount) -> Generator[ScoredTask, None, None]:
     """What became of every task as it comes, in no fixed order. Closing the generator ends the processes."""
     return _Pool(tasks, setup, workers.processes, workers.cards).run()
-
-
-@dataclass(frozen=True, slots=True)
-class _Try:
-    task: ScoringTask
-    deaths: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -105,7 +98,7 @@ class _Worker:
     card: str | None = None
     """The GPU it sees, where there are several."""
     ready: bool = False
-    in_hand: dict[int, _Try] = field(default_factory=dict)
+    in_hand: dict[int, Attempt] = field(default_factory=dict)
 
 
 class _Pool:
@@ -118,7 +111,6 @@ class _Pool:
         self._waiting = Scheduler(tasks)
         self._in_hand = in_hand(len(tasks), processes, setup.waits)
         self._answers: queue.SimpleQueue[tuple[_Worker, tuple[int, Any] | None]] = queue.SimpleQueue()
-        self._suspects: deque[_Try] = deque()
         self._numbers = count()
         self._workers: list[_Worker] = []
         self._listeners: list[threading.Thread] = []
@@ -147,25 +139,16 @@ class _Pool:
             self._stop()
 
     def _feed(self, worker: _Worker) -> None:
-        """Suspects go alone, so that a second death names the culprit; otherwise as many as it may have in hand."""
-        if self._suspects:
-            if not worker.in_hand:
-                self._send(worker, self._suspects.popleft())
-            return
         most = self._in_hand if worker.ready else min(self._in_hand, WHILE_IT_STARTS)
-        while len(worker.in_hand) < most and (task := self._waiting.next(worker)):
-            self._send(worker, _Try(task))
-
-    def _send(self, worker: _Worker, trial: _Try) -> None:
-        number = next(self._numbers)
-        worker.in_hand[number] = trial
-        with suppress(BrokenPipeError):  # its death is announced by the thread that listens to it
-            pickle.dump((number, trial.task), worker.to)
-            worker.to.flush()
+        while attempt := self._waiting.attempt(worker, worker.in_hand.values(), most):
+            number = next(self._numbers)
+            worker.in_hand[number] = attempt
+            with suppress(BrokenPipeError):  # its death is announced by the thread that listens to it
+                pickle.dump((number, attempt.task), worker.to)
+                worker.to.flush()
 
     def _bury(self, worker: _Worker) -> Iterator[ScoredTask]:
         self._workers.remove(worker)
-        self._waiting.give_back(worker)
         code = worker.process.wait()
         with suppress(BrokenPipeError):
             worker.to.close()
@@ -176,13 +159,9 @@ class _Pool:
                     f"{FAILED_STARTS} worker processes in a row ended while they started (exit code {code}), "
                     "for the reason they gave above. What was scored is kept; fix it and give the same command again."
                 )
-        for trial in worker.in_hand.values():
-            deaths = trial.deaths + worker.ready
-            if deaths >= TRIES:
-                why = f"the process that scored it died (exit code {code}); is memory short?"
-                yield crashed(trial.task, choose(trial.task.protocols, self._setup.models), why)
-            else:
-                self._suspects.append(_Try(trial.task, deaths))
+        why = f"the process that scored it died (exit code {code}); is memory short?"
+        for task in self._waiting.bury(worker, worker.in_hand.values(), blame=worker.ready, tries=TRIES):
+            yield crashed(task, choose(task.protocols, self._setup.models), why)
 
     def _start(self, card: str | None = None) -> _Worker:
         process = start_process("editgauge.engine.worker.process", self._processes, card)

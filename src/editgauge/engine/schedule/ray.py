@@ -8,7 +8,6 @@ to blame for that.
 from __future__ import annotations
 
 import queue
-from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -21,7 +20,7 @@ from editgauge.core.trace.summary import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of
-from editgauge.engine.schedule.scheduler import Scheduler, in_hand
+from editgauge.engine.schedule.scheduler import Attempt, Scheduler, in_hand
 from editgauge.engine.worker.ray_actor import SAME_PATHS, ActorRefusal, CommandEnvironment, RayScorer
 from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
 
@@ -61,18 +60,12 @@ def refuse_unseen_pictures(records: Sequence[Record]) -> None:
                 raise EditGaugeError(f"A Ray node does not see '{stamp.path}', which is here. {SAME_PATHS}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Try:
-    task: ScoringTask
-    deaths: int = 0
-
-
 @dataclass(slots=True, eq=False)
 class _Actor:
     handle: Any
     node: str | None = None
     """Where it runs, once it is ready."""
-    in_hand: dict[int, _Try] = field(default_factory=dict)
+    in_hand: dict[int, Attempt] = field(default_factory=dict)
 
 
 class _Actors:
@@ -94,7 +87,6 @@ class _Actors:
         self._around = CommandEnvironment.here()
         self._waiting = Scheduler(tasks)
         self._left = len(tasks)
-        self._suspects: deque[_Try] = deque()
         self._news: queue.SimpleQueue[tuple[_Actor, int | None, Any]] = queue.SimpleQueue()
         self._numbers = count()
         self._actors: list[_Actor] = []
@@ -143,18 +135,10 @@ class _Actors:
         self._listen(actor, None, actor.handle.ready.remote())
 
     def _feed(self, actor: _Actor) -> None:
-        """Suspects go alone, so that a further death names the culprit; otherwise as many as it may have in hand."""
-        if self._suspects:
-            if not actor.in_hand:
-                self._send(actor, self._suspects.popleft())
-            return
-        while len(actor.in_hand) < self._in_hand and (task := self._waiting.next(actor)):
-            self._send(actor, _Try(task))
-
-    def _send(self, actor: _Actor, trial: _Try) -> None:
-        number = next(self._numbers)
-        actor.in_hand[number] = trial
-        self._listen(actor, number, actor.handle.score.remote(trial.task))
+        while attempt := self._waiting.attempt(actor, actor.in_hand.values(), self._in_hand):
+            number = next(self._numbers)
+            actor.in_hand[number] = attempt
+            self._listen(actor, number, actor.handle.score.remote(attempt.task))
 
     def _listen(self, actor: _Actor, number: int | None, call: Any) -> None:
         call.future().add_done_callback(lambda future: self._news.put((actor, number, future)))
@@ -169,7 +153,6 @@ class _Actors:
 
     def _bury(self, actor: _Actor, death: Exception) -> Iterator[ScoredTask]:
         self._actors.remove(actor)
-        self._waiting.give_back(actor)
         self._ray.kill(actor.handle)  # it may only be out of reach, and must not do twice what others do now
         if actor.node is None:
             self._failed_starts += 1
@@ -179,14 +162,10 @@ class _Actors:
                     "What was scored is kept; fix it and give the same command again."
                 )
         blame = actor.node in living_nodes(self._ray)
-        for trial in actor.in_hand.values():
-            deaths = trial.deaths + blame
-            if deaths >= TRIES:
-                self._left -= 1
-                why = "the Ray actor that scored it died, and so did the next ones; is memory short?"
-                yield crashed(trial.task, choose(trial.task.protocols, self._setup.models), why)
-            else:
-                self._suspects.append(_Try(trial.task, deaths))
+        for task in self._waiting.bury(actor, actor.in_hand.values(), blame=blame, tries=TRIES):
+            self._left -= 1
+            why = "the Ray actor that scored it died, and so did the next ones; is memory short?"
+            yield crashed(task, choose(task.protocols, self._setup.models), why)
         self._wake_the_idle()
 
     def _wake_the_idle(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
 from editgauge.engine.worker.scoring import ScoringTask
@@ -26,6 +27,15 @@ def in_hand(tasks: int, processes: int, models: bool) -> int:
     return max(few, min(WITH_MODELS, tasks // (PARTS * processes))) if models else few
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A task that a worker is given."""
+
+    task: ScoringTask
+    deaths: int = 0
+    """Workers that died while they had it."""
+
+
 class Scheduler:
     """The tasks that no worker has been given yet; they are read when their turn comes."""
 
@@ -33,6 +43,34 @@ class Scheduler:
         self._sources = _portions(tasks)
         self._given_back: deque[deque[ScoringTask]] = deque()
         self._of: dict[Hashable, deque[ScoringTask]] = {}
+        self._suspects: deque[Attempt] = deque()
+
+    def attempt(self, worker: Hashable, in_hand: Collection[Attempt], most: int) -> Attempt | None:
+        """What a worker is given that may have this many tasks in hand; None when it is to wait.
+
+        Suspects go alone, so that a further death names the culprit.
+        """
+        if self._suspects:
+            return None if in_hand else self._suspects.popleft()
+        first = next(iter(in_hand), None)
+        if len(in_hand) >= most or (first and first.deaths):
+            return None
+        task = self.next(worker)
+        return Attempt(task) if task else None
+
+    def bury(self, worker: Hashable, in_hand: Iterable[Attempt], *, blame: bool, tries: int) -> list[ScoringTask]:
+        """Takes back what a dead worker had; the tasks that killed so many workers that they are not tried again.
+
+        Args:
+            worker: who died
+            in_hand: the tasks it had
+            blame: whether one of them may be the cause of its death
+            tries: how many workers may die over a task
+        """
+        self.give_back(worker)
+        attempts = [replace(each, deaths=each.deaths + blame) for each in in_hand]
+        self._suspects += (each for each in attempts if each.deaths < tries)
+        return [each.task for each in attempts if each.deaths >= tries]
 
     def next(self, worker: Hashable) -> ScoringTask | None:
         """A further outcome of the source the worker is at, or of the next; at the end, of what another has left."""

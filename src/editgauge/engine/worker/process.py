@@ -16,16 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-import cv2
-
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.trace import timeline
 from editgauge.core.trace.summary import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.record.judge_usage import leave_tally
 from editgauge.engine.schedule.local import READY, REFUSED, Setup
-from editgauge.engine.worker.memory import keep_freed_memory
-from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 
@@ -86,8 +83,7 @@ def as_worker() -> tuple[BinaryIO, BinaryIO]:
     Ctrl-C is the parent's business: it closes the pipe.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    keep_freed_memory()
-    cv2.setNumThreads(1)  # processes share the cores; threads of one library inside each would only fight for them
+    set_up_worker()
     # What a plug-in prints must not land between the answers, nor a program it starts read the tasks away.
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

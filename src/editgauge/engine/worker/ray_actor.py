@@ -7,14 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import cv2
-
 from editgauge.core.errors import EditGaugeError
 from editgauge.core.trace import timeline
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup
-from editgauge.engine.worker.memory import keep_freed_memory
-from editgauge.engine.worker.memory_gate import MemoryGate
+from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, score_task
 from editgauge.models.cache import place
@@ -59,8 +56,7 @@ class RayScorer:
 
         node = str(ray.get_runtime_context().get_node_id())
         os.environ.update(self._around.settings)
-        keep_freed_memory()
-        cv2.setNumThreads(1)  # a node has as many actors as cores; threads of one library inside each would only fight
+        set_up_worker()
         try:
             os.chdir(self._around.folder)
         except OSError as error:

@@ -29,7 +29,7 @@ from editgauge.core.run import ImageStamp, Record, Row
 from editgauge.core.text import as_utf8
 from editgauge.core.trace import timeline
 from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
-from editgauge.engine.worker.memory_gate import bytes_of_work
+from editgauge.engine.worker.memory import bytes_of_work
 from editgauge.models.identity import identity
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.service import ModelService
@@ -37,7 +37,7 @@ from editgauge.models.service import ModelService
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.engine.worker.memory_gate import MemoryGate
+    from editgauge.engine.worker.memory import MemoryGate
     from editgauge.protocols import Part, Protocol, Sight
 
 ROUNDING = 1e-6
