@@ -13,7 +13,7 @@ from pathlib import Path
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.files import write_json, write_text
 from editgauge.core.progress import say
-from editgauge.core.run import Run
+from editgauge.core.run import Run, segments
 from editgauge.core.types import ScoreSpec
 from editgauge.engine.prefer.pairs import Pictures, read_scored
 from editgauge.findings.people.matching import wanted_scores
@@ -106,9 +106,7 @@ def _candidates(
     columns = ("edit", "method", "seed", "protocol", "name", "value", "reason")
     values: dict[str, list[_Candidate]] = defaultdict(list)
     unscored: dict[str, Counter[str]] = defaultdict(Counter)
-    for edit, method, seed, of, name, value, reason in zip(
-        *(run.scores[column].to_pylist() for column in columns), strict=True
-    ):
+    for edit, method, seed, of, name, value, reason in segments.rows(run.scores, columns):
         if (of, name) != (protocol, spec.name) or method not in methods:
             continue
         if value is None:

@@ -13,8 +13,7 @@ from typing import Any
 from editgauge.core.ask import Ask
 from editgauge.core.errors import BadInput
 from editgauge.core.options import JudgeOptions
-from editgauge.core.run.manifest import FILE as MANIFEST
-from editgauge.core.run.manifest import Manifest
+from editgauge.core.run.manifest import Manifest, is_run
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
 from editgauge.judges.chat_format import Body
 from editgauge.judges.endpoint import without_secrets
@@ -138,8 +137,12 @@ def read_jury(
 
 def judges_of(folder: str | Path) -> dict[str, dict[str, Any]]:
     """What the manifest of a run says about its judges; nothing where there is no run yet."""
-    there = (Path(folder) / MANIFEST).is_file()
-    return Manifest.load(Path(folder)).judges if there else {}
+    return Manifest.load(Path(folder)).judges if is_run(folder) else {}
+
+
+def transcripts_of(folder: Path) -> Path | None:
+    """Where the transcripts of a run are; None where there are none yet."""
+    return folder / FOLDER if (folder / FOLDER).is_dir() else None
 
 
 def recorded_jury(cards: Mapping[str, Mapping[str, Any]], folder: Path) -> Jury:

@@ -27,16 +27,10 @@ from editgauge.core.run.edits import write_inputs
 from editgauge.core.trace.summary import begin, gather
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
-from editgauge.engine.plan.run_plan import RunPlan, prepare
+from editgauge.engine.plan.run_plan import prepare
 from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
 from editgauge.engine.plan.tasks import tasks_left
-from editgauge.engine.plan.worker_count import (
-    WorkerCount,
-    bytes_of_weights,
-    choose_worker_count,
-    run_on_cards,
-    this_machine,
-)
+from editgauge.engine.plan.worker_count import workers_for
 from editgauge.engine.record.judge_usage import tallied
 from editgauge.engine.record.sets import KnownParts, forget_sets, score_sets
 from editgauge.engine.schedule import local
@@ -46,10 +40,11 @@ from editgauge.methods.outcomes import FoundOutcomes
 from editgauge.models.cache import place
 
 if TYPE_CHECKING:
-    from editgauge.engine.schedule.local import Setup
     from editgauge.engine.worker.scoring import ScoredTask, ScoringTask
 
 FAULTS_TOLD = 8
+PLAN_OPTIONS = ("seed", "layout", "allow_outside", "attributes", "fields", "captions")
+"""Options that a plan takes as `run` is given them."""
 
 
 def run(
@@ -116,35 +111,33 @@ def run(
     """
     part = read_shard(shard)
     check_engine(engine, address)
-    plan = _plan(
+    judges = JudgeOptions(
+        judge=judge,
+        price=price,
+        budget=budget,
+        max_tokens=max_tokens,
+        prompts=prompts,
+        replay=replay,
+        panel=panel,
+        quorum=quorum,
+        temperature=temperature,
+        top_p=top_p,
+        judge_seed=judge_seed,
+    )
+    plan = prepare(
         benchmark,
         outcomes,
         protocol,
         data=DataOptions(data=data, images=images, limit=limit),
         models=ModelOptions(models=models, model=model),
-        judges=JudgeOptions(
-            judge=judge,
-            price=price,
-            budget=budget,
-            max_tokens=max_tokens,
-            prompts=prompts,
-            replay=replay,
-            panel=panel,
-            quorum=quorum,
-            temperature=temperature,
-            top_p=top_p,
-            judge_seed=judge_seed,
-        ),
-        options={
-            "out": out,
-            "layout": layout,
-            "allow_outside": allow_outside,
-            "attributes": attributes,
-            "fields": fields,
-            "captions": captions,
-            "seed": seed,
-            "shard": part,
-        },
+        jury=read_jury(judges, judges_of(out)),
+        seed=seed,
+        layout=layout,
+        allow_outside=allow_outside,
+        attributes=attributes,
+        fields=fields,
+        captions=captions,
+        shard=part,
     )
     refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
@@ -153,7 +146,8 @@ def run(
         say(these.sentence(name), quiet=quiet)
         for row in _fault_rows(these):
             say(row, quiet=quiet)
-    for remark in (*plan.choice.remarks, *_model_lines(plan.choice.models), *_judge_lines(plan.manifest.judges)):
+    models_used = (f"{role}: {name}" for role, name in plan.choice.models.items())
+    for remark in (*plan.choice.remarks, *models_used, *_judge_lines(plan.manifest.judges)):
         say(remark, quiet=quiet)
     if part != WHOLE:
         of = sum(len(these.outcomes) for these in plan.outcomes_of.values())
@@ -193,48 +187,19 @@ def run(
 
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
     """What `run` would do with the same options, for `--dry-run`; writes nothing."""
-    plan = _plan(
+    out = Path(options["out"])
+    plan = prepare(
         benchmark,
         outcomes,
         protocol,
         data=picked(DataOptions, options),
         models=picked(ModelOptions, options),
-        judges=picked(JudgeOptions, options),
-        options=options | {"shard": read_shard(options["shard"])},
+        jury=read_jury(picked(JudgeOptions, options), judges_of(out)),
+        shard=read_shard(options["shard"]),
+        **{name: options[name] for name in PLAN_OPTIONS},
     )
-    asking = asking_cost(plan, Path(options["out"]))
-    return plan.summary(Path(options["out"])) | ({"asking": asking} if asking else {})
-
-
-def _plan(
-    benchmark: str | Path,
-    outcomes: Paths,
-    protocol: Sequence[str],
-    *,
-    data: DataOptions,
-    models: ModelOptions,
-    judges: JudgeOptions,
-    options: Mapping[str, Any],
-) -> RunPlan:
-    return prepare(
-        benchmark,
-        outcomes,
-        protocol,
-        data=data,
-        models=models,
-        jury=read_jury(judges, judges_of(options["out"])),
-        seed=options["seed"],
-        layout=options["layout"],
-        allow_outside=options["allow_outside"],
-        attributes=options["attributes"],
-        fields=options["fields"],
-        captions=options["captions"],
-        shard=options["shard"],
-    )
-
-
-def _model_lines(models: Mapping[str, str]) -> list[str]:
-    return [f"{role}: {name}" for role, name in models.items()]
+    asking = asking_cost(plan, out)
+    return plan.summary(out) | ({"asking": asking} if asking else {})
 
 
 def _judge_lines(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -278,15 +243,5 @@ def scored(
 
         yield from ray_engine.execute(tasks, setup, processes, address)
         return
-    yield from local.execute(tasks, setup, _crew(processes, len(tasks), setup))
-
-
-def _crew(wanted: int, tasks: int, setup: Setup) -> WorkerCount:
-    return choose_worker_count(
-        wanted,
-        tasks,
-        this_machine(),
-        judges=bool(setup.jury.addresses),
-        weights=bytes_of_weights(setup.models),
-        on_cards=run_on_cards(setup.models),
-    )
+    workers = workers_for(processes, len(tasks), setup.models, judges=bool(setup.jury.addresses))
+    yield from local.execute(tasks, setup, workers)

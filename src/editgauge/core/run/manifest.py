@@ -147,6 +147,11 @@ class Manifest:
         return changed
 
 
+def is_run(folder: str | Path) -> bool:
+    """Whether there is a run in a folder."""
+    return (Path(folder) / FILE).is_file()
+
+
 def manifest_problems(stored: dict[str, Any]) -> list[str]:
     """What is not as a manifest has it: a run folder may come from others, and every reader relies on these."""
     checks: dict[str, Callable[[Any], bool]] = {

@@ -98,7 +98,7 @@ class Run:
         columns = (*Key._fields, "name", "evidence")
         table = self._evidence if edits is None else self._tables("evidence", edits)
         for batch in table.select(columns).to_batches(max_chunksize=ROWS_AT_ONCE):
-            for *key, name, text in zip(*(batch[column].to_pylist() for column in columns), strict=True):
+            for *key, name, text in segments.rows(batch, columns):
                 yield Key._make(key), name, text
 
     @cached_property

@@ -18,7 +18,7 @@ from editgauge.core.run.records import ImageStamp, Key, Record, Stamps
 from editgauge.core.text import as_utf8
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 SIDES = ("source", "edited", "reference")
@@ -137,9 +137,14 @@ def read_segment(folder: Path, kind: str, number: str, sealed: Mapping[str, Mapp
     return read_table(folder / kind / f"{number}.parquet", SCHEMAS[kind], sealed[number][f"{kind}_sha256"])
 
 
+def rows(table: pa.Table, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """The values of some columns, row by row."""
+    return zip(*(table[column].to_pylist() for column in columns), strict=True)
+
+
 def keys(table: pa.Table) -> Iterator[Key]:
     """The key of every row."""
-    return map(Key._make, zip(*(table[column].to_pylist() for column in Key._fields), strict=True))
+    return map(Key._make, rows(table, Key._fields))
 
 
 def of_reasons(table: pa.Table, reasons: Collection[str] | None) -> pa.Table:
@@ -172,14 +177,14 @@ def one_row_each(table: pa.Table) -> pa.Table:
 def counted(table: pa.Table) -> Counter[tuple[str, str]]:
     """How many records there are of each method and protocol."""
     each = one_row_each(table)
-    return Counter(zip(each["method"].to_pylist(), each["protocol"].to_pylist(), strict=True))
+    return Counter(rows(each, ("method", "protocol")))
 
 
 def stamps(table: pa.Table) -> Iterator[tuple[Key, Stamps]]:
     """The key of every record, and the files it was scored from."""
     table = one_row_each(table)
     parts = ("path", "size", "changed_ns")
-    columns = [table[f"{side}_{part}"].to_pylist() for side in SIDES for part in parts]
-    for key, row in zip(keys(table), zip(*columns, strict=True), strict=True):
+    columns = [f"{side}_{part}" for side in SIDES for part in parts]
+    for key, row in zip(keys(table), rows(table, columns), strict=True):
         images = (ImageStamp(*row[at : at + 3]) if row[at] is not None else None for at in range(0, len(row), 3))
         yield key, tuple(images)

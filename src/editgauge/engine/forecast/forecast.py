@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,17 @@ from editgauge.core.errors import BadInput
 from editgauge.core.fetch import cache_root
 from editgauge.core.files import write_json
 from editgauge.core.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
+from editgauge.core.run.manifest import is_run
 from editgauge.engine.forecast.effort import expected, free_cores
 from editgauge.engine.forecast.judge_cost import Extrapolation, questions_at_most
-from editgauge.engine.forecast.remaining import Remaining
-from editgauge.engine.forecast.request import ForecastRequest, is_run
+from editgauge.engine.forecast.request import ForecastRequest
 from editgauge.engine.forecast.trial import MOST_OF_A_SOURCE, SampleSize, TrialResult, score_some, some_of
 from editgauge.engine.forecast.usage import ModelEffort
-from editgauge.engine.judges import FOLDER, judges_of, read_jury
+from editgauge.engine.judges import judges_of, read_jury, transcripts_of
 from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.shards import read_shard
-from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
+from editgauge.engine.plan.tasks import Remaining
+from editgauge.engine.plan.worker_count import this_machine, workers_for
 from editgauge.engine.schedule.local import Setup
 from editgauge.models.cache import place
 
@@ -51,39 +52,39 @@ class ModelWork:
         return self.forwards * self.seconds_each
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """What a run will take, estimated from a few outcomes."""
 
     benchmark: str
-    outcomes: int
+    outcomes: int = 0
     """That are left to score."""
     done: int
-    source_images: int
-    sampled: int
+    source_images: int = 0
+    sampled: int = 0
     """Outcomes that were scored for the estimate."""
-    models: tuple[ModelWork, ...]
-    recalled: int
+    models: tuple[ModelWork, ...] = ()
+    recalled: int = 0
     """Answers of models that are remembered from earlier runs."""
-    own_seconds: float
+    own_seconds: float = 0.0
     """CPU seconds for decoding, metrics and rules."""
-    cpu_seconds: float
+    cpu_seconds: float = 0.0
     """CPU seconds of all threads of all processes, for models on the processor too; without starting."""
-    processes: int
+    processes: int = 0
     cores: int
     free_cores: float
     """How many of the cores a run gets while the machine is as busy as it is now."""
-    start_seconds: float
+    start_seconds: float = 0.0
     """Wall time, until processes have started and models are loaded; part of `seconds`."""
-    seconds: float
+    seconds: float = 0.0
     """Wall time, with the machine as busy as it is now; with judges, if it is known how long a call takes."""
-    seconds_alone: float
+    seconds_alone: float = 0.0
     """The same if nothing else uses the processor."""
-    memory: int
+    memory: int = 0
     """Bytes, of all processes."""
-    run_bytes: int
-    cache_bytes: int
-    judges: Mapping[str, Mapping[str, Any]]
+    run_bytes: int = 0
+    cache_bytes: int = 0
+    judges: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def plan(
@@ -176,23 +177,18 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
     left = of_sources.total()
     machine = this_machine()
     if not left:
-        return _nothing(wanted, machine.cores)
+        cores = machine.cores
+        return Forecast(
+            benchmark=wanted.benchmark.name, done=wanted.outcomes, cores=cores, free_cores=free_cores(cores)
+        )
     with_image = Counter(task.edit.source.name for task in tasks if task.outcome.image)
     if not with_image:
         raise BadInput("No outcome has an image, so nothing can be estimated.")
     some = some_of(tasks, list(with_image), _sample_size(with_image, sources))
     times = with_image.total() / len(some)
-    workers = choose_worker_count(
-        processes,
-        left,
-        machine,
-        judges=bool(wanted.jury.addresses),
-        weights=bytes_of_weights(wanted.choice.models),
-        on_cards=run_on_cards(wanted.choice.models),
-    )
-    transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
+    workers = workers_for(processes, left, wanted.choice.models, machine, judges=bool(wanted.jury.addresses))
     names = tuple(each.name for each in wanted.protocols)
-    setup = Setup(names, wanted.choice.models, place(), wanted.jury, transcripts)
+    setup = Setup(names, wanted.choice.models, place(), wanted.jury, transcripts_of(out))
     before = free_cores(machine.cores)
     limits = questions_at_most(wanted.protocols, tasks)
     took = score_some(setup, some, Extrapolation(times, limits, call_seconds), workers.processes)
@@ -249,31 +245,6 @@ class _Clock:
         start, loading, work = (each.eased(share) for each in (took.start, took.loading, took.work))
         starting = start.seconds + expected(start + loading, processes, processes, cores)
         return cls(starting, expected(work, times, processes, cores))
-
-
-def _nothing(wanted: RunPlan, cores: int) -> Forecast:
-    """Of a run that has everything."""
-    return Forecast(
-        benchmark=wanted.benchmark.name,
-        outcomes=0,
-        done=wanted.outcomes,
-        source_images=0,
-        sampled=0,
-        models=(),
-        recalled=0,
-        own_seconds=0.0,
-        cpu_seconds=0.0,
-        processes=0,
-        cores=cores,
-        free_cores=free_cores(cores),
-        start_seconds=0.0,
-        seconds=0.0,
-        seconds_alone=0.0,
-        memory=0,
-        run_bytes=0,
-        cache_bytes=0,
-        judges={},
-    )
 
 
 def _work(seat: ModelEffort, calibration: ModelSpeeds, times: float) -> list[ModelWork]:

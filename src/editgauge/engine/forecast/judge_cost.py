@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 from editgauge.core.concurrency import run_async
 from editgauge.core.types import Edit
 from editgauge.engine.forecast.hypothetical import hypothetical
-from editgauge.engine.forecast.remaining import Remaining
-from editgauge.engine.judges import FOLDER
+from editgauge.engine.judges import transcripts_of
 from editgauge.engine.plan.run_plan import RunPlan
+from editgauge.engine.plan.tasks import Remaining
 from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
@@ -190,8 +190,7 @@ def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
     many = min(LOOKED_AT, with_image)
     evenly = {place * with_image // many for place in range(many)}
     some = [task for place, task in enumerate(tasks) if place in evenly]
-    transcripts = out / FOLDER if (out / FOLDER).is_dir() else None
-    see = CountingPerception(plan.choice.models, place(), plan.jury, transcripts)
+    see = CountingPerception(plan.choice.models, place(), plan.jury, transcripts_of(out))
     run_async(_listen(plan, some, see))
     return see.estimate(len(some), Extrapolation(with_image / len(some), limits))
 

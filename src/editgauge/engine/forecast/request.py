@@ -8,7 +8,7 @@ from pathlib import Path
 
 from editgauge.benchmarks import benchmarks
 from editgauge.core.errors import BadInput
-from editgauge.core.run.manifest import FILE, Manifest
+from editgauge.core.run.manifest import Manifest, is_run
 from editgauge.engine.plan.shards import WHOLE, Shard, read_shard
 
 
@@ -49,11 +49,6 @@ class ForecastRequest:
             data=self.data or run.places.get("data"),
             images=self.images or run.places.get("images"),
         )
-
-
-def is_run(place: str | Path) -> bool:
-    """Whether a run lies there."""
-    return (Path(place) / FILE).is_file()
 
 
 def _known_benchmark(run: Manifest, folder: Path) -> str:

@@ -15,7 +15,7 @@ from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadInput
 from editgauge.core.options import DataOptions, ModelOptions, Paths
 from editgauge.core.run import Run, segments
-from editgauge.core.run.manifest import FILE, Manifest, ProtocolEntry, environment
+from editgauge.core.run.manifest import Manifest, ProtocolEntry, environment, is_run
 from editgauge.core.run.writer import SUPERSEDED
 from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.engine.judges import Jury
@@ -74,7 +74,7 @@ class RunPlan:
 
     def _then(self, out: Path) -> str:
         count = self.outcomes
-        if not (out / FILE).exists():
+        if not is_run(out):
             return f"score {count} outcomes into a new run"
         earlier = Run.open(out)
         changes = earlier.manifest.differences(self.manifest)

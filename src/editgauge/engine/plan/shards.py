@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
-from editgauge.core.run.manifest import FILE, Manifest
+from editgauge.core.run.manifest import Manifest, is_run
 from editgauge.core.run.records import short_hash
 
 _FORM = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*")
@@ -50,7 +50,7 @@ def read_shard(text: str | None) -> Shard:
 
 def refuse_another_shard(folder: Path, shard: Shard) -> None:
     """A folder that holds one shard takes no other: each of them would take the other's outcomes for taken away."""
-    if shard == WHOLE or not (folder / FILE).exists():
+    if shard == WHOLE or not is_run(folder):
         return
     held = Manifest.load(folder).shard
     if held != str(shard):

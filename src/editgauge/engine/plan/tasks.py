@@ -11,7 +11,9 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from editgauge.core.images import Picture
-from editgauge.core.run import Key, RunWriter
+from editgauge.core.run import Key, Run, RunWriter, segments
+from editgauge.core.run.manifest import Manifest, is_run
+from editgauge.core.run.records import fingerprint
 from editgauge.core.types import Edit, Outcome
 from editgauge.engine.plan.run_plan import RunPlan, outcomes_with_edits, refuse_odd_bytes
 from editgauge.engine.worker.scoring import ScoringTask, stamps_of
@@ -94,6 +96,30 @@ class _Turns:
 def all_tasks(plan: RunPlan) -> Iterator[ScoringTask]:
     """Every outcome of the plan, with the edit as it stands in its turn."""
     return (task for _, task in _walk(plan))
+
+
+class Remaining:
+    """The outcomes that a run into a folder would still score, each with the protocols that are left of it."""
+
+    def __init__(self, plan: RunPlan, out: Path) -> None:
+        self._plan = plan
+        self._held = _held(plan, out)
+
+    def __iter__(self) -> Iterator[ScoringTask]:
+        for task in all_tasks(self._plan):
+            stamps = stamps_of(task)
+            left = tuple(key.protocol for key in keys_of(task) if fingerprint(key, *stamps) not in self._held)
+            if left:
+                yield replace(task, protocols=left)
+
+
+def _held(plan: RunPlan, out: Path) -> set[int]:
+    """What the run holds and would keep; nothing when it would start over."""
+    if not is_run(out) or Manifest.load(out).differences(plan.manifest):
+        return set()
+    scores = Run.open(out).scores
+    again = set(segments.keys(segments.of_reasons(scores, AGAIN)))
+    return {fingerprint(key, *images) for key, images in segments.stamps(scores) if key not in again}
 
 
 def tasks_left(plan: RunPlan, writer: RunWriter) -> tuple[Sequence[ScoringTask], int]:

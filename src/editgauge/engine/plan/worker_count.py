@@ -13,7 +13,7 @@ from editgauge.models.weights import weights_of
 TASKS_WORTH_A_PROCESS = 16
 """Fewer are done before a further process has started."""
 BYTES_OF_A_PROCESS = 600_000_000
-"""Libraries, and as many decoded pictures as `memory_gate.py` lets in; measured, without models: 200 MB and up."""
+"""Libraries, and as many decoded pictures as `worker/memory.py` lets in; measured, without models: 200 MB and up."""
 BYTES_FOR_A_BYTE_OF_WEIGHTS = 2
 """A network in use takes its weights and about as much again for what it works at."""
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -66,6 +66,20 @@ def choose_worker_count(
     each = BYTES_OF_A_PROCESS + BYTES_FOR_A_BYTE_OF_WEIGHTS * weights
     fit = machine.cores if machine.memory is None else machine.memory // each
     return WorkerCount(max(1, min(machine.cores, worth, fit)))
+
+
+def workers_for(
+    wanted: int, tasks: int, models: Mapping[str, str], machine: Machine | None = None, *, judges: bool = False
+) -> WorkerCount:
+    """The choice for these models by role, on this machine unless another one is given."""
+    return choose_worker_count(
+        wanted,
+        tasks,
+        machine or this_machine(),
+        judges=judges,
+        weights=bytes_of_weights(models),
+        on_cards=run_on_cards(models),
+    )
 
 
 def cores() -> int:

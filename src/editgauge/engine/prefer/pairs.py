@@ -9,7 +9,7 @@ from pathlib import Path
 
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Pixels, pixel_hash, read_image
-from editgauge.core.run import Run
+from editgauge.core.run import Run, segments
 from editgauge.findings.people.matching import Seeds, match
 from editgauge.findings.people.ratings import read_choices
 
@@ -45,9 +45,8 @@ class Pictures:
     def of(cls, run: Run) -> Pictures:
         """Reads them in one pass."""
         names = ("edit", "method", "seed", "source_path", "source_pixels", "edited_path", "edited_pixels")
-        rows = zip(*(run.scores[name].to_pylist() for name in names), strict=True)
         sources, outcomes = {}, {}
-        for edit, method, seed, source, source_pixels, edited, edited_pixels in rows:
+        for edit, method, seed, source, source_pixels, edited, edited_pixels in segments.rows(run.scores, names):
             if edited_pixels is not None and source_pixels is not None:
                 sources[edit, method, seed] = PictureFile(source, source_pixels)
                 outcomes[edit, method, seed] = PictureFile(edited, edited_pixels)

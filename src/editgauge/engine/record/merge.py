@@ -15,7 +15,7 @@ import pyarrow as pa
 from editgauge.core.errors import BadInput, BadRun, EditGaugeError
 from editgauge.core.files import open_regular, write_bytes
 from editgauge.core.progress import say
-from editgauge.core.run import Key, Run, RunWriter
+from editgauge.core.run import Key, Run, RunWriter, segments
 from editgauge.core.run.edits import INPUTS
 from editgauge.core.run.manifest import Manifest
 from editgauge.core.run.sets import SetScore, write_sets
@@ -131,8 +131,7 @@ def _unite(writer: RunWriter, runs: Sequence[Run]) -> None:
 def _digests(scores: pa.Table) -> Iterator[tuple[bytes, bytes]]:
     """For every record a mark of its key, and one of what it says."""
     columns = (*Key._fields, "name", "value", "reason")
-    rows = zip(*(scores[column].to_pylist() for column in columns), strict=True)
-    for key, these in groupby(rows, key=lambda row: row[:4]):
+    for key, these in groupby(segments.rows(scores, columns), key=lambda row: row[:4]):
         yield _mark(key), _mark([row[4:] for row in these])
 
 
@@ -143,12 +142,12 @@ def _mark(content: object) -> bytes:
 def _without(table: pa.Table, twice: set[bytes]) -> pa.Table:
     if not twice:
         return table
-    keys = zip(*(table[column].to_pylist() for column in Key._fields), strict=True)
+    keys = segments.rows(table, Key._fields)
     return table.filter(pa.array([_mark(key) not in twice for key in keys], pa.bool_()))
 
 
 def _differing(scores: pa.Table, digests: dict[bytes, bytes], known: dict[bytes, bytes], folder: Path) -> str:
-    keys = dict.fromkeys(zip(*(scores[column].to_pylist() for column in Key._fields), strict=True))
+    keys = dict.fromkeys(segments.rows(scores, Key._fields))
     other = [key for key in keys if (mark := _mark(key)) in known and digests[mark] != known[mark]]
     named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:TOLD])
     more = f" and {len(other) - TOLD} more" if len(other) > TOLD else ""

@@ -15,7 +15,7 @@ from editgauge.core.progress import progress
 from editgauge.core.run import Key
 from editgauge.core.run.sets import ALL, FILE, SetScore, read_sets, write_sets
 from editgauge.core.types import Score, Unscored
-from editgauge.engine.judges import FOLDER
+from editgauge.engine.judges import transcripts_of
 from editgauge.engine.plan.run_plan import RunPlan
 from editgauge.engine.plan.shards import WHOLE
 from editgauge.engine.plan.tasks import all_tasks
@@ -51,8 +51,7 @@ def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownPart
     set_scores = _of_others(plan, folder)
     # Judges were asked while the outcomes were scored, and are not asked again.
     jury = plan.jury.replayed(plan.manifest.judges)
-    transcripts = folder / FOLDER if (folder / FOLDER).is_dir() else None
-    with RunPerception(plan.choice.models, cache, jury, transcripts) as see:
+    with RunPerception(plan.choice.models, cache, jury, transcripts_of(folder)) as see:
         for protocol in scoring:
             cells = run_async(_cells(protocol, plan, see, parts, quiet))
             set_scores += [each for cell, known in cells.items() for each in scored(protocol, cell, known)]

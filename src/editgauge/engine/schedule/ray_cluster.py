@@ -15,8 +15,8 @@ from editgauge.engine.plan.worker_count import (
     BYTES_OF_A_PROCESS,
     Machine,
     bytes_of_weights,
-    choose_worker_count,
     run_on_cards,
+    workers_for,
 )
 from editgauge.models.lite.runtime import library
 
@@ -110,5 +110,4 @@ def needs_of(ray: Any, models: Mapping[str, str]) -> dict[str, Any]:
 
 def actors_for(ray: Any, wanted: int, tasks: int, models: Mapping[str, str]) -> int:
     """How many actors pay and fit into the cluster."""
-    weights, on_cards = bytes_of_weights(models), run_on_cards(models)
-    return choose_worker_count(wanted, tasks, size_of(ray), weights=weights, on_cards=on_cards).processes
+    return workers_for(wanted, tasks, models, size_of(ray)).processes

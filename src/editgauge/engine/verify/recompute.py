@@ -16,9 +16,10 @@ from editgauge.core.edits import edits_sha256
 from editgauge.core.errors import BadImage, EditGaugeError, UnknownName
 from editgauge.core.images import Picture, pixel_hash, read_image
 from editgauge.core.progress import progress
-from editgauge.core.run import Key, Row, Run
+from editgauge.core.run import Key, Row, Run, segments
 from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.judges import FOLDER, recorded_jury
+from editgauge.engine.prefer.pairs import PictureFile
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import item_rows, prepare
 from editgauge.instructions.readings import KeptReadings, complete, from_json
@@ -41,13 +42,6 @@ class BenchmarkPlace(NamedTuple):
     images: str | Path | None = None
 
 
-class RecordedImage(NamedTuple):
-    """A picture as the run recorded it."""
-
-    path: str
-    pixels: str
-
-
 @dataclass(slots=True)
 class Sampled:
     """One outcome of the sample, with everything the run says about it."""
@@ -55,8 +49,8 @@ class Sampled:
     edit: str
     method: str
     seed: int
-    source: RecordedImage
-    edited: RecordedImage
+    source: PictureFile
+    edited: PictureFile
     stored: dict[str, dict[str, float | str]] = field(default_factory=dict)
     """Protocol and score to the value, or the reason why there is none."""
 
@@ -103,11 +97,11 @@ def sample(run: Run, count: int, seed: int) -> list[Sampled]:
     """This many outcomes at random; the same seed gives the same ones."""
     columns = ("source_path", "source_pixels", "edited_path", "edited_pixels", "name", "value", "reason")
     known: dict[tuple[str, str, int], Sampled] = {}
-    rows = zip(*(run.scores[column].to_pylist() for column in (*Key._fields, *columns)), strict=True)
+    rows = segments.rows(run.scores, (*Key._fields, *columns))
     for edit, method, number, protocol, source, source_pixels, edited, edited_pixels, name, value, reason in rows:
         if source_pixels is None or edited_pixels is None:
             continue
-        images = RecordedImage(source, source_pixels), RecordedImage(edited, edited_pixels)
+        images = PictureFile(source, source_pixels), PictureFile(edited, edited_pixels)
         each = known.setdefault((edit, method, number), Sampled(edit, method, number, *images))
         each.stored.setdefault(protocol, {})[name] = reason if value is None else value
     names = sorted(known)

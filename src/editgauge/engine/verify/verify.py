@@ -13,9 +13,8 @@ from editgauge.core.files import read_bytes
 from editgauge.core.images import pixel_hash, read_image
 from editgauge.core.options import Natural
 from editgauge.core.progress import progress
-from editgauge.core.run import Run
+from editgauge.core.run import Key, Run, segments
 from editgauge.core.run.journal import journals, read_journal
-from editgauge.core.run.segments import SIDES
 from editgauge.core.run.sets import FILE as SETS
 from editgauge.engine.verify.recompute import BenchmarkPlace, Recomputed
 from editgauge.engine.verify.recompute import recompute as score_again
@@ -100,8 +99,8 @@ def _damaged_files(run: Run) -> Iterator[str]:
     if manifest.sets_sha256:
         yield from _changed(folder / SETS, manifest.sets_sha256)
     for number, hashes in manifest.segments.items():
-        yield from _changed(folder / "scores" / f"{number}.parquet", hashes["scores_sha256"])
-        yield from _changed(folder / "evidence" / f"{number}.parquet", hashes["evidence_sha256"])
+        for kind in segments.SCHEMAS:
+            yield from _changed(folder / kind / f"{number}.parquet", hashes[f"{kind}_sha256"])
     for journal in journals(folder / "scores"):
         try:
             for _ in read_journal(journal):
@@ -127,10 +126,9 @@ def _changed(path: Path, expected: str) -> Iterator[str]:
 def _recorded_images(run: Run) -> dict[str, set[str | None]]:
     """Path to the pixel hash it had, None for an image that was unreadable; several if it changed during the run."""
     hashes: dict[str, set[str | None]] = {}
-    for side in SIDES:
+    for side in segments.SIDES:
         columns = (f"{side}_path", f"{side}_size", f"{side}_pixels", "reason")
-        rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
-        for path, size, pixels, reason in rows:
+        for path, size, pixels, reason in segments.rows(run.scores, columns):
             there = path is not None and size >= 0
             if there and (pixels or reason != "crashed"):  # a process that died had no time to say what it saw
                 hashes.setdefault(path, set()).add(pixels)
@@ -150,16 +148,14 @@ def _image_problems(path: Path, recorded: set[str | None]) -> Iterator[str]:
 
 
 def _missing_records(run: Run) -> Iterator[str]:
-    columns = ("edit", "method", "seed", "protocol")
-    keys = set(zip(*(run.scores[column].to_pylist() for column in columns), strict=True))
+    keys = set(segments.keys(run.scores))
     if len(keys) < run.planned:
         yield f"not finished: {len(keys)} of {run.planned} records; give the same `editgauge run` command to continue"
 
 
 def _repeated_records(run: Run) -> Iterator[str]:
     """Scores that stand in the run more than once, as after joining journals by hand; means would count both."""
-    columns = ("edit", "method", "seed", "protocol", "name")
-    counts = Counter(zip(*(run.scores[column].to_pylist() for column in columns), strict=True))
+    counts = Counter(segments.rows(run.scores, (*Key._fields, "name")))
     repeated = [key for key, count in counts.items() if count > 1]
     if repeated:
         edit, method, seed, protocol, name = repeated[0]
