@@ -6,6 +6,7 @@ EditGaugeError            anything a user can fix; printed as one message withou
 ├── BadImage              an image that cannot be read (inside a run it becomes unscored: unreadable_image)
 ├── BadRun                a run folder that cannot be read or written
 ├── FetchFailed           weights or data that could not be fetched or verified
+├── Hopeless              what every further item would meet too; the work stops
 ├── CannotEdit            raised by a method that can make no outcome; recorded as an absence
 └── CannotTell            raised inside a rule when there is no honest answer; the runner turns it into `Unscored`
 

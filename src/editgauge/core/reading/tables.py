@@ -67,7 +67,7 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
         if file.suffix == ".jsonl":
             yield from _lines(file, faults)
         elif file.suffix == ".json":
-            yield from _json(file, faults)
+            yield from _records(file, read_json(file, faults, object), faults)
         elif file.suffix in {".parquet", ".arrow"}:
             yield from _batches(file, columns)
         elif file.suffix in PICKLES:
@@ -81,10 +81,6 @@ def _lines(file: Path, faults: Faults) -> Iterator[FileRow]:
     faults.problems += document.problems()
     for place, values in enumerate(document.value["edits"] if document.value else ()):
         yield from _row(file, document.lines.find(("edits", place)), values, faults)
-
-
-def _json(file: Path, faults: Faults) -> Iterator[FileRow]:
-    yield from _records(file, read_json(file, faults, object), faults)
 
 
 def _records(file: Path, value: Any, faults: Faults) -> Iterator[FileRow]:
