@@ -18,7 +18,8 @@ from editgauge.cli import app
 from editgauge.core.errors import BadInput
 from editgauge.core.images import write_png
 from editgauge.core.run import Run, RunWriter
-from editgauge.engine.forecast.forecast import Forecast, ModelSpeeds, _sample_size, plan
+from editgauge.engine.forecast.forecast import Forecast, _sample_size, plan
+from editgauge.engine.forecast.usage import ModelSpeeds
 from editgauge.engine.run import run
 from tests.endpoint import MODEL, Served
 

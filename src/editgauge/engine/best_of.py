@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.errors import BadInput
 from editgauge.core.files import write_json, write_text
 from editgauge.core.progress import say
 from editgauge.core.run import Run, segments
 from editgauge.core.types import ScoreSpec
-from editgauge.engine.prefer.pairs import Pictures, read_scored
+from editgauge.engine.prefer.pairs import Pictures, named_methods, read_scored
 from editgauge.findings.people.matching import wanted_scores
 from editgauge.methods.outcomes import LIST
 
@@ -77,7 +77,7 @@ def best(
     if any(edit.get("follows") for edit in opened.edits.values()):
         raise BadInput("Edits of this run follow one another, so that an outcome cannot be chosen by itself.")
     protocol, spec = _one_score(opened, score)
-    candidates, unscored = _candidates(opened, protocol, spec, _methods(opened, method))
+    candidates, unscored = _candidates(opened, protocol, spec, named_methods(opened, method))
     if not candidates:
         raise BadInput(f"No outcome has a value of '{protocol}/{spec.name}', so none can be chosen.")
     return _write(opened, folder, (protocol, spec), candidates, unscored, quiet)
@@ -91,16 +91,8 @@ def _one_score(run: Run, name: str) -> tuple[str, ScoreSpec]:
     return fitting[0]
 
 
-def _methods(run: Run, methods: Sequence[str]) -> set[str]:
-    known = list(run.manifest.methods)
-    for each in methods:
-        if each not in known:
-            raise UnknownName("method in this run", each, known, f"editgauge report {run.folder}")
-    return set(methods or known)
-
-
 def _candidates(
-    run: Run, protocol: str, spec: ScoreSpec, methods: set[str]
+    run: Run, protocol: str, spec: ScoreSpec, methods: Sequence[str]
 ) -> tuple[dict[str, list[_Candidate]], dict[str, Counter[str]]]:
     """The outcomes of each edit that have the score, and why the others have none."""
     columns = ("edit", "method", "seed", "protocol", "name", "value", "reason")

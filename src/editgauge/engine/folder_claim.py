@@ -12,14 +12,9 @@ from editgauge.core.files import write_json
 
 
 def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by: str) -> None:
-    """Takes a new or empty folder, or one that was begun with the same settings.
+    """Takes a new or empty folder, or one that was begun with the same settings, which are kept in the file.
 
-    Args:
-        folder: the folder to fill
-        file: the name of its settings file
-        settings: what it is filled with
-        what: what it holds, in a word such as `outcomes`
-        made_by: the command that fills such folders
+    `what` is a word for what the folder holds, such as `outcomes`; `made_by` is the command that fills such folders.
     """
     path = folder / file
     if path.is_file():

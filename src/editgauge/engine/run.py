@@ -42,7 +42,7 @@ from editgauge.models.cache import place
 if TYPE_CHECKING:
     from editgauge.engine.worker.scoring import ScoredTask, ScoringTask
 
-FAULTS_TOLD = 8
+MOST_FAULTS = 8
 PLAN_OPTIONS = ("seed", "layout", "allow_outside", "attributes", "fields", "captions")
 """Options that a plan takes as `run` is given them."""
 
@@ -208,7 +208,7 @@ def _judge_lines(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _fault_rows(outcomes: FoundOutcomes) -> list[str]:
     """The first few faults as a table."""
-    rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in outcomes.faults[:FAULTS_TOLD]]
+    rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in outcomes.faults[:MOST_FAULTS]]
     more = len(outcomes.faults) - len(rows)
     return [*rows, f"  and {more} more; --dry-run lists all"] if more else rows
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
@@ -23,12 +22,11 @@ from editgauge.core.files import write_json
 from editgauge.core.options import Count, Natural, Pairs
 from editgauge.core.progress import progress, say
 from editgauge.core.run.manifest import environment
-from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList
+from editgauge.core.types import id_problem
+from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList, card_of
 from editgauge.engine.edit.outcomes import JobPrompts, jobs_of, make_all, split
-from editgauge.engine.edit.sweeps import read_sweep, variants_of
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
-from editgauge.methods.absence import why
 from editgauge.methods.card import SETTINGS, MethodCard
 from editgauge.methods.prompt_choice import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from editgauge.methods import Method
 
 MOVES_PIXELS = ("torch", "diffusers", "transformers")
+Swept = Mapping[str, Sequence[object]] | Sequence[str]
 MOST_SEED = 10**18
 """The finder of outcomes reads seeds of at most 18 digits from file names."""
 
@@ -115,7 +114,7 @@ def edit(
     if seeds < 1 or seed < 0 or seed + seeds > MOST_SEED:
         raise BadInput(f"There must be at least one seed, from 0 to {MOST_SEED:,}; got {seeds} from {seed}.")
     fixed = pairs(option, "option", "NAME=VALUE")
-    combinations = read_sweep(sweep, fixed)
+    combinations = _read_sweep(sweep, fixed)
     opened = open_method(method, command)
     chosen = opened.variant(fixed) if fixed else opened
     if chosen.warning:
@@ -124,8 +123,58 @@ def edit(
     source = open_benchmark(benchmark, data, images)
     order = _Order(source, limit, range(seed, seed + seeds), wording, quiet)
     if combinations:
-        return _sweep(chosen.name, variants_of(chosen, combinations), Path(out), order)
+        return _sweep(chosen.name, _variants_of(chosen, combinations), Path(out), order)
     return _make(chosen, chosen.name, Path(out), order)
+
+
+def _read_sweep(sweep: Swept, fixed: Mapping[str, str]) -> list[dict[str, str]]:
+    """Every combination of the values, as options; nothing when nothing is swept.
+
+    >>> _read_sweep(["eta=0.8,0.9"], {})
+    [{'eta': '0.8'}, {'eta': '0.9'}]
+    """
+    if not sweep:
+        return []
+    values_of = _swept_values(sweep)
+    problems = []
+    for name, values in values_of.items():
+        if name in fixed:
+            problems.append(f"{name} is also given by --option")
+        if not all(values):
+            problems.append(f"{name} has an empty value")
+        if len(set(values)) < len(values):
+            problems.append(f"{name} has the same value twice")
+    if problems:
+        raise BadInput("--sweep takes NAME=VALUE,VALUE,… and cannot be used.", problems)
+    return [dict(zip(values_of, values, strict=True)) for values in product(*values_of.values())]
+
+
+def _variants_of(method: Method, combinations: Sequence[Mapping[str, str]]) -> dict[str, Method]:
+    """The variants by name, such as `imagic[eta=0.8]`; what is wrong with any of them is reported at once."""
+    made: dict[str, Method] = {}
+    problems: list[str] = []
+    for options in combinations:
+        name = f"{method.name}[{','.join(f'{key}={value}' for key, value in options.items())}]"
+        problem = id_problem(name) or (
+            "a value holds a bracket" if set("[]") & set(name[len(method.name) + 1 : -1]) else None
+        )
+        if problem:
+            problems.append(f"{problem}, and is to name a folder")
+            continue
+        try:
+            made[name] = method.variant(options)
+        except BadInput as error:
+            problems += [f"{name}: {fault}" for fault in (error.problems or (str(error),))]
+    if problems:
+        raise BadInput(f"'{method.name}' cannot be swept like that.", problems)
+    return made
+
+
+def _swept_values(sweep: Swept) -> dict[str, list[str]]:
+    if isinstance(sweep, Mapping):
+        return {name: [str(value) for value in values] for name, values in sweep.items()}
+    read = pairs(sweep, "sweep", "NAME=VALUE,VALUE,…")
+    return {name: [value.strip() for value in values.split(",")] for name, values in read.items()}
 
 
 def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) -> MadeOutcomes:
@@ -226,49 +275,3 @@ def _settings(method: Method, name: str, order: _Order) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise EditGaugeError(f"The settings of the method '{name}' cannot be written down as JSON: {error}.") from error
     return read
-
-
-KILOBYTE = 1024
-
-
-def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[str, Any]) -> MethodCard:
-    """The card of all outcomes in a folder.
-
-    Args:
-        lines: the outcomes
-        price: of one of them
-        earlier: the card so far: memory is the most that was ever seen
-    """
-    known = list(lines)
-    seconds = [line.seconds for line in known if line.seconds is not None and line.absence is None]
-    outcomes = sum(line.absence is None for line in known)
-    return MethodCard(
-        outcomes=outcomes,
-        failures=dict(Counter(why(line.absence) for line in known if line.absence is not None).most_common()),
-        seconds_mean=round(fmean(seconds), 4) if seconds else None,
-        seconds_median=round(median(seconds), 4) if seconds else None,
-        peak_memory=_most(earlier.get("peak_memory"), _peak_memory()),
-        peak_gpu_memory=_most(earlier.get("peak_gpu_memory"), _peak_gpu_memory()),
-        cost=None if price is None else round(price * outcomes, 6),
-    )
-
-
-def _most(*known: int | None) -> int | None:
-    return max((value for value in known if value), default=None)
-
-
-def _peak_memory() -> int | None:
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return None
-    unit = 1 if sys.platform == "darwin" else KILOBYTE
-    return unit * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-
-
-def _peak_gpu_memory() -> int | None:
-    """Asked of torch only if the method brought it in."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available():
-        return None
-    return int(torch.cuda.max_memory_allocated())

@@ -1,16 +1,23 @@
-"""The list of a method's outcomes, which grows as they are made: after a kill it says what there is."""
+"""The list of a method's outcomes, which grows as they are made: after a kill it says what there is; and their card."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from editgauge.core.errors import BadInput
 from editgauge.core.files import DRAFT, write_text
+from editgauge.methods.absence import why
+from editgauge.methods.card import MethodCard
 from editgauge.methods.outcomes import LIST
+
+KILOBYTE = 1024
 
 
 class OutcomeId(NamedTuple):
@@ -106,3 +113,40 @@ def _read(path: Path) -> Iterator[OutcomeLine]:
 def _is_true(line: OutcomeLine, folder: Path) -> bool:
     """Whether the picture it names is there; an absence needs none."""
     return line.absence is not None or (folder / (line.image_path or line.key.file)).is_file()
+
+
+def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[str, Any]) -> MethodCard:
+    """The card of all outcomes in a folder, given the price of one; memory is the most that any card has seen."""
+    known = list(lines)
+    seconds = [line.seconds for line in known if line.seconds is not None and line.absence is None]
+    outcomes = sum(line.absence is None for line in known)
+    return MethodCard(
+        outcomes=outcomes,
+        failures=dict(Counter(why(line.absence) for line in known if line.absence is not None).most_common()),
+        seconds_mean=round(fmean(seconds), 4) if seconds else None,
+        seconds_median=round(median(seconds), 4) if seconds else None,
+        peak_memory=_most(earlier.get("peak_memory"), _peak_memory()),
+        peak_gpu_memory=_most(earlier.get("peak_gpu_memory"), _peak_gpu_memory()),
+        cost=None if price is None else round(price * outcomes, 6),
+    )
+
+
+def _most(*known: int | None) -> int | None:
+    return max((value for value in known if value), default=None)
+
+
+def _peak_memory() -> int | None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else KILOBYTE
+    return unit * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _peak_gpu_memory() -> int | None:
+    """Asked of torch only if the method brought it in."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    return int(torch.cuda.max_memory_allocated())

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from editgauge.benchmarks import benchmarks
 from editgauge.core.errors import BadInput
-from editgauge.core.fetch import cache_root
-from editgauge.core.files import write_json
 from editgauge.core.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
-from editgauge.core.run.manifest import is_run
+from editgauge.core.run.manifest import Manifest, is_run
 from editgauge.engine.forecast.effort import expected, free_cores
 from editgauge.engine.forecast.judge_cost import Extrapolation, questions_at_most
-from editgauge.engine.forecast.request import ForecastRequest
 from editgauge.engine.forecast.trial import MOST_OF_A_SOURCE, SampleSize, TrialResult, score_some, some_of
-from editgauge.engine.forecast.usage import ModelEffort
+from editgauge.engine.forecast.usage import ModelEffort, ModelSpeeds
 from editgauge.engine.judges import judges_of, read_jury, transcripts_of
 from editgauge.engine.plan.run_plan import RunPlan, prepare
-from editgauge.engine.plan.shards import read_shard
+from editgauge.engine.plan.shards import WHOLE, Shard, read_shard
 from editgauge.engine.plan.tasks import Remaining
 from editgauge.engine.plan.worker_count import this_machine, workers_for
 from editgauge.engine.schedule.local import Setup
@@ -137,7 +134,7 @@ def plan(
         shard: one part only, such as `2/8`.
     """
     part = read_shard(shard)
-    request = ForecastRequest(
+    request = _Request(
         out=Path(out),
         benchmark=benchmark,
         outcomes=outcomes,
@@ -168,10 +165,61 @@ def plan(
         jury=read_jury(judges, judges_of(request.out)),
         shard=request.shard,
     )
-    return _foresee(wanted, request.out, call_seconds, processes, sources)
+    return _forecast(wanted, request.out, call_seconds, processes, sources)
 
 
-def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int | None) -> Forecast:
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is to be planned. Either the benchmark is itself a run folder, or `out` may be one."""
+
+    out: Path
+    benchmark: str | Path
+    outcomes: Paths
+    protocol: Sequence[str]
+    model: Pairs
+    judge: str | Pairs
+    max_tokens: int | None
+    shard: Shard
+    limit: int | None
+    data: str | Path | None
+    images: str | Path | None
+    seed: int = 0
+
+    def completed(self, *, has_models: bool) -> _Request:
+        """What is not given, as the run has it; its models only where no profile is asked for."""
+        folder = Path(self.benchmark) if is_run(self.benchmark) else self.out
+        run = Manifest.load(folder)
+        tokens = (judge["parameters"]["max_tokens"] for judge in run.judges.values())
+        return replace(
+            self,
+            out=folder,
+            benchmark=_known_benchmark(run, folder) if is_run(self.benchmark) else self.benchmark,
+            outcomes=self.outcomes or run.methods,
+            protocol=self.protocol or list(run.protocols),
+            model=self.model or ({} if has_models else {role: judge["name"] for role, judge in run.models.items()}),
+            judge=self.judge or {name: judge["address"] for name, judge in run.judges.items()},
+            max_tokens=next(tokens, None) if self.max_tokens is None else self.max_tokens,
+            seed=run.seed,
+            shard=read_shard(run.shard or None) if self.shard == WHOLE else self.shard,
+            limit=run.edits if self.limit is None else self.limit,
+            data=self.data or run.places.get("data"),
+            images=self.images or run.places.get("images"),
+        )
+
+
+def _known_benchmark(run: Manifest, folder: Path) -> str:
+    """The run's benchmark by its name, or where the run found it."""
+    name = run.places.get("benchmark", run.benchmark)
+    if not Path(name).exists() and name.partition("[")[0] not in benchmarks:
+        raise BadInput(
+            f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "
+            f"Give the benchmark's folder: editgauge plan FOLDER --out {folder}, with the run's "
+            "outcomes, protocols and models."
+        )
+    return name
+
+
+def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int | None) -> Forecast:
     tasks = Remaining(wanted, out)
     of_sources = Counter(task.edit.source.name for task in tasks)
     left = of_sources.total()
@@ -193,8 +241,8 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
     limits = questions_at_most(wanted.protocols, tasks)
     took = score_some(setup, some, Extrapolation(times, limits, call_seconds), workers.processes)
     free = (before + free_cores(machine.cores)) / 2
-    calibration = ModelSpeeds()
-    calibration.add(took.seats)
+    speeds = ModelSpeeds()
+    speeds.add(took.efforts)
     asking = max((usage.get("seconds", 0.0) for usage in took.judges.values()), default=0.0)
     now = _Clock.of(took, times, workers.processes, free)
     share = free / machine.cores
@@ -205,8 +253,8 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
         done=wanted.outcomes - left,
         source_images=len(of_sources),
         sampled=len(some),
-        models=tuple(each for seat in took.seats for each in _work(seat, calibration, times)),
-        recalled=round(sum(seat.recalled for seat in took.seats) * times),
+        models=tuple(each for effort in took.efforts for each in _work(effort, speeds, times)),
+        recalled=round(sum(effort.recalled for effort in took.efforts) * times),
         own_seconds=took.work.own * times,
         cpu_seconds=took.work.cpu * times,
         processes=workers.processes,
@@ -217,7 +265,7 @@ def _foresee(wanted: RunPlan, out: Path, call_seconds: float | None, processes: 
         seconds_alone=alone.start + max(alone.work, asking),
         memory=BYTES_OF_THE_PARENT + workers.processes * took.memory,
         run_bytes=round(took.bytes * times),
-        cache_bytes=round(sum(work.bytes for seat in took.seats for work in seat.work.values()) * times),
+        cache_bytes=round(sum(work.bytes for effort in took.efforts for work in effort.work.values()) * times),
         judges=took.judges,
     )
 
@@ -247,47 +295,8 @@ class _Clock:
         return cls(starting, expected(work, times, processes, cores))
 
 
-def _work(seat: ModelEffort, calibration: ModelSpeeds, times: float) -> list[ModelWork]:
+def _work(effort: ModelEffort, speeds: ModelSpeeds, times: float) -> list[ModelWork]:
     return [
-        ModelWork(seat.name, question, round(work.asked * times), calibration.seconds_each(seat, question))
-        for question, work in seat.work.items()
+        ModelWork(effort.name, question, round(work.asked * times), speeds.seconds_each(effort, question))
+        for question, work in effort.work.items()
     ]
-
-
-FILE = "calibration.json"
-
-
-class ModelSpeeds:
-    """Seconds for an answer, by model, revision, device and kind of question.
-
-    Kept is the least that was measured in any plan, because other work on the machine can only add to it.
-    """
-
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path or cache_root() / FILE
-        self._measured = _read(self.path)
-
-    def add(self, seats: Sequence[ModelEffort]) -> None:
-        """Takes in what these models did, and keeps it."""
-        for seat in seats:
-            for question, work in seat.work.items():
-                key, each = _key(seat, question), work.seconds / work.asked
-                self._measured[key] = min(each, self._measured.get(key, each))
-        write_json(self.path, self._measured)
-
-    def seconds_each(self, seat: ModelEffort, question: str) -> float:
-        """Of one answer to a kind of question that was asked here."""
-        return self._measured[_key(seat, question)]
-
-
-def _key(seat: ModelEffort, question: str) -> str:
-    return f"{question} by {seat.identity}"
-
-
-def _read(path: Path) -> dict[str, float]:
-    """What was measured before; a file that cannot be read is measured again."""
-    try:
-        stored = json.loads(path.read_text("utf-8"))
-        return {str(key): float(seconds) for key, seconds in stored.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}

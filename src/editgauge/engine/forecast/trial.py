@@ -53,7 +53,7 @@ class TrialResult:
     """What a sample took."""
 
     records: list[Record]
-    seats: tuple[ModelEffort, ...]
+    efforts: tuple[ModelEffort, ...]
     """What models did."""
     judges: Mapping[str, Mapping[str, Any]]
     """What judges would be asked by the whole run."""
@@ -111,26 +111,26 @@ async def _score_sample(order: TrialOrder, start: Effort) -> TrialResult:
     Judges are given opposite answers in the two passes, so with judges the first pass has all outcomes too.
     """
     setup = order.setup
-    ears = TimingPerception(setup.models, setup.cache, setup.jury, setup.transcripts)
-    async with ears:
-        ears.inclined = False
+    see = TimingPerception(setup.models, setup.cache, setup.jury, setup.transcripts)
+    async with see:
+        see.inclined = False
         to_load = order.tasks if setup.jury.addresses else list({task.edit.type: task for task in order.tasks}.values())
-        first, _ = await _scored(order.setup, to_load, ears)
-        ears.inclined = True
-        second, records = await _scored(order.setup, order.tasks, ears)
+        first, _ = await _scored(order.setup, to_load, see)
+        see.inclined = True
+        second, records = await _scored(order.setup, order.tasks, see)
     loading = first.without(second.scaled(len(to_load) / len(order.tasks)))
-    seats = tuple(seat.effort() for seat in ears.seats)
-    judges = ears.estimate(len(order.tasks), order.by)
-    return TrialResult(records, seats, judges, start, second, loading, most_memory())
+    efforts = tuple(model.effort() for model in see.timed_models)
+    judges = see.estimate(len(order.tasks), order.by)
+    return TrialResult(records, efforts, judges, start, second, loading, most_memory())
 
 
-async def _scored(setup: Setup, tasks: Sequence[ScoringTask], ears: TimingPerception) -> tuple[Effort, list[Record]]:
-    ears.forget()
+async def _scored(setup: Setup, tasks: Sequence[ScoringTask], see: TimingPerception) -> tuple[Effort, list[Record]]:
+    see.forget()
     gate = MemoryGate()
     chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
     before = so_far()
     outcomes = await asyncio.gather(
-        *(score_task(task, [chosen[name] for name in task.protocols], ears, gate) for task in tasks)
+        *(score_task(task, [chosen[name] for name in task.protocols], see, gate) for task in tasks)
     )
     return so_far().without(before), [record for scored in outcomes for record in scored.records]
 

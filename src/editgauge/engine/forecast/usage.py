@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.core.ask import Request
+from editgauge.core.fetch import cache_root
+from editgauge.core.files import write_json
 from editgauge.engine.forecast.judge_cost import CountingPerception
 from editgauge.engine.judges import Jury
 from editgauge.models.cache import open_store
@@ -16,6 +19,9 @@ from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of
 from editgauge.models.cached_model import MOST_BYTES_ON_DISK, CachedModel, RequestGroup, is_picture
 from editgauge.models.service import BYTES_IN_MEMORY
+
+FILE = "calibration.json"
+"""In the cache folder: the speed of models as measured so far."""
 
 
 @dataclass(slots=True)
@@ -97,16 +103,52 @@ class TimingPerception(CountingPerception):
         super().__init__(models, None, jury, transcripts)
         memory = Memory(BYTES_IN_MEMORY)
         by_model = {id(cached): TimedModel(cached, memory, cache) for cached in self._models.values()}
-        self.seats = list(by_model.values())
+        self.timed_models = list(by_model.values())
         self._models = {role: by_model[id(cached)] for role, cached in self._models.items()}
 
     def forget(self) -> None:
         """Starts over with models that have loaded their weights: only from then on times tell anything."""
         self.heard[self.inclined].clear()
-        for seat in self.seats:
-            seat.begin_anew(Memory(BYTES_IN_MEMORY))
+        for model in self.timed_models:
+            model.begin_anew(Memory(BYTES_IN_MEMORY))
 
 
 def _kept_bytes(answer: Answer) -> int:
     size = size_of(answer)
     return 0 if size > MOST_BYTES_ON_DISK or is_picture(answer) else size
+
+
+class ModelSpeeds:
+    """Seconds for an answer, by model, revision, device and kind of question.
+
+    Kept is the least that was measured in any plan, because other work on the machine can only add to it.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or cache_root() / FILE
+        self._measured = _read(self.path)
+
+    def add(self, efforts: Sequence[ModelEffort]) -> None:
+        """Takes in what these models did, and keeps it."""
+        for effort in efforts:
+            for question, work in effort.work.items():
+                key, each = _key(effort, question), work.seconds / work.asked
+                self._measured[key] = min(each, self._measured.get(key, each))
+        write_json(self.path, self._measured)
+
+    def seconds_each(self, effort: ModelEffort, question: str) -> float:
+        """Of one answer to a kind of question that was asked here."""
+        return self._measured[_key(effort, question)]
+
+
+def _key(effort: ModelEffort, question: str) -> str:
+    return f"{question} by {effort.identity}"
+
+
+def _read(path: Path) -> dict[str, float]:
+    """What was measured before; a file that cannot be read is measured again."""
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        return {str(key): float(seconds) for key, seconds in stored.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}

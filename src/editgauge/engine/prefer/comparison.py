@@ -15,7 +15,7 @@ from editgauge.judges.prompts import Prompt
 PAIRS_UNDER_WAY = 4
 """For each question that the judge takes at once, so that it never waits and few pictures are held."""
 Pair = TypeVar("Pair")
-Told = TypeVar("Told")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class ComparisonWording:
         return ask_pairwise(self.question, request, source, one, two, self.frame)
 
 
-async def tell_each(
-    judge: ModelJudge, pairs: Sequence[Pair], tell: Callable[[Pair], Awaitable[Told]], advance: Callable[[], None]
-) -> list[Told]:
+async def compare_each(
+    judge: ModelJudge, pairs: Sequence[Pair], compare: Callable[[Pair], Awaitable[Result]], advance: Callable[[], None]
+) -> list[Result]:
     """The result of every pair, in their order; no more are begun than the judge can take."""
     turns = asyncio.Semaphore(PAIRS_UNDER_WAY * judge.at_once)
 
-    async def one(pair: Pair) -> Told:
+    async def one(pair: Pair) -> Result:
         async with turns:
-            verdict = await tell(pair)
+            verdict = await compare(pair)
         advance()
         return verdict
 

@@ -60,13 +60,18 @@ class Pictures:
         return seeds_of
 
 
+def named_methods(run: Run, names: Sequence[str]) -> list[str]:
+    """The methods of a run that a user names, each once; all of them when none is named."""
+    known = list(run.manifest.methods)
+    for name in names:
+        if name not in known:
+            raise UnknownName("method in this run", name, known, f"editgauge report {run.folder}")
+    return list(dict.fromkeys(names)) or known
+
+
 def pairs_of(run: Run, pictures: Pictures, methods: Sequence[str], choices: str | Path | None) -> Iterator[OutcomePair]:
     """Two outcomes of every edit and seed, of these methods or of all; with people's choices, only what they judged."""
-    known = list(run.manifest.methods)
-    for method in methods:
-        if method not in known:
-            raise UnknownName("method in this run", method, known, f"editgauge report {run.folder}")
-    wanted = list(dict.fromkeys(methods)) or known
+    wanted = named_methods(run, methods)
     if choices is not None:
         yield from _judged_by_people(Path(choices), pictures, set(wanted))
         return

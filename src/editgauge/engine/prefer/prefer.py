@@ -19,7 +19,7 @@ from editgauge.core.options import Amount, Count, JudgeOptions
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER, Jury, read_jury
-from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, tell_each
+from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
 from editgauge.engine.prefer.pairs import OutcomePair, Pictures, pairs_of, read_scored
 from editgauge.findings.people.elo import PairAnswer, elo
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
@@ -167,7 +167,7 @@ async def _ask_all(
     (judge,) = jury.opened(run.folder / FOLDER, ask).values()
     try:
         async with judge:
-            return await tell_each(judge, comparisons, lambda each: _line(judge, each, question), advance)
+            return await compare_each(judge, comparisons, lambda each: _line(judge, each, question), advance)
     finally:
         ask.close()
 

@@ -23,8 +23,8 @@ from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.shards import read_shard
 from editgauge.protocols import open_protocol
 
-TOLD = 5
-"""This many differing scores are named."""
+MOST_NAMED = 5
+"""Differing scores that a message names at most."""
 
 
 def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -> Run:
@@ -149,8 +149,8 @@ def _without(table: pa.Table, twice: set[bytes]) -> pa.Table:
 def _differing(scores: pa.Table, digests: dict[bytes, bytes], known: dict[bytes, bytes], folder: Path) -> str:
     keys = dict.fromkeys(segments.rows(scores, Key._fields))
     other = [key for key in keys if (mark := _mark(key)) in known and digests[mark] != known[mark]]
-    named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:TOLD])
-    more = f" and {len(other) - TOLD} more" if len(other) > TOLD else ""
+    named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:MOST_NAMED])
+    more = f" and {len(other) - MOST_NAMED} more" if len(other) > MOST_NAMED else ""
     return f"'{folder}' says something else than another of the runs about {named}{more}; leave one of the two away."
 
 

@@ -96,19 +96,17 @@ def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Uns
     set_scores = []
     for spec in protocol.sets:
         score = scores.get(spec.name, Unscored("crashed", f"the protocol gave no score named '{spec.name}'"))
-        value, reason, detail = (
-            (score.value, "", " ".join(piece.text for piece in score.evidence if isinstance(piece, Note)))
-            if isinstance(score, Score)
-            else (None, score.reason, score.detail)
-        )
-        method, edit_type = cell
-        interval = score.interval if isinstance(score, Score) else None
+        if isinstance(score, Score):
+            value, reason, interval = score.value, "", score.interval
+            detail = " ".join(piece.text for piece in score.evidence if isinstance(piece, Note))
+        else:
+            value, reason, interval, detail = None, score.reason, None, score.detail
         set_scores.append(
             SetScore(
                 protocol=protocol.name,
                 name=spec.name,
-                method=method,
-                edit_type=edit_type,
+                method=cell[0],
+                edit_type=cell[1],
                 value=value,
                 n=len(known),
                 higher_is_better=spec.higher_is_better,

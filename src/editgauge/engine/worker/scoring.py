@@ -147,8 +147,8 @@ def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes:
     height, width = source.shape[:2]
     same_size = resized(edited, width, height)
     reference = _reference(edit, width, height)
-    inputs = tuple(at_working_size(pixels) for pixels in _inputs(edit))
-    first = _first(edit, width, height)
+    inputs = tuple(at_working_size(_pixels(each.picture.path)) for each in edit.inputs)
+    first = resized(_pixels(edit.first_source.path), width, height) if edit.first_source else None
     unchanged = None if mask is None else _unchanged(edit, mask)
     for array in (source, edited, same_size, mask, reference, first, unchanged, *inputs):
         if array is not None:
@@ -194,14 +194,12 @@ def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
     return None if pixels is None else resized(pixels, width, height)
 
 
-def _first(edit: Edit, width: int, height: int) -> Pixels | None:
-    """The picture before the first turn; raises `BadImage` when it cannot be read. None for a first turn."""
-    if edit.first_source is None:
-        return None
-    decoded = _decoded(edit.first_source.path)
+def _pixels(path: Path) -> Pixels:
+    """The picture in a file; raises `BadImage` when it cannot be read."""
+    decoded = _decoded(path)
     if decoded.pixels is None:
         raise BadImage(decoded.problem)
-    return resized(decoded.pixels, width, height)
+    return decoded.pixels
 
 
 def _unchanged(edit: Edit, mask: BoolMask) -> BoolMask | None:
@@ -213,15 +211,6 @@ def _unchanged(edit: Edit, mask: BoolMask) -> BoolMask | None:
             return None
         outside &= ~before.render(width, height)
     return outside
-
-
-def _inputs(edit: Edit) -> list[Pixels]:
-    """The further pictures of the edit; raises `BadImage` for one that cannot be read."""
-    decoded = [_decoded(each.picture.path) for each in edit.inputs]
-    problem = next((each.problem for each in decoded if each.pixels is None), None)
-    if problem is not None:
-        raise BadImage(problem)
-    return [each.pixels for each in decoded if each.pixels is not None]
 
 
 def stamps_of(task: ScoringTask) -> Images:
