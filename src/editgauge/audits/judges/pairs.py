@@ -24,7 +24,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
 from editgauge.core.images import read_image
 from editgauge.core.progress import progress
-from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, tell_each
+from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
 from editgauge.stats.intervals import Labels, Numbers
 
@@ -132,7 +132,7 @@ async def _ask(
 
     try:
         async with judge:
-            said = await tell_each(judge, pairs, tell, advance)
+            said = await compare_each(judge, pairs, tell, advance)
             mine = [call for call in judge.transcripts if call.asked["model"] == judge.name]
             return findings(pairs, said, Cost.of(mine, sum(call.cost for call in mine)))
     finally:
