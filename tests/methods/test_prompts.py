@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import BadInput, UnknownName
 from editgauge.core.images import Picture
+from editgauge.core.text import ing
 from editgauge.core.types import Edit, Position, Relation
 from editgauge.methods.prompt_choice import read_wording
 from editgauge.methods.prompts import FORMS, families, family, render, render_for
-from editgauge.methods.prompts.english import ing, with_a
+from editgauge.methods.prompts.english import with_a
 from editgauge.methods.prompts.files import NAMES, find
 from editgauge.methods.prompts.language import find_problems
 from editgauge.methods.reference.editors import Identity

@@ -77,6 +77,28 @@ def plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
+def ing(phrase: str) -> str:
+    """The phrase with its first word, a verb, ending in -ing.
+
+    >>> [ing(verb) for verb in ("sit", "stand up", "ride", "lie", "see", "grin", "sing", "juggling")]
+    ['sitting', 'standing up', 'riding', 'lying', 'seeing', 'grinning', 'singing', 'juggling']
+    """
+    verb, blank, rest = phrase.partition(" ")
+    return f"{_ing(verb)}{blank}{rest}"
+
+
+def _ing(verb: str) -> str:
+    if re.search(r"[aeiouy].*ing$", verb, re.IGNORECASE):
+        return verb
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
+    if re.search(r"[^aeoy]e$", verb) and len(verb) > 2:
+        return f"{verb[:-1]}ing"
+    if re.fullmatch(r"(qu|[^aeiou])*[aeiou][bdglmnprt]", verb, re.IGNORECASE):
+        return f"{verb}{verb[-1]}ing"
+    return f"{verb}ing"
+
+
 def counted(count: int, noun: str) -> str:
     """The count with its noun, in the plural unless the count is 1.
 

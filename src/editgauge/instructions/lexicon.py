@@ -9,15 +9,11 @@ from typing import Any
 
 import yaml
 
+from editgauge.core.text import ing
+
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """The fast one where the YAML library was built with it."""
 VOWELS = "aeiou"
-DOUBLED = frozenset(
-    {"sit", "run", "swim", "cut", "get", "put", "set", "hit", "dig", "hug", "grab", "drop", "nod", "jog", "trot", "hop"}
-    | {"spin", "shop", "clap", "flap", "chop", "pet", "wag", "tug", "trip", "step", "beg", "nap", "chat", "knit", "sip"}
-    | {"peg", "bat", "rip", "tap", "hum", "stir", "tip", "win", "squat", "drum", "strum"}
-)
-IRREGULAR_ING = {"lie": "lying", "tie": "tying", "die": "dying", "ski": "skiing", "see": "seeing", "flee": "fleeing"}
 
 
 @cache
@@ -94,21 +90,6 @@ def mentions(name: str, tokens: Sequence[str]) -> bool:
 def lists_in(group: str) -> tuple[str, ...]:
     """The names of the lists inside `verbs`, `participles` or `relations`, as `match_any` takes them."""
     return tuple(f"{group}.{name}" for name in _lists()[group])
-
-
-def ing(verb: str) -> str:
-    """The -ing form of a verb.
-
-    >>> ing("sit"), ing("smile"), ing("lie"), ing("hold")
-    ('sitting', 'smiling', 'lying', 'holding')
-    """
-    if verb in IRREGULAR_ING:
-        return IRREGULAR_ING[verb]
-    if verb in DOUBLED:
-        return f"{verb}{verb[-1]}ing"
-    if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
-        return f"{verb[:-1]}ing"
-    return f"{verb}ing"
 
 
 @cache

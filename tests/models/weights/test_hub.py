@@ -19,6 +19,7 @@ import pytest
 
 from editgauge.core.errors import BadInput, FetchFailed
 from editgauge.models.weights import MissingWeights, available, info, pull, verify, weights_of
+from editgauge.models.weights.verbs import pull as pull_verb
 
 hub_client = pytest.importorskip("huggingface_hub")
 constants = pytest.importorskip("huggingface_hub.constants")
@@ -250,7 +251,9 @@ def test_an_unknown_revision_and_an_unknown_repository(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("why", ["forbidden", "unreachable"])
-def test_without_the_hub_its_cache_is_taken(hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+def test_without_the_hub_its_cache_is_taken(
+    hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], why: str
+) -> None:
     def cut_off() -> None:
         if why == "forbidden":
             monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -265,6 +268,8 @@ def test_without_the_hub_its_cache_is_taken(hub: Hub, cache: Path, monkeypatch: 
     assert set(found.files) == {"config.json", "model.safetensors"}
     assert found.revision == f"we/net {FIRST}"
     assert any("the model hub was not reached" in words for words in told)
+    pull_verb(REPOSITORY)
+    assert "the model hub was not reached" in capsys.readouterr().err
     shutil.rmtree(cache)
     shutil.rmtree(found.folder.parents[1])
     with pytest.raises(

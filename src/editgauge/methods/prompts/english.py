@@ -1,8 +1,7 @@
-"""The little English a prompt needs: articles, nouns without them, and -ing."""
+"""The little English a prompt needs: articles, and nouns without them."""
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib import resources
 
@@ -76,28 +75,6 @@ def determined(phrase: str) -> bool:
     """
     first = phrase.partition(" ")[0]
     return first.lower() in _lists()["determiners"] or first.isdecimal()
-
-
-def ing(phrase: str) -> str:
-    """The phrase with its first word, a verb, ending in -ing.
-
-    >>> [ing(verb) for verb in ("sit", "stand up", "ride", "lie", "see", "sing", "running")]
-    ['sitting', 'standing up', 'riding', 'lying', 'seeing', 'singing', 'running']
-    """
-    verb, blank, rest = phrase.partition(" ")
-    return f"{_ing(verb)}{blank}{rest}"
-
-
-def _ing(verb: str) -> str:
-    if re.search(r"[aeiouy].*ing$", verb, re.IGNORECASE):
-        return verb
-    if verb.endswith("ie"):
-        return f"{verb[:-2]}ying"
-    if re.search(r"[^aeoy]e$", verb) and len(verb) > 2:
-        return f"{verb[:-1]}ing"
-    if re.fullmatch(r"(qu|[^aeiou])*[aeiou][bdglmnprt]", verb, re.IGNORECASE):
-        return f"{verb}{verb[-1]}ing"
-    return f"{verb}ing"
 
 
 def _countable(phrase: str) -> bool:

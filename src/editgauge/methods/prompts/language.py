@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from editgauge.core.text import article
-from editgauge.methods.prompts.english import ing, joined, noun, with_a, with_the
+from editgauge.core.text import article, ing
+from editgauge.methods.prompts.english import joined, noun, with_a, with_the
 
 PARTS = ("subject", "from", "to", "position", "anchor")
 MODES: Mapping[str, Callable[[str], str]] = {"a": with_a, "the": with_the, "noun": noun, "ing": ing}

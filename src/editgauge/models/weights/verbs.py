@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from editgauge.core.errors import FetchFailed
@@ -87,14 +88,19 @@ def _pull_first(
 ) -> WeightFiles:
     for place, name in enumerate(alternatives, start=1):
         about = store.info(name)
-        say(f"{name}: {about.source}; license {license_of(about)}", quiet=quiet)
+        remark = partial(_remark, name, quiet)
+        remark(f"{about.source}; license {license_of(about)}")
         try:
-            return store.pull(name, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision)
+            return store.pull(name, remark, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision)
         except FetchFailed as failed:
             if place == len(alternatives):
                 raise
             say(f"{failed}\n{alternatives[place]} is used instead of {name}.", quiet=quiet)
     raise ValueError("there is nothing to pull")
+
+
+def _remark(name: str, quiet: bool, words: str) -> None:
+    say(f"{name}: {words}", quiet=quiet)
 
 
 def verify(name: str | Sequence[str]) -> list[WeightFiles]:
