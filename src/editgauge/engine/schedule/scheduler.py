@@ -59,7 +59,7 @@ class Scheduler:
         return Attempt(task) if task else None
 
     def bury(self, worker: Hashable, in_hand: Iterable[Attempt], *, blame: bool, tries: int) -> list[ScoringTask]:
-        """Takes back what a dead worker had; the tasks that killed so many workers that they are not tried again.
+        """Takes back what a dead worker had; returns the tasks that killed too many workers to be tried again.
 
         Args:
             worker: who died

@@ -10,8 +10,9 @@ from contextlib import asynccontextmanager
 
 import cv2
 
-MOST_BYTES = 400_000_000
-"""Of decoded pictures in one process: 250 items of 512 x 512, or one large item and whatever came before it."""
+MOST_BYTES = 32_000_000
+"""Of decoded pictures in one process: 20 items of 512 x 512, enough to fill batches and to keep a judge busy, or one
+large item and whatever came before it. What an item measures takes a multiple of its pictures until it is scored."""
 LARGE_PAIR = 24_000_000
 """Bytes of two decoded pictures of 4 megapixels. What is larger takes gigabytes while it is measured (up to 175 bytes
 per pixel), so only one of these is let in at a time."""
@@ -21,7 +22,7 @@ def bytes_of_work(decoded: int) -> int:
     """How much room an item takes whose two pictures have that many bytes.
 
     >>> bytes_of_work(1_572_864), bytes_of_work(60_000_000)
-    (1572864, 400000000)
+    (1572864, 60000000)
     """
     return decoded if decoded <= LARGE_PAIR else max(decoded, MOST_BYTES)
 

@@ -91,7 +91,9 @@ def _pull_first(
         remark = partial(_remark, name, quiet)
         remark(f"{about.source}; license {license_of(about)}")
         try:
-            return store.pull(name, remark, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision)
+            return store.pull(
+                name, say=remark, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision
+            )
         except FetchFailed as failed:
             if place == len(alternatives):
                 raise
