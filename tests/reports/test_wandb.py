@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,8 @@ def test_without_the_library_the_line_to_paste_is_told(
 
 
 def test_offline_logging(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("wandb", reason="NOT TESTED: needs pip install 'editgauge[wandb]'")
+    library: Any = pytest.importorskip("wandb", reason="NOT TESTED: needs pip install 'editgauge[wandb]'")
+    library.teardown()  # what an earlier test set up does not read the environment again
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     monkeypatch.setenv("WANDB_SILENT", "true")
