@@ -124,7 +124,7 @@ def test_other_source_pixels_are_warned_of(make: Make) -> None:
 def test_an_unfinished_run_is_warned_of(make: Make) -> None:
     (found,) = standings(opened(make("one", {"mine": 0.5}, finish=False)))
 
-    assert found.warnings == ["one is not finished; its numbers may still move."]
+    assert found.warnings == ["one is not finished; its numbers may still change."]
 
 
 def test_the_page_holds_all_of_it_and_escapes_names(

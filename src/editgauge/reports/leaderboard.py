@@ -276,7 +276,7 @@ def _score(
 
 def _warnings(runs: Sequence[Run]) -> list[str]:
     unfinished = [
-        f"{run.folder.name} is not finished; its numbers may still move." for run in runs if not run.manifest.finished
+        f"{run.folder.name} is not finished; its numbers may still change." for run in runs if not run.manifest.finished
     ]
     first, *rest = [(run, _sources(run)) for run in runs]
     moved = [

@@ -22,6 +22,10 @@ WIDTH, HEIGHT = 470, 372
 LEFT, TOP, RIGHT, BOTTOM = 58, 30, 454, 318
 LETTER, LINE = 6.6, 15
 """Width of a letter and height of a line of a label."""
+WIDEST = 9.0
+"""Width of a letter on a phone, where names are drawn larger."""
+OFFSETS = {"start": 0.0, "middle": 0.5, "end": 1.0}
+"""How much of a name lies left of where it is anchored."""
 LONGEST_NAME = 26
 
 
@@ -133,12 +137,15 @@ def _names(points: Sequence[TradeOffPoint], plane: Plane) -> list[Markup]:
     for point, (x, y) in zip(points, at, strict=True):
         name = words.shortened(point.method, LONGEST_NAME)
         wide = len(name) * LETTER
-        beside = ((x + 11, y - 5), (x - 11 - wide, y - 5), (x + 11, y + 15), (x - 11 - wide, y + 15))
-        for left, low in (*beside, (x - wide / 2, y - 13), (x - wide / 2, y + 23)):
-            box = LabelBox(left, low - LINE + 3, left + wide, low + 3)
-            if box.left >= LEFT and box.right <= WIDTH and box.top >= TOP - LINE and not any(map(box.meets, taken)):
+        right, left, middle = (x + 11, "start"), (x - 11, "end"), (x, "middle")
+        places = ((right, y - 5), (left, y - 5), (right, y + 15), (left, y + 15), (middle, y - 13), (middle, y + 23))
+        for (start, anchor), low in places:
+            begin = start - wide * OFFSETS[anchor]
+            box = LabelBox(begin, low - LINE + 3, begin + wide, low + 3)
+            inside = box.left >= LEFT and start + len(name) * WIDEST * (1 - OFFSETS[anchor]) <= WIDTH
+            if inside and box.top >= TOP - LINE and not any(map(box.meets, taken)):
                 taken.append(box)
-                drawn.append(label(left, low, name, style=f"method-name{_style(point)}"))
+                drawn.append(label(start, low, name, anchor, f"method-name{_style(point)}"))
                 break
     return drawn
 

@@ -25,7 +25,7 @@ SLANT = 35
 """Degrees by which the names of the columns rise: long ones then stay apart."""
 TOP, RIGHT, FOOT = 96, 70, 24
 LONGEST_NAME = 22
-COLORS = ("#f1f6fb", "#d9e7f4", "#b7d2ea", "#8ab8dc", "#3f7fb5", "#1d5c96", "#0b3a69")
+COLORS = ("#f1f6fb", "#d9e7f4", "#b7d2ea", "#8ab8dc", "#3775aa", "#1d5c96", "#0b3a69")
 """The same steps as in the page."""
 DARK_FROM = 4
 """From this step on the number is white."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from editgauge.stats.intervals import Mean
 
 ROW, TOP, BOTTOM = 21, 4, 20
-LABEL, PLOT, NUMBER = 158, 146, 56
+LABEL, PLOT, NUMBER = 152, 118, 52
 """Widths: the names at the left, the axis, the number at the right."""
 LONGEST_LABEL = 24
 
