@@ -203,3 +203,20 @@ def test_an_edit_type_is_folded_only_while_its_score_is_chosen(
     assert (panel.is_visible(), folded.is_visible()) == (False, True)
     page.get_by_label("Score", exact=True).select_option("toy/loss")
     assert (panel.is_visible(), folded.is_visible()) == (True, False)
+
+
+SMALL_TEXT = """() => [...document.querySelectorAll("main *, header *, nav *")].filter((element) => {
+  const text = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  if (!text || !element.checkVisibility()) return false;
+  const drawn = element.getScreenCTM ? element.getScreenCTM().a : 1;
+  return element.getClientRects().length && parseFloat(getComputedStyle(element).fontSize) * drawn < 11.95;
+}).map((element) => element.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("width", [1400, 1000, 390])
+def test_no_text_is_smaller_than_12_pixels(open_page: OpenPage, small_report: Path, width: int) -> None:
+    page = open_page(small_report, size=(width, 844))
+    for place, tab in enumerate(TABS, start=1):
+        page.keyboard.press(str(place))
+        page.get_by_role("link", name=tab, exact=True).and_(page.locator("[aria-current]")).wait_for()
+        assert page.evaluate(SMALL_TEXT) == [], tab

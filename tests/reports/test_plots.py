@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -11,6 +12,7 @@ import pytest
 from editgauge.core.types import ScoreSpec
 from editgauge.findings.summary import ALL, Cell
 from editgauge.render.svg import scale_for
+from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.sections.heat_map import STEPS, heat_map
 from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.reports.tables import score_tables
@@ -122,3 +124,38 @@ def test_means_that_differ_by_rounding_alone_get_a_scale_all_the_same() -> None:
 
     assert scale.high > scale.low
     assert 0 <= scale.share(nearly.value) <= 1
+
+
+def test_numbers_stand_out_from_every_color_of_the_heat_map() -> None:
+    style = resources.files("editgauge.reports").joinpath("templates/style/plots.css").read_text("utf-8")
+    form = r"\.step-\d \{ background: light-dark\((\S+), (\S+)\); color: light-dark\((\S+), (\S+)\); \}"
+    steps = re.findall(form, style)
+    assert len(steps) == 7
+    for light, dark, on_light, on_dark in steps:
+        assert min(_contrast(light, on_light), _contrast(dark, on_dark)) >= 4.5
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(color: str) -> float:
+    digits = color.lstrip("#")
+    pairs = re.findall("..", digits if len(digits) == 6 else "".join(2 * digit for digit in digits))
+    parts = [int(pair, 16) / 255 for pair in pairs]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_names_that_fit_only_at_the_usual_size_are_marked_so_that_phones_leave_them_out() -> None:
+    methods = {"alone": 0.9, "first of two, long name": 0.5, "second of two, long name": 0.5}
+    cells = [
+        Cell("toy", ScoreSpec(score, True, (0.0, 1.0)), method, ALL, Mean(value, 0.0, 1.0, 20, 20), {})
+        for method, value in methods.items()
+        for score in ("done", "kept")
+    ]
+    plot = trade_off(cells, ("toy", "done"), ("toy", "kept"), list(methods), ())
+    styles = re.findall(r'class="method-name([^"]*)"', str(plot))
+    assert styles[0] == ""
+    assert " crowded" in styles[1:]

@@ -22,8 +22,8 @@ WIDTH, HEIGHT = 470, 372
 LEFT, TOP, RIGHT, BOTTOM = 58, 30, 454, 318
 LETTER, LINE = 6.6, 15
 """Width of a letter and height of a line of a label."""
-WIDEST = 9.0
-"""Width of a letter on a phone, where names are drawn larger."""
+ON_PHONES = 1.38
+"""How much larger the style sheet draws names on phones."""
 OFFSETS = {"start": 0.0, "middle": 0.5, "end": 1.0}
 """How much of a name lies left of where it is anchored."""
 LONGEST_NAME = 26
@@ -130,24 +130,39 @@ def _point(point: TradeOffPoint, plane: Plane) -> Markup:
 
 
 def _names(points: Sequence[TradeOffPoint], plane: Plane) -> list[Markup]:
-    """Every method's name next to its point, where no other point or name stands; no name where all is full."""
+    """Every method's name next to its point, where no other point or name stands; no name where all is full.
+
+    A name with room only at the usual size is `crowded`: phones, which draw names larger, leave it out.
+    """
     at = [(plane.x(point.kept.value), plane.y(point.done.value)) for point in points]
-    taken = [LabelBox(x - 7, y - 7, x + 7, y + 7) for x, y in at]
+    dots = [LabelBox(x - 7, y - 7, x + 7, y + 7) for x, y in at]
+    taken = {1.0: list(dots), ON_PHONES: list(dots)}
     drawn = []
     for point, (x, y) in zip(points, at, strict=True):
         name = words.shortened(point.method, LONGEST_NAME)
-        wide = len(name) * LETTER
         right, left, middle = (x + 11, "start"), (x - 11, "end"), (x, "middle")
         places = ((right, y - 5), (left, y - 5), (right, y + 15), (left, y + 15), (middle, y - 13), (middle, y + 23))
-        for (start, anchor), low in places:
-            begin = start - wide * OFFSETS[anchor]
-            box = LabelBox(begin, low - LINE + 3, begin + wide, low + 3)
-            inside = box.left >= LEFT and start + len(name) * WIDEST * (1 - OFFSETS[anchor]) <= WIDTH
-            if inside and box.top >= TOP - LINE and not any(map(box.meets, taken)):
-                taken.append(box)
-                drawn.append(label(start, low, name, anchor, f"method-name{_style(point)}"))
+        for sizes, crowded in (((1.0, ON_PHONES), ""), ((1.0,), " crowded")):
+            free = [place for place in places if all(_is_free(_box(name, *place, size), taken[size]) for size in sizes)]
+            if free:
+                (start, anchor), low = free[0]
+                for size in sizes:
+                    taken[size].append(_box(name, *free[0], size))
+                drawn.append(label(start, low, name, anchor, f"method-name{_style(point)}{crowded}"))
                 break
     return drawn
+
+
+def _box(name: str, start: tuple[float, str], low: float, size: float) -> LabelBox:
+    x, anchor = start
+    wide = len(name) * LETTER * size
+    left = x - wide * OFFSETS[anchor]
+    return LabelBox(left, low - LINE * size + 3, left + wide, low + 3)
+
+
+def _is_free(box: LabelBox, taken: Sequence[LabelBox]) -> bool:
+    inside = box.left >= LEFT and box.right <= WIDTH and box.top >= TOP - LINE and box.bottom <= BOTTOM + 3
+    return inside and not any(map(box.meets, taken))
 
 
 def _spoken(mean: Mean) -> str:
