@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from editgauge.core.evidence import Note
+from editgauge.core.text import counted
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.instructions.readings import steps_of
 
@@ -38,7 +39,7 @@ def all_done(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
     evidence = tuple(row for each in verdicts for row in each.evidence)
     lowest = min((each.value for each in scored), default=1.0)
     done = sum(each.value >= DONE for each in scored)
-    note = Note(f"{done} of {len(verdicts)} steps done")
+    note = Note(f"{done} of {counted(len(verdicts), 'step')} done")
     if len(scored) == len(verdicts) or lowest < DONE:
         return Score(lowest, (note, *evidence))
     number, missing = next((n, each) for n, each in enumerate(verdicts, start=1) if isinstance(each, Unscored))
@@ -51,4 +52,4 @@ def share_done(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
     if missing is not None:
         return Unscored(missing.reason, missing.detail)
     done = sum(isinstance(each, Score) and each.value >= DONE for each in verdicts)
-    return Score(done / len(verdicts), (Note(f"{done} of {len(verdicts)} steps done"),))
+    return Score(done / len(verdicts), (Note(f"{done} of {counted(len(verdicts), 'step')} done"),))

@@ -75,7 +75,11 @@ class Own(Protocol):
     uses = ("judge",)
     scores: tuple[ScoreSpec, ...] = (
         ScoreSpec(
-            "edit", True, (0.0, 1.0), "How likely people say that the edit was done, without over-editing.", "done"
+            "edit",
+            True,
+            (0.0, 1.0),
+            "How likely people are to say that the edit was done, without over-editing.",
+            "done",
         ),
         STEPS_DONE,
         ScoreSpec(

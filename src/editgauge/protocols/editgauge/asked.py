@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED
 from editgauge.core.errors import CannotTell
 from editgauge.core.phrases import read_size
-from editgauge.core.text import none_seen
+from editgauge.core.text import is_plural, none_seen, plural
 from editgauge.core.types import Unscored
 from editgauge.protocols._shared.looking import asked_place
 from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank, style_fit
@@ -117,7 +117,8 @@ def _some_stay(view: View) -> Unscored | None:
     seen = sum(thing.confidence >= view.point for thing in pair.before) if pair else 0
     if pair is None or wanted is None or seen <= wanted:
         return None
-    detail = f"{seen} {pair.name} are seen in the source and {wanted} should go; the protocol pixlens counts them"
+    things = pair.name if is_plural(pair.name) else plural(pair.name)
+    detail = f"{seen} {things} are seen in the source and {wanted} should go; the protocol pixlens counts them"
     return Unscored("no_rule", detail)
 
 
