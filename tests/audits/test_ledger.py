@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from editgauge.audits.judges import ledger
 from editgauge.audits.judges.anchors import drawn_anchors
 from editgauge.audits.judges.ledger import check, read_checks
 from editgauge.core.errors import BadInput
+from editgauge.judges import open_judge
 from tests.endpoint import MODEL, Served
 
 
@@ -60,8 +63,10 @@ def test_a_judge_that_stays_has_not_moved(served: Served, judge: str, tmp_path: 
 
 @pytest.mark.slow
 def test_a_judge_that_moved_is_caught_and_one_that_changes_its_mind_is_not(
-    served: Served, judge: str, tmp_path: Path
+    served: Served, judge: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # One question at a time: otherwise the order of arrival decides which anchor gets which answer.
+    monkeypatch.setattr(ledger, "open_judge", partial(open_judge, client={"at_once": 1}))
     served.plan = steady
     check(judge, ledger=tmp_path / "a")
     served.plan = moved

@@ -234,9 +234,9 @@ def test_importing_and_making_models_costs_no_torch() -> None:
     program = """
         import sys
         from editgauge.models.catalog import MODELS
-        from editgauge.models.hub import addresses
-        made = [addresses.by_address(row.place) for row in MODELS.values() if row.is_of_hub]
-        made.append(addresses.by_address("owl:google/owlv2-large-patch14"))
+        from editgauge.models.choice import by_address
+        made = [by_address(row.place) for row in MODELS.values() if row.is_of_hub]
+        made.append(by_address("owl:google/owlv2-large-patch14"))
         assert len(made) > 25 and not {"torch", "transformers"} & sys.modules.keys()
     """
     subprocess.run([sys.executable, "-c", "\n".join(line.strip() for line in program.splitlines())], check=True)
