@@ -30,7 +30,8 @@ from editgauge.models.service import ModelService
 from editgauge.protocols import Protocol
 
 SIDE = 512
-PROTOCOLS = ("artifacts", *USUAL_PROTOCOLS)
+PROTOCOLS = (*USUAL_PROTOCOLS, "artifacts")
+"""The usual ones first: what several need is counted for the first that asks, and they are to stand alone."""
 FIRST, FURTHER = "first outcome of a photograph", "further outcome"
 WORD = "dog"
 MOST_SECONDS, MOST_OF_A_PAIR, MOST_MEGABYTES = 0.5, 1.0, 1200
