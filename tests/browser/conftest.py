@@ -139,6 +139,7 @@ def open_page(browser: Browser) -> Iterator[Callable[..., Page]]:
     contexts, problems = [], list[str]()
 
     def visit(path: Path, address: str = "", size: tuple[int, int] = LAPTOP, **options: Any) -> Page:
+        options = {"reduced_motion": "reduce", **options}  # a color on its way to another has no contrast of its own
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
         contexts.append(context)
         page = context.new_page()

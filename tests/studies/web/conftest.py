@@ -163,6 +163,7 @@ def see(browser: Browser) -> Iterator[Callable[..., Page]]:
     contexts, problems = [], list[str]()
 
     def visit(link: str, size: tuple[int, int] = (1366, 900), **options: Any) -> Page:
+        options = {"reduced_motion": "reduce", **options}  # a color on its way to another has no contrast of its own
         context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
         contexts.append(context)
         page = context.new_page()
