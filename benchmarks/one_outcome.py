@@ -2,20 +2,24 @@
 
     python benchmarks/one_outcome.py --outcomes 12
 
-Times are also given in passes of the image embedder, which do not change with the machine or its load. Nothing is
-remembered from run to run. Each photograph has two outcomes: with the first one everything is asked about both
-pictures, as when one pair is scored; with the second one, the same outcome at two thirds of its resolution, only what
-concerns the outcome, as in a run over several methods.
+One core does all: numerical libraries use one thread, as in the worker of a run. Times are also given in passes of the
+image embedder, which do not change with the machine or its load. Nothing is remembered from run to run. Each photograph
+has two outcomes: with the first one everything is asked about both pictures, as when one pair is scored; with the next
+one, the same outcome at two thirds of its resolution, only what concerns the outcome, as in a run over several methods.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+
+import cv2
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
@@ -24,6 +28,7 @@ from editgauge.core.images import Pixels, read_image, resized
 from editgauge.core.options import ModelOptions
 from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.options import USUAL_PROTOCOLS, choose_with_models
+from editgauge.engine.schedule.local import THREADS
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
 from editgauge.models.service import ModelService
@@ -95,7 +100,12 @@ async def _score(protocol: Protocol, item: Item, see: ModelService) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--outcomes", type=int, default=12)
-    seconds, one_pass = run_async(measure(items(parser.parse_args().outcomes + 1)))
+    outcomes = parser.parse_args().outcomes
+    one_thread = dict.fromkeys(THREADS, "1")
+    if not one_thread.items() <= os.environ.items():  # the libraries read it when they are loaded
+        sys.exit(subprocess.run([sys.executable, *sys.argv], env=os.environ | one_thread).returncode)
+    cv2.setNumThreads(1)
+    seconds, one_pass = run_async(measure(items(outcomes + 1)))
     lines = []
     for kind, by_protocol in seconds.items():
         pair = sum(by_protocol[name] for name in USUAL_PROTOCOLS)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from skimage import data
 
 from editgauge.core.errors import CannotEdit
-from editgauge.core.images import Picture, Pixels, write_png
+from editgauge.core.images import Picture, Pixels, as_lab, write_png
 from editgauge.core.masks import BoolMask, Polygons, grown
 from editgauge.core.recipes import (
     COLORS,
@@ -37,7 +37,7 @@ from editgauge.core.recipes import (
 )
 from editgauge.core.types import Edit, Position
 from editgauge.methods import Method, methods
-from editgauge.methods.reference.colors import lab_of, to_lab
+from editgauge.methods.reference.colors import lab_of
 from editgauge.methods.reference.editors import careless, classical, identity, overdone
 from editgauge.methods.reference.fill import filled
 from editgauge.methods.reference.flaws import FLAWS, spoiled
@@ -245,7 +245,7 @@ class TestClassical:
         source = PHOTOGRAPHS[picture]
         outcome = classical.edit(asked(Recolor(outline, color), picture, pictures), source, 0)
         object_ = inside(outline, source)
-        before, after = to_lab(source)[object_], to_lab(outcome)[object_]
+        before, after = as_lab(source)[object_], as_lab(outcome)[object_]
         distance = np.linalg.norm(after.mean(axis=0) - lab_of(color))
         assert distance < 20
         assert distance < np.linalg.norm(before.mean(axis=0) - lab_of(color))
@@ -257,7 +257,7 @@ class TestClassical:
     ) -> None:
         source, object_ = PHOTOGRAPHS["coffee"], inside(CUP, PHOTOGRAPHS["coffee"])
         outcome = classical.edit(asked(Texture(CUP, material), "coffee", pictures), source, 0)
-        light_before, light_after = (cv2.GaussianBlur(to_lab(image)[..., 0], (0, 0), 12) for image in (source, outcome))
+        light_before, light_after = (cv2.GaussianBlur(as_lab(image)[..., 0], (0, 0), 12) for image in (source, outcome))
         assert change(outcome, source, object_) > 20
         assert np.corrcoef(light_before[object_], light_after[object_])[0, 1] > 0.6
 
@@ -378,7 +378,7 @@ class TestCareless:
         edit = asked(Recolor(SPOON, "blue"), "coffee", pictures, objects={"spoon": SPOON, "saucer with spoon": saucer})
         outcome = careless.edit(edit, source, 0)
         spoon = inside(SPOON, source)
-        assert np.linalg.norm(to_lab(outcome)[spoon].mean(axis=0) - lab_of("blue")) > 40
+        assert np.linalg.norm(as_lab(outcome)[spoon].mean(axis=0) - lab_of("blue")) > 40
         assert np.array_equal(outcome[~grown(spoon, 6)], source[~grown(spoon, 6)])
 
     def test_moves_the_other_way(self, pictures: dict[str, Picture]) -> None:

@@ -13,11 +13,11 @@ import pytest
 import skimage
 
 from editgauge.core.evidence import Note
-from editgauge.core.images import Picture, Pixels
+from editgauge.core.images import Picture, Pixels, as_lab
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit, Position, Score, Unscored
 from editgauge.protocols import editgauge as own
-from editgauge.protocols.editgauge.appearance import style_fit, to_lab
+from editgauge.protocols.editgauge.appearance import style_fit
 from editgauge.protocols.editgauge.artifact_features import flaws
 from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.explanations import CLAIMS, MEANINGS, reasons
@@ -106,13 +106,13 @@ def test_a_known_mask_is_where_the_edit_may_change_something(cat: Pixels) -> Non
     mask = rectangle(FACE, cat.shape)
     view = viewed(cat, cat, RED, mask=mask)
 
-    assert view.expected().mask is mask
-    assert view.expected().why == "the edit's mask"
+    assert view.expected.mask is mask
+    assert view.expected.why == "the edit's mask"
 
 
 def test_without_a_mask_the_named_thing_is(cat: Pixels) -> None:
     thing = seen(FACE, cat.shape)
-    region = viewed(cat, cat, RED, {"stays": ([thing], [thing])}).expected().mask
+    region = viewed(cat, cat, RED, {"stays": ([thing], [thing])}).expected.mask
 
     assert region is not None
     assert region[thing.mask].all()
@@ -121,7 +121,7 @@ def test_without_a_mask_the_named_thing_is(cat: Pixels) -> None:
 
 def test_without_mask_and_sight_it_is_the_largest_change_and_that_is_told(cat: Pixels) -> None:
     edited = tinted(cat, rectangle(FACE, cat.shape), (255, 0, 0))
-    region = viewed(cat, edited, RED).expected()
+    region = viewed(cat, edited, RED).expected
 
     assert region.why == "the largest region that changed"
     assert region.mask is not None
@@ -317,9 +317,9 @@ def test_styles_with_a_plain_meaning_fit_themselves_best(cat: Pixels) -> None:
     made = {"a black and white photo": gray, "a sepia photo": brown, "a photographic negative": 255 - cat}
     everywhere = np.ones(cat.shape[:2], np.bool_)
     for asked in made:
-        fits = {name: style_fit(asked, to_lab(cat), to_lab(pixels), everywhere) for name, pixels in made.items()}
+        fits = {name: style_fit(asked, as_lab(cat), as_lab(pixels), everywhere) for name, pixels in made.items()}
         assert max(fits, key=lambda name: fits[name] or 0.0) == asked
-    assert style_fit("a mosaic", to_lab(cat), to_lab(gray), everywhere) is None
+    assert style_fit("a mosaic", as_lab(cat), as_lab(gray), everywhere) is None
 
 
 # --- did the rest stay, and is it clean? -------------------------------------------------------------------------
@@ -432,4 +432,4 @@ def test_the_view_of_a_moved_frame_is_the_source_s(cat: Pixels) -> None:
     view = viewed(cat, moved, RED)
 
     assert np.array_equal(view.edited[view.shown], cat[view.shown])
-    assert replace(view, mask=None).expected().mask is None
+    assert replace(view, mask=None).expected.mask is None

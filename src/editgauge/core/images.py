@@ -27,6 +27,8 @@ Pixels = NDArray[np.uint8]
 """Height x width x 3, RGB, uint8."""
 Unit = NDArray[np.float32]
 """An image in [0, 1]."""
+Lab = NDArray[np.float32]
+"""Height x width x 3, CIE Lab: lightness up to 100, green to red, blue to yellow."""
 ImageLike = str | Path | bytes | Image.Image | NDArray[Any]
 """A path, the bytes of a file, a PIL image, or an array of height x width x 3 in RGB (also height x width in gray, or
 with a fourth channel for transparency), as uint8 from 0 to 255 or as floating-point numbers from 0 to 1."""
@@ -300,11 +302,24 @@ def pixel_hash(pixels: Pixels) -> str:
     return digest.hexdigest()
 
 
+UNITS = np.arange(256, dtype=np.float32) / np.float32(255)
+"""Every value of a pixel in [0, 1]: looked up, they take a tenth of the time."""
+
+
 def as_unit(image: Pixels) -> Unit:
     """The picture in [0, 1] as float32, the form that metrics take."""
     if image.dtype != np.uint8:
         raise TypeError(f"as_unit wants uint8 pixels, got {image.dtype}; is this image already in [0, 1]?")
-    return image.astype(np.float32) / np.float32(255)
+    import cv2
+
+    return np.asarray(cv2.LUT(image, UNITS), np.float32)
+
+
+def as_lab(image: Pixels) -> Lab:
+    """The picture in CIE Lab."""
+    import cv2
+
+    return np.asarray(cv2.cvtColor(as_unit(image), cv2.COLOR_RGB2LAB), np.float32)
 
 
 def working_size(width: int, height: int) -> tuple[int, int]:

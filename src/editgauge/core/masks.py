@@ -264,8 +264,13 @@ def grown(mask: BoolMask, by: int) -> BoolMask:
     """The mask dilated by a disc of that radius."""
     if by <= 0:
         return mask
-    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
-    return np.asarray(cv2.dilate(mask.astype(np.uint8), disc), dtype=np.bool_)
+    result = np.zeros(mask.shape, np.bool_)
+    if mask.any():
+        left, top, right, bottom = box_of(mask)  # nothing else can grow
+        near = slice(max(0, top - by), bottom + by), slice(max(0, left - by), right + by)
+        disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
+        result[near] = cv2.dilate(mask[near].view(np.uint8), disc)
+    return result
 
 
 def box_of(mask: BoolMask) -> tuple[int, int, int, int]:

@@ -1,7 +1,8 @@
 """How the frame of a picture may have moved: proposals, cheap ones first. `registration` lets the pixels decide.
 
 Phase correlation finds whole shifts. Corners that are followed from picture to picture tell small movements to a tenth
-of a pixel; only where they lose their way are key points described and matched, which takes ten times as long.
+of a pixel. Only where they lose their way, and the picture is not already where it was, are key points described and
+matched, which takes longer: on smaller copies, for the corners can then be followed from there.
 """
 
 from __future__ import annotations
@@ -26,15 +27,20 @@ MOST_SHIFT = 0.25
 """Of the longer side. Larger movements are another picture, not another frame."""
 LEAST_MOVE = 0.15
 """In pixels: less is the noise of the key points, and laying the picture back would only blur it."""
-MOST_CORNERS = 400
+MOST_CORNERS = 250
 FAINTEST_CORNER = 0.002
 """Of the strongest: enough of them in every part of a photograph, none in its flat parts."""
 APART = 8
 """Pixels between corners, so that no finely drawn object outvotes the rest."""
+FOLLOWING = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.03)
+"""A corner is followed in at most so many steps, until a step is that many pixels."""
 WAY_BACK = 0.3
 """In pixels: a corner that is followed there and back must return so close."""
 MOST_AGREE = 0.3
 """The share of all corners that must agree on one movement for key points to be needless."""
+SIDE_FOR_KEY_POINTS = 320
+"""Of the longer side: with more, key points take four times as long, and find no further movement."""
+MOST_KEY_POINTS = 600
 CLEARER = 0.75
 """Lowe's ratio: the best match must be this much nearer than the second."""
 FEWEST_MATCHES = 12
@@ -42,7 +48,7 @@ NEAR = 1.5
 """In pixels: so close to a movement a point agrees with it."""
 
 
-def whole_shifts(one: Gray, other: Gray, known: Matrix) -> list[Matrix]:
+def whole_shifts(one: Gray, other: Gray, known: Matrix, near: bool = False) -> list[Matrix]:
     """The whole shift that phase correlation finds, whatever is known."""
     window = cv2.createHanningWindow(one.shape[::-1], cv2.CV_32F)
     # OpenCV would lay a window that it is given over the pictures themselves, in place.
@@ -50,14 +56,27 @@ def whole_shifts(one: Gray, other: Gray, known: Matrix) -> list[Matrix]:
     return _worth_a_look([_shifted(np.rint(shift))], one.shape)
 
 
-def movements_of_points(one: Gray, other: Gray, known: Matrix) -> list[Matrix]:
-    """The shift, the crop and the affine movement on which points agree, looking near a known movement first."""
+def movements_of_points(one: Gray, other: Gray, known: Matrix, near: bool = False) -> list[Matrix]:
+    """The shift, the crop and the affine movement on which points agree.
+
+    Args:
+        one: the source
+        other: the edited picture
+        known: the movement near which corners are looked for
+        near: no larger movement than corners can follow is possible
+    """
     first, second = one.astype(np.uint8), other.astype(np.uint8)
-    corners, followed, kept = _followed(first, second, known)
-    movements = _movements(corners[kept], followed[kept], fewest=max(FEWEST_MATCHES, MOST_AGREE * len(corners)))
-    if not movements:
+    movements = _movements_of_corners(first, second, known)
+    if not movements and not near:
         movements = _movements(*_matched(first, second), fewest=FEWEST_MATCHES)
+        if movements:
+            movements = _movements_of_corners(first, second, movements[-1]) or movements
     return _worth_a_look(movements, one.shape)
+
+
+def _movements_of_corners(one: NDArray[np.uint8], other: NDArray[np.uint8], known: Matrix) -> list[Matrix]:
+    corners, followed, kept = _followed(one, other, known)
+    return _movements(corners[kept], followed[kept], fewest=max(FEWEST_MATCHES, MOST_AGREE * len(corners)))
 
 
 def _worth_a_look(movements: list[Matrix], shape: tuple[int, ...]) -> list[Matrix]:
@@ -81,21 +100,31 @@ def _followed(
     one: NDArray[np.uint8], other: NDArray[np.uint8], known: Matrix
 ) -> tuple[Points, Points, NDArray[np.bool_]]:
     """The corners of one picture, where they went in the other, and which of them found their way back."""
-    corners = cv2.goodFeaturesToTrack(one, MOST_CORNERS, FAINTEST_CORNER, APART)
+    corners = _corners(one.shape, one.tobytes())
     if corners is None:
         return np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, np.bool_)
     expected = np.asarray(cv2.transform(corners, known), np.float32)
-    near = cv2.OPTFLOW_USE_INITIAL_FLOW
-    there, went, _ = cv2.calcOpticalFlowPyrLK(one, other, corners, expected.copy(), flags=near)
-    back, returned, _ = cv2.calcOpticalFlowPyrLK(other, one, there, corners.copy(), flags=near)
+    how = {"criteria": FOLLOWING, "flags": cv2.OPTFLOW_USE_INITIAL_FLOW}
+    there, went, _ = cv2.calcOpticalFlowPyrLK(one, other, corners, expected.copy(), **how)  # type: ignore[call-overload]
+    back, returned, _ = cv2.calcOpticalFlowPyrLK(other, one, there, corners.copy(), **how)  # type: ignore[call-overload]
     off = np.abs(back - corners).reshape(-1, 2).max(axis=1)
     kept = (went.ravel() > 0) & (returned.ravel() > 0) & (off <= WAY_BACK)
     start, end = (np.asarray(points, np.float64).reshape(-1, 2) for points in (corners, there))
     return start, end, kept
 
 
+@lru_cache(maxsize=2)
+def _corners(shape: tuple[int, int], content: bytes) -> NDArray[np.float32] | None:
+    """Those of a source are kept, for its outcomes come one after another."""
+    picture = np.frombuffer(content, np.uint8).reshape(shape)
+    corners = cv2.goodFeaturesToTrack(picture, MOST_CORNERS, FAINTEST_CORNER, APART)
+    return None if corners is None else np.asarray(corners, np.float32)
+
+
 def _matched(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> tuple[Points, Points]:
     """Key points of one picture, and the same points in the other."""
+    scale = min(1.0, SIDE_FOR_KEY_POINTS / max(one.shape))
+    one, other = _smaller(one, scale), _smaller(other, scale)
     (points, first), (others, second) = _key_points(one.shape, one.tobytes()), _described(other)
     nothing = np.zeros((0, 2))
     if first is None or second is None or min(len(first), len(second)) < FEWEST_MATCHES:
@@ -104,17 +133,23 @@ def _matched(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> tuple[Points, 
     good = [best for best, next_best in pairs if best.distance < CLEARER * next_best.distance]
     here = np.array([points[match.queryIdx].pt for match in good], dtype=np.float64).reshape(-1, 2)
     there = np.array([others[match.trainIdx].pt for match in good], dtype=np.float64).reshape(-1, 2)
-    return here, there
+    return (here + 0.5) / scale - 0.5, (there + 0.5) / scale - 0.5  # a pixel is named by its center
+
+
+def _smaller(picture: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
+    if scale == 1:
+        return picture
+    return np.asarray(cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 @lru_cache(maxsize=2)
 def _key_points(shape: tuple[int, int], content: bytes) -> KeyPoints:
-    """Those of a source are kept, for its outcomes come one after another."""
+    """Kept like the corners."""
     return _described(np.frombuffer(content, np.uint8).reshape(shape))
 
 
 def _described(picture: NDArray[np.uint8]) -> KeyPoints:
-    points, descriptions = cv2.SIFT.create(nfeatures=1500).detectAndCompute(picture, None)
+    points, descriptions = cv2.SIFT.create(nfeatures=MOST_KEY_POINTS).detectAndCompute(picture, None)
     return points, None if descriptions is None else np.asarray(descriptions, np.float32)
 
 

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
+from editgauge.core.images import Pixels, as_lab
 from editgauge.core.masks import BoolMask, box_of, grown
 from editgauge.vision.changed_regions import ChangedRegion, Changes
 from editgauge.vision.color_words import color_word, hue_word
@@ -150,7 +150,7 @@ def places_of_change(
 
 def tint(source: Pixels, edited: Pixels) -> list[str]:
     """Toward which color nearly all of the picture shifted, as a sentence; none when it did not."""
-    shift = np.subtract(*(_small_lab(picture)[..., 1:] for picture in (edited, source)))
+    shift = np.subtract(*(as_lab(_small(picture))[..., 1:] for picture in (edited, source)))
     red, yellow = middle = np.median(shift, axis=(0, 1))
     length = float(np.linalg.norm(middle))
     if length < TINT or float((shift @ middle / length >= TINT / 2).mean()) < NEARLY_ALL:
@@ -178,7 +178,7 @@ def _likeness(inside: Tokens, around: Tokens) -> float:
 
 def repainted_places(source: Pixels, edited: Pixels, meaning: Meaning) -> list[Repainted]:
     """The regions that show what they showed in another color, largest first."""
-    shift = np.subtract(*(_small_lab(picture)[..., 1:] for picture in (edited, source)))
+    shift = np.subtract(*(as_lab(_small(picture))[..., 1:] for picture in (edited, source)))
     cast = np.median(shift, axis=(0, 1))
     if np.linalg.norm(cast) >= 2 * TINT:
         return []
@@ -198,10 +198,7 @@ def repainted_places(source: Pixels, edited: Pixels, meaning: Meaning) -> list[R
 
 def looks(source: Pixels, edited: Pixels) -> list[str]:
     """How the picture as a whole looks now: its light and its colors, one sentence each; none when it looks alike."""
-    before, after = (
-        np.asarray(cv2.cvtColor(picture.astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
-        for picture in (source, edited)
-    )
+    before, after = as_lab(source), as_lab(edited)
     remarks = []
     chroma, chroma_now = (float(np.hypot(lab[..., 1], lab[..., 2]).mean()) for lab in (before, after))
     if chroma >= COLORFUL and chroma_now <= GRAY:
@@ -220,10 +217,6 @@ def looks(source: Pixels, edited: Pixels) -> list[str]:
 
 def _small(picture: Pixels) -> Pixels:
     return np.asarray(cv2.resize(picture, (COLOR_GRID, COLOR_GRID), interpolation=cv2.INTER_AREA), np.uint8)
-
-
-def _small_lab(picture: Pixels) -> NDArray[np.float32]:
-    return np.asarray(cv2.cvtColor(_small(picture).astype(np.float32) / 255, cv2.COLOR_RGB2LAB), np.float32)
 
 
 def _units(tokens: Tokens) -> NDArray[np.float32]:

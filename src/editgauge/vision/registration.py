@@ -85,11 +85,16 @@ def align(source: Pixels, edited: Pixels) -> Alignment:
         return Alignment(np.eye(2, 3), edited, np.ones(source.shape[:2], dtype=np.bool_), 1.0)
     scale = min(1.0, LONGER_SIDE / max(source.shape[:2]))
     champion, likeness = _champion(*(_gray(picture, scale) for picture in (source, edited)))
-    seen = likeness[np.isfinite(likeness)]
-    confidence = float((seen >= ALIKE).mean()) if len(seen) >= FEWEST_TILES else 0.0
+    confidence = _confidence(likeness)
     matrix = champion.copy() if confidence >= CERTAIN else np.eye(2, 3)
     matrix[:, 2] /= scale
     return Alignment(matrix, *_laid_back(edited, matrix), confidence)
+
+
+def _confidence(likeness: Likeness) -> float:
+    """The share of the tiles that show the same thing."""
+    seen = likeness[np.isfinite(likeness)]
+    return float((seen >= ALIKE).mean()) if len(seen) >= FEWEST_TILES else 0.0
 
 
 def _champion(one: Gray, other: Gray) -> tuple[Matrix, Likeness]:
@@ -100,7 +105,7 @@ def _champion(one: Gray, other: Gray) -> tuple[Matrix, Likeness]:
     for propose in (whole_shifts, movements_of_points):
         if not _may_be_beaten(likeness):
             break
-        for proposal in propose(one, other, champion):
+        for proposal in propose(one, other, champion, _confidence(likeness) >= CERTAIN):
             proposed = tiles.likeness(other, proposal)
             if _is_better(proposed, likeness):
                 champion, likeness = proposal, proposed
@@ -152,8 +157,9 @@ class _Tiles:
 def _means(picture: Gray) -> NDArray[np.float64]:
     """The mean of each tile."""
     rows, columns = picture.shape[0] // TILE, picture.shape[1] // TILE
-    cut = picture[: rows * TILE, : columns * TILE].astype(np.float64)
-    return np.asarray(cut.reshape(rows, TILE, columns, TILE).mean(axis=(1, 3)))
+    lines = picture[: rows * TILE, : columns * TILE].reshape(-1, TILE)
+    sums = np.asarray(cv2.reduce(lines, 1, cv2.REDUCE_SUM, dtype=cv2.CV_64F))  # a fifth of numpy's time
+    return np.asarray(sums.reshape(rows, TILE, columns).sum(axis=1) / TILE**2)
 
 
 def _gray(picture: Pixels, scale: float) -> Gray:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotEdit
+from editgauge.core.images import Lab, Pixels, as_lab
 
-if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-
-Lab = NDArray[np.float32]
-"""Lightness in [0, 100], then the green-red and blue-yellow axes."""
 Rgb = tuple[int, int, int]
 
 COLORS = MappingProxyType(
@@ -49,12 +45,7 @@ def lab_of(color: str) -> Lab:
     >>> [round(float(value)) for value in lab_of("gray")]
     [54, 0, 0]
     """
-    return np.asarray(to_lab(np.array([[rgb_of(color)]], dtype=np.uint8))[0, 0])
-
-
-def to_lab(pixels: Pixels) -> Lab:
-    """The picture in CIELAB."""
-    return np.asarray(cv2.cvtColor(pixels.astype(np.float32) / 255, cv2.COLOR_RGB2LAB))
+    return np.asarray(as_lab(np.array([[rgb_of(color)]], dtype=np.uint8))[0, 0])
 
 
 def from_lab(lab: Lab) -> Pixels:

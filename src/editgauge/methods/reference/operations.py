@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge.core.images import Pixels, as_lab
 from editgauge.core.masks import BoolMask, box_of, grown
 from editgauge.core.recipes import MARGIN, MATERIALS
-from editgauge.methods.reference.colors import as_pixels, from_lab, lab_of, rgb_of, to_lab
+from editgauge.methods.reference.colors import as_pixels, from_lab, lab_of, rgb_of
 from editgauge.methods.reference.materials import surface
-
-if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
 
 Alpha = NDArray[np.float32]
 """Height x width: 1 where the upper picture is seen, 0 where the lower one is."""
@@ -55,7 +52,7 @@ def blended(under: Pixels, over: Pixels, alpha: Alpha) -> Pixels:
 
 def recolored(source: Pixels, mask: BoolMask, color: str) -> Pixels:
     """The object in another color: light and shade of the old one around the lightness of the new one."""
-    lab, target = to_lab(source), lab_of(color)
+    lab, target = as_lab(source), lab_of(color)
     light = lab[..., 0]
     low, middle, high = np.percentile(light[mask], (5, 50, 95))
     reflected = target[0] / max(middle, 1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from editgauge.core.images import Pixels, as_lab
 from editgauge.core.masks import Polygons, box_of
 from editgauge.core.recipes import (
     MATERIALS,
@@ -23,10 +24,9 @@ from editgauge.core.recipes import (
     Texture,
 )
 from editgauge.methods.reference.apply import changeable, kept_inside, outlined
-from editgauge.methods.reference.colors import COLORS, lab_of, to_lab
+from editgauge.methods.reference.colors import COLORS, lab_of
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
     from editgauge.core.types import Edit, Relation
 
 Box = tuple[float, float, float, float]
@@ -77,7 +77,7 @@ def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator
 
 def _clashing(source: Pixels, outline: Polygons, rng: np.random.Generator, *requested: str) -> str:
     """A color that is neither the object's own nor one asked for."""
-    own = np.median(to_lab(source)[outlined(outline, source)], axis=0)
+    own = np.median(as_lab(source)[outlined(outline, source)], axis=0)
     avoided = [own, *(lab_of(color) for color in requested)]
     far = [color for color in COLORS if all(np.linalg.norm(lab_of(color) - other) > FAR_APART for other in avoided)]
     return str(rng.choice(far))

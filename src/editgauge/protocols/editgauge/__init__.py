@@ -61,7 +61,7 @@ class Own(Protocol):
     name = "editgauge"
     about = "Was the edit done, is the picture well made, did the rest stay, are there artifacts? Each with reasons."
     paper = "EditGauge; combines what EditVal, PixLens and EditInspector measure, fitted on human ratings and probes."
-    version = "7"
+    version = "8"
     deviations: tuple[str, ...] = (
         "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
         "frequencies until `editgauge build calibration` has seen ratings.",

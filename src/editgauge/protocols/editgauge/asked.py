@@ -15,7 +15,7 @@ from editgauge.core.phrases import read_size
 from editgauge.core.text import is_plural, none_seen, plural
 from editgauge.core.types import Unscored
 from editgauge.protocols._shared.looking import asked_place
-from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank, style_fit
+from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.redrawn import changed_in
 from editgauge.vision.object_changes import PicturedThing
@@ -139,7 +139,7 @@ def asked_features(view: View) -> Values:
 
 
 def _known_features(view: View) -> Values:
-    region = view.expected().mask
+    region = view.expected.mask
     present = _presence(view, "comes", region)
     absent = _presence(view, "goes", None)
     gone = None
@@ -265,8 +265,7 @@ def _subject(view: View) -> BoolMask | None:
 def _styles(view: View) -> Values:
     if view.edit.type not in ("style", "background") or not view.shown.any():
         return {"style_fit": None, "style_gain": None}
-    before, after = view.labs
-    fit, reverse = (style_fit(view.edit.to, *pair, view.shown) for pair in ((before, after), (after, before)))
+    fit, reverse = view.style_fits
     return {"style_fit": fit, "style_gain": fit - reverse if fit is not None and reverse is not None else None}
 
 

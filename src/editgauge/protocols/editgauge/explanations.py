@@ -115,7 +115,7 @@ def _listed(head: str, effects: list[tuple[str, float]], values: Values) -> str:
 
 def shown(view: View) -> tuple[Evidence, ...]:
     """The region that may change, what did change, and the things that were looked for."""
-    region = view.expected()
+    region = view.expected
     pieces: list[Evidence] = []
     if region.mask is not None:
         pieces.append(Region("source", region.mask, "may change"))

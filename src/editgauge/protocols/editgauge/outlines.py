@@ -6,10 +6,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
+from editgauge.core.images import Lab, Pixels
 from editgauge.core.masks import BoolMask, box_of
-from editgauge.protocols.editgauge.appearance import Lab
 
+Means = NDArray[np.float64]
+"""A color for each ring."""
 FEW = 20
 """Pixels at one distance from an outline of which a mean says little."""
 THIN = 3
@@ -29,9 +30,30 @@ def signed_distance(mask: BoolMask) -> NDArray[np.float32]:
     return np.asarray(np.where(mask, 0.5 - into, out - 0.5), np.float32)
 
 
-def bump(lab: Lab, away: NDArray[np.float32], margin: int) -> float:
-    """How far the mean color of a line along the outline is from the colors of both its sides, in tens of Lab."""
-    means = _profile(lab, away, -3 * margin, 4 * margin)
+class Rings:
+    """The pixels at every whole distance from an outline, from `first` to before `end`."""
+
+    def __init__(self, away: NDArray[np.float32], first: int, end: int) -> None:
+        self._count = end - first
+        self._there = np.flatnonzero((away >= first) & (away < end))
+        self._ring = np.floor(away.reshape(-1)[self._there]).astype(np.int64) - first
+        self._pixels = np.bincount(self._ring, minlength=self._count)
+
+    def means(self, lab: Lab) -> Means:
+        """The mean color of each; not a number where few pixels have the distance."""
+        colors = lab.reshape(-1, 3)[self._there]
+        sums = [np.bincount(self._ring, colors[:, channel], minlength=self._count) for channel in range(3)]
+        means = np.stack(sums, axis=1) / np.maximum(self._pixels, 1)[:, np.newaxis]
+        return np.where(self._pixels[:, np.newaxis] >= FEW, means, np.nan)
+
+
+def rings_of_rim(away: NDArray[np.float32], margin: int) -> Rings:
+    """Where something along an outline is looked for."""
+    return Rings(away, -3 * margin, 4 * margin)
+
+
+def bump(means: Means, margin: int) -> float:
+    """How far the mean color of a line along a rim is from the colors of both its sides, in tens of Lab."""
     highest = 0.0
     for width in (THIN, margin):
         lines = _running_means(means, width)
@@ -43,7 +65,7 @@ def bump(lab: Lab, away: NDArray[np.float32], margin: int) -> float:
     return highest
 
 
-def _running_means(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+def _running_means(rows: Means, width: int) -> Means:
     """Of every `width` rows that follow each other."""
     count = len(rows) - width + 1
     return np.asarray(sum(rows[start : start + count] for start in range(width)) / width)
@@ -51,7 +73,7 @@ def _running_means(rows: NDArray[np.float64], width: int) -> NDArray[np.float64]
 
 def step(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
     """How far the colors just inside the outline are from those just outside, in tens of Lab."""
-    inner, outer = _profile(lab, away, -margin, -1), _profile(lab, away, 1, margin)
+    inner, outer = Rings(away, -margin, -1).means(lab), Rings(away, 1, margin).means(lab)
     known = [side[np.isfinite(side).all(axis=1)] for side in (inner, outer)]
     if not all(len(side) for side in known):
         return None
@@ -99,13 +121,3 @@ def _likest(
 def _shrunk(picture: Pixels, scale: float) -> NDArray[np.float32]:
     small = cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
     return np.asarray(small, np.float32)
-
-
-def _profile(lab: Lab, away: NDArray[np.float32], first: int, end: int) -> NDArray[np.float64]:
-    """The mean color at every whole distance from the outline; not a number where few pixels have it."""
-    there = (away >= first) & (away < end)
-    place = np.floor(away[there]).astype(np.int64) - first
-    counts = np.bincount(place, minlength=end - first)
-    colors = lab[there]
-    sums = [np.bincount(place, colors[:, channel], minlength=end - first) for channel in range(3)]
-    return np.where(counts[:, np.newaxis] >= FEW, np.stack(sums, axis=1) / np.maximum(counts, 1)[:, np.newaxis], np.nan)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
+from editgauge.core.images import Lab, as_lab
 from editgauge.core.masks import BoolMask, Rectangle, grown
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._shared.changes import changes_of, operating_point
-from editgauge.protocols.editgauge.appearance import Lab, Lightness, fine_structure, to_lab
+from editgauge.protocols.editgauge.appearance import Lightness, fine_structure, lengths, lightness, style_fit
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
@@ -53,7 +55,7 @@ class Named:
     after: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class View:
     """An item as the features see it."""
 
@@ -82,14 +84,39 @@ class View:
     """How much each patch changed; None when no model gives patch tokens."""
     further: FurtherEvidence = field(default_factory=FurtherEvidence)
     """What a joint embedder and a judge say, where there are any."""
-    labs: tuple[Lab, Lab] = field(init=False)
-    """Both pictures in CIE Lab."""
-    fine: tuple[Lightness, Lightness] = field(init=False)
-    """The fine structure of both pictures."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "labs", (to_lab(self.source), to_lab(self.edited)))
-        object.__setattr__(self, "fine", tuple(fine_structure(lab) for lab in self.labs))
+    @cached_property
+    def labs(self) -> tuple[Lab, Lab]:
+        """Both pictures in CIE Lab."""
+        return _looks_of_source(self.source.shape, self.source.tobytes()).lab, as_lab(self.edited)
+
+    @cached_property
+    def lights(self) -> tuple[Lightness, Lightness]:
+        """The lightness of both pictures."""
+        return _looks_of_source(self.source.shape, self.source.tobytes()).light, lightness(self.labs[1])
+
+    @cached_property
+    def fine(self) -> tuple[Lightness, Lightness]:
+        """The fine structure of both pictures."""
+        return _looks_of_source(self.source.shape, self.source.tobytes()).fine, fine_structure(self.lights[1])
+
+    @cached_property
+    def shift(self) -> Lab:
+        """How the color of each pixel changed."""
+        before, after = self.labs
+        return np.asarray(after - before)
+
+    @cached_property
+    def away(self) -> Lightness:
+        """How far each pixel's color is from what it was."""
+        return lengths(self.shift)
+
+    @cached_property
+    def style_fits(self) -> tuple[float | None, float | None]:
+        """How well what became of the picture fits the style that was asked for, and how well the way back would."""
+        before, after = self.labs
+        there, back = (style_fit(self.edit.to, *pair, self.shown) for pair in ((before, after), (after, before)))
+        return there, back
 
     @property
     def diagonal(self) -> float:
@@ -101,6 +128,7 @@ class View:
         """In pixels."""
         return max(2, int(AROUND * max(self.source.shape[:2]) + 0.5))
 
+    @cached_property
     def expected(self) -> EditableRegion:
         """Where the edit may change something, and how that is known."""
         if self.mask is not None and self.mask.any():
@@ -126,6 +154,23 @@ class View:
         """The things that the edit itself is about; what an addition leaves alone is not among them."""
         names = ("comes",) if self.roles.adds else ("comes", "goes", "stays")
         return [self.pairs[role] for role in names if role in self.pairs]
+
+
+class _Looks(NamedTuple):
+    lab: Lab
+    light: Lightness
+    fine: Lightness
+
+
+@lru_cache(maxsize=2)
+def _looks_of_source(shape: tuple[int, ...], content: bytes) -> _Looks:
+    """Kept, for the outcomes of a source come one after another."""
+    lab = as_lab(np.frombuffer(content, np.uint8).reshape(shape))
+    light = lightness(lab)
+    looks = _Looks(lab, light, fine_structure(light))
+    for each in looks:
+        each.setflags(write=False)
+    return looks
 
 
 async def look(item: Item, see: Perception) -> View:
