@@ -18,6 +18,8 @@ from editgauge.core.recipes import COLORS
 from editgauge.vision.color_names import rgb_of
 
 Lightness = NDArray[np.float32]
+Color = NDArray[np.float32]
+"""One, in CIE Lab."""
 COLORLESS = 10.0
 """Mean chroma in CIE Lab under which a picture has no colors."""
 SEPIA = 50.0, 100.0
@@ -48,16 +50,20 @@ def _is_color(word: str) -> bool:
     return True
 
 
-def color_distance(lab: Lab, where: BoolMask, color: str) -> float:
-    """How far the middle color of some pixels is from a named one, in CIE Lab."""
-    return float(np.linalg.norm(np.median(lab[where], axis=0) - _lab_of(color)))
+def middle_color(lab: Lab, where: BoolMask) -> Color:
+    """The median color of some pixels."""
+    return np.asarray(np.median(lab[where], axis=0))
 
 
-def color_rank(lab: Lab, where: BoolMask, color: str) -> float:
-    """The share of everyday colors that fit the pixels worse than the named one does; 1 when none fits better."""
-    middle = np.median(lab[where], axis=0)
-    own = float(np.linalg.norm(middle - _lab_of(color)))
-    others = [float(np.linalg.norm(middle - _lab_of(other))) for other in COLORS if other != color]
+def color_distance(middle: Color, color: str) -> float:
+    """How far a color is from a named one, in CIE Lab."""
+    return float(np.linalg.norm(middle - _lab_of(color)))
+
+
+def color_rank(middle: Color, color: str) -> float:
+    """The share of everyday colors that fit worse than the named one does; 1 when none fits better."""
+    own = color_distance(middle, color)
+    others = [color_distance(middle, other) for other in COLORS if other != color]
     return sum(other > own for other in others) / len(others)
 
 

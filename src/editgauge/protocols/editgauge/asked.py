@@ -244,22 +244,12 @@ def _held(wanted: str, line: str) -> float:
 def _colors(view: View) -> Values:
     values: Values = dict.fromkeys(("color_gain", "color_rank", "color_rank_gain"))
     color = color_in(view.edit.to) if view.edit.type == "color" else None
-    where = _subject(view)
-    if color is None or where is None:
+    if color is None or view.subject_colors is None:
         return values
-    before, after = view.labs
-    was, now = color_rank(before, where, color), color_rank(after, where, color)
-    gain = (color_distance(before, where, color) - color_distance(after, where, color)) / 100
+    before, after = view.subject_colors
+    was, now = color_rank(before, color), color_rank(after, color)
+    gain = (color_distance(before, color) - color_distance(after, color)) / 100
     return {"color_gain": gain, "color_rank": now, "color_rank_gain": now - was}
-
-
-def _subject(view: View) -> BoolMask | None:
-    """The outline of the subject in the source, where it is surely seen."""
-    stays = view.pairs.get("stays")
-    if stays is None or not stays.before or stays.before[0].confidence < view.point:
-        return None
-    inside = stays.before[0].mask & view.shown
-    return np.asarray(inside) if inside.any() else None
 
 
 def _styles(view: View) -> Values:

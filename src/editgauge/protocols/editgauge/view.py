@@ -17,7 +17,15 @@ from editgauge.core.masks import BoolMask, Rectangle, grown
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._shared.changes import changes_of, operating_point
-from editgauge.protocols.editgauge.appearance import Lightness, fine_structure, lengths, lightness, style_fit
+from editgauge.protocols.editgauge.appearance import (
+    Color,
+    Lightness,
+    fine_structure,
+    lengths,
+    lightness,
+    middle_color,
+    style_fit,
+)
 from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
@@ -110,6 +118,17 @@ class View:
     def away(self) -> Lightness:
         """How far each pixel's color is from what it was."""
         return lengths(self.shift)
+
+    @cached_property
+    def subject_colors(self) -> tuple[Color, Color] | None:
+        """The middle color of the subject before and after, within its outline in the source; None where it is not
+        surely seen."""
+        stays = self.pairs.get("stays")
+        if stays is None or not stays.before or stays.before[0].confidence < self.point:
+            return None
+        inside = stays.before[0].mask & self.shown
+        before, after = self.labs
+        return (middle_color(before, inside), middle_color(after, inside)) if inside.any() else None
 
     @cached_property
     def style_fits(self) -> tuple[float | None, float | None]:

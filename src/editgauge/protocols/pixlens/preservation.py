@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from asyncio import gather
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
@@ -25,7 +27,7 @@ from editgauge.vision.positions import Point, centroid
 from editgauge.vision.regions import aligned_overlap
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable
 
     Masks = Callable[[PixLensScene], Awaitable[BoolMask]]
     Similarity = Callable[[Unit, Unit], float]
@@ -130,6 +132,8 @@ def background_score(before: Unit, after: Unit, outside: BoolMask) -> float:
     return max(0.0, 1 - 5 * (color + gray))  # 10 ((1 - (color + gray) / 2) - 0.9), without its rounding
 
 
+KeyPoints = tuple[Sequence[cv2.KeyPoint], Any]
+"""Points, and a row of numbers for each; None for the rows where there are no points."""
 CLEARER = 0.75
 """Lowe's ratio: the best match must be this much nearer than the second."""
 FEWEST = 5
@@ -151,11 +155,8 @@ def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_aft
     PixLens, supplement 10: good matches by Lowe's ratio over the larger of both counts. Matches are searched
     exhaustively, so that the score does not depend on an approximate index.
     """
-    sift = cv2.SIFT.create()
-    (points, first), (new_points, second) = (
-        sift.detectAndCompute(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY), where.astype(np.uint8) * 255)
-        for picture, where in ((before, where_before), (after, where_after))
-    )
+    points, first = _key_points_of_source(before.shape, before.tobytes(), where_before.tobytes())
+    new_points, second = _key_points(after, where_after)
     if first is None or second is None or min(len(first), len(second)) < 3:
         return KeypointMatches(0.0, ())
     pairs = cv2.BFMatcher(cv2.NORM_L2).knnMatch(first, second, k=2)
@@ -165,6 +166,18 @@ def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_aft
     )
     score = len(good) / max(len(first), len(second)) if len(good) >= FEWEST else 0.0
     return KeypointMatches(score, tuple((_at(points[one.queryIdx]), _at(new_points[one.trainIdx])) for one in good))
+
+
+@lru_cache(maxsize=2)
+def _key_points_of_source(shape: tuple[int, ...], content: bytes, where: bytes) -> KeyPoints:
+    """Kept, for the outcomes of a source come one after another."""
+    picture = np.frombuffer(content, np.uint8).reshape(shape)
+    return _key_points(picture, np.frombuffer(where, np.bool_).reshape(shape[:2]))
+
+
+def _key_points(picture: Pixels, where: BoolMask) -> KeyPoints:
+    gray = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    return cv2.SIFT.create().detectAndCompute(gray, where.astype(np.uint8) * 255)
 
 
 def _at(point: cv2.KeyPoint) -> Point:
