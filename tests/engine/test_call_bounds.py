@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import editgauge
 from editgauge.building.attributes import attributes
 from editgauge.building.editval.build import editval
 from editgauge.building.training.build import training
 from editgauge.building.unibench.build import unibench
 from editgauge.core.options import DataOptions, JudgeOptions, ModelOptions
 from editgauge.engine.forecast.judge_cost import asking_cost
-from editgauge.engine.judges import read_jury
+from editgauge.engine.judges import read_jury, transcripts_of
 from editgauge.engine.plan.run_plan import RunPlan, prepare
 from editgauge.engine.plan.tasks import all_tasks
 from editgauge.engine.worker.memory import MemoryGate
@@ -82,11 +84,11 @@ async def _score(plan: RunPlan, transcripts: Path) -> None:
         await asyncio.gather(*(score_task(task, plan.protocols, see, MemoryGate()) for task in all_tasks(plan)))
 
 
-def _prepared(asked: dict[str, Any], protocol: str, panel: str | None, judge: list[str]) -> RunPlan:
+def _prepared(asked: dict[str, Any], protocols: list[str], panel: str | None, judge: list[str]) -> RunPlan:
     return prepare(
         asked["benchmark"],
         asked["outcomes"],
-        [protocol],
+        protocols,
         data=DataOptions(),
         models=ModelOptions(),
         seed=0,
@@ -101,7 +103,7 @@ def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
 ) -> None:
     served.plan = stubborn
     judge = [f"openai:{MODEL}@{served.url}"] + ([f"other=openai:{MODEL}@{served.url}"] if panel else [])
-    plan = _prepared(asked, protocol, panel, judge)
+    plan = _prepared(asked, [protocol], panel, judge)
     foreseen = asking_cost(plan, tmp_path / "run").values()
     assert served.requests == []
     asyncio.run(_score(plan, tmp_path / "transcripts"))
@@ -110,11 +112,24 @@ def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
     assert cost <= sum(each["cost at most"] for each in foreseen)
 
 
+def test_what_is_scored_already_is_not_expected_again(served: Served, asked: dict[str, Any], tmp_path: Path) -> None:
+    judge = [f"openai:{MODEL}@{served.url}"]
+    given = {"judge": judge, "price": "2.5,10", "max_tokens": 64}
+    editgauge.run(**asked, **given, protocol=["rubric:gedit"], out=tmp_path / "run", quiet=True)
+    shutil.rmtree(transcripts_of(tmp_path / "run"))  # what they hold is never asked again anyway
+    plan = _prepared(asked, ["rubric:gedit", "rubric:viescore"], None, judge)
+    further = _prepared(asked, ["rubric:viescore"], None, judge)
+    [left], [alone] = (
+        asking_cost(each, tmp_path / out).values() for each, out in ((plan, "run"), (further, "another"))
+    )
+    assert left["calls"] == alone["calls"]
+
+
 def test_a_panel_adds_no_call_to_those_of_its_members(served: Served, asked: dict[str, Any], tmp_path: Path) -> None:
     judges = [f"{name}=openai:{MODEL}@{served.url}" for name in ("a", "b", "c")]
     alone, together = (
         {name: each["calls at most"] for name, each in asking_cost(plan, tmp_path / "run").items()}
-        for plan in (_prepared(asked, "rubric:gedit", panel, judges) for panel in (None, "median"))
+        for plan in (_prepared(asked, ["rubric:gedit"], panel, judges) for panel in (None, "median"))
     )
     assert together == alone == dict.fromkeys("abc", 6 * 2 * 2)  # outcomes, questions, each with a repair
 

@@ -204,7 +204,11 @@ async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerc
     gate = MemoryGate()
     async with see:
         for see.inclined in (True, False):
-            await asyncio.gather(*(score_task(task, plan.protocols, see, gate) for task in tasks))
+            await asyncio.gather(*(score_task(task, _left(plan, task), see, gate) for task in tasks))
+
+
+def _left(plan: RunPlan, task: ScoringTask) -> list[Protocol]:
+    return [each for each in plan.protocols if each.name in task.protocols]
 
 
 def made_up_answer(question: Question[Any], inclined: bool) -> Answer[Any]:
