@@ -114,9 +114,9 @@ def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
 
 def test_what_is_scored_already_is_not_expected_again(served: Served, asked: dict[str, Any], tmp_path: Path) -> None:
     judge = [f"openai:{MODEL}@{served.url}"]
-    given = {"judge": judge, "price": "2.5,10", "max_tokens": 64}
-    editgauge.run(**asked, **given, protocol=["rubric:gedit"], out=tmp_path / "run", quiet=True)
-    shutil.rmtree(transcripts_of(tmp_path / "run"))  # what they hold is never asked again anyway
+    settings: dict[str, Any] = {"judge": judge, "price": "2.5,10", "max_tokens": 64, "quiet": True}
+    editgauge.run(**asked, **settings, protocol=["rubric:gedit"], out=tmp_path / "run")
+    shutil.rmtree(str(transcripts_of(tmp_path / "run")))  # what they hold is never asked again anyway
     plan = _prepared(asked, ["rubric:gedit", "rubric:viescore"], None, judge)
     further = _prepared(asked, ["rubric:viescore"], None, judge)
     [left], [alone] = (

@@ -14,7 +14,7 @@ import numpy as np
 
 from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import ImageLike, Picture, load_image
+from editgauge.core.images import ImageLike, LoadedImage, Picture, load_image
 from editgauge.core.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.core.options import JudgeOptions, ModelOptions
 from editgauge.core.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from editgauge.core.run import Row
 
 T = TypeVar("T")
+SOURCES_KEPT = 8
+MOST_BYTES_OF_A_SOURCE = 4_000_000
+"""Of its pixels, so that the images kept take no more than a small model."""
 
 
 class Scorer:
@@ -60,6 +63,7 @@ class Scorer:
         self.models = choice.models
         self._see = RunPerception(choice.models, place(), jury)
         self._gate = MemoryGate()
+        self._sources = RecentSources()
 
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
@@ -81,11 +85,11 @@ class Scorer:
         """The same, without waiting for it. Cancelling the future stops the work."""
         known = KnownFields(**fields)
         kept = self._judged(instruction, known)
-        return self._run(self._score(lambda: _loaded(known.edit(before, instruction, kept), before, after)))
+        return self._run(self._score(lambda: self._loaded(known.edit(before, instruction, kept), before, after)))
 
     def submit_edit(self, edit: Edit, before: ImageLike, after: ImageLike) -> Future[ScoreResult]:
         """The same for an edit of a benchmark, with all that is known about it."""
-        return self._run(self._score(lambda: _loaded(complete(edit), before, after)))
+        return self._run(self._score(lambda: self._loaded(complete(edit), before, after)))
 
     def warm_up(self) -> Future[ScoreResult]:
         """Load every model by scoring an image of noise; ignore its scores."""
@@ -113,6 +117,11 @@ class Scorer:
 
     def _run(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _loaded(self, edit: Edit, before: ImageLike, after: ImageLike) -> Item:
+        outcome = Outcome(edit_id=edit.id, method="given", image=_path(after))
+        source, edited = self._sources.load(before), load_image(after, "edited image")
+        return prepare(edit, outcome, source.pixels, edited.pixels, color_notes(source.notes, edited.notes))
 
     async def _score(self, load: Callable[[], Item]) -> ScoreResult:
         async with self._gate.entered() as hold:
@@ -160,10 +169,22 @@ class KnownFields:
         return complete(edit, read_kept(Path(self.fields)) if self.fields else kept)
 
 
-def _loaded(edit: Edit, before: ImageLike, after: ImageLike) -> Item:
-    outcome = Outcome(edit_id=edit.id, method="given", image=_path(after))
-    source, edited = load_image(before, "source image"), load_image(after, "edited image")
-    return prepare(edit, outcome, source.pixels, edited.pixels, color_notes(source.notes, edited.notes))
+class RecentSources:
+    """The latest source images that came as the bytes of a file: they come again with every outcome."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, LoadedImage] = {}
+
+    def load(self, image: ImageLike) -> LoadedImage:
+        """The image, decoded."""
+        loaded = self._known.get(image) if isinstance(image, bytes) else None
+        if loaded is None:
+            loaded = load_image(image, "source image")
+            if isinstance(image, bytes) and loaded.pixels.nbytes <= MOST_BYTES_OF_A_SOURCE:
+                self._known[image] = loaded
+                while len(self._known) > SOURCES_KEPT:
+                    del self._known[next(iter(self._known))]
+        return loaded
 
 
 def _path(image: ImageLike) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -94,10 +94,11 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     alignment = align(source, edited)
     height, width = source.shape[:2]
     scale = min(1.0, LONGER_SIDE / max(height, width))
-    before, after = _lab_of_source(source.shape, source.tobytes(), scale), _lab(alignment.aligned, scale)
+    known, after = _source(source.shape, source.tobytes(), scale), _lab(alignment.aligned, scale)
+    before = known.lab
     seen = _scaled(alignment.valid, before.shape[1], before.shape[0])
     cast = _common_cast(*(_picked(each, seen) for each in (before, after))) if seen.any() else np.zeros(3, np.float32)
-    difference = _difference(before, after - _forgiven(cast))
+    difference = _difference(known, after - _forgiven(cast))
     difference[~seen] = 0
     clean = _cleaned(difference)
     mask = _scaled(clean, width, height)
@@ -106,10 +107,10 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     return Changes(alignment, full, (lightness, red, yellow), mask, _regions(mask, full))
 
 
-def _difference(before: Map, after: Map) -> Map:
-    color = np.maximum(_beyond_reach(before, after), _beyond_reach(after, before))
+def _difference(source: _Source, after: Map) -> Map:
+    color = np.maximum(_beyond_reach(source.lab, after), _beyond_reach(after, source.lab))
     color = np.asarray(cv2.GaussianBlur(color, (0, 0), 1.5), np.float32)
-    structure = _structure_difference(before[..., 0], after[..., 0])
+    structure = _structure_difference(source, np.ascontiguousarray(after[..., 0]))
     return np.asarray(np.maximum(color / CLEAR_COLOR, structure / CLEAR_STRUCTURE), np.float32)
 
 
@@ -124,16 +125,20 @@ def _beyond_reach(one: Map, other: Map) -> Map:
     return np.asarray(cv2.sqrt(cv2.transform(beyond, np.ones((1, 3), np.float32))), np.float32)
 
 
-def _structure_difference(one: Map, other: Map) -> Map:
+def _structure_difference(source: _Source, other: Map) -> Map:
     """One minus the correlation of brightness around each pixel, counting less the fainter the texture of both is."""
-    mean_one, mean_other = _around(one), _around(other)
-    varies_one = np.maximum(_around(one * one) - mean_one**2, 0)
-    varies_other = np.maximum(_around(other * other) - mean_other**2, 0)
-    together = _around(one * other) - mean_one * mean_other
-    larger = np.maximum(varies_one, varies_other)
+    mean, varies = _mean_and_variance(other)
+    together = _around(source.light * other) - source.mean * mean
+    larger = np.maximum(source.varies, varies)
     # With the larger variance below, texture that vanished counts like texture that became another.
     likeness = together / np.maximum(larger, 1e-6)
     return np.asarray((1 - np.clip(likeness, 0, 1)) * larger / (larger + FAINT_TEXTURE**2), np.float32)
+
+
+def _mean_and_variance(light: Map) -> tuple[Map, Map]:
+    """Around each pixel."""
+    mean = _around(light)
+    return mean, np.maximum(_around(light * light) - mean**2, 0)
 
 
 def _around(values: Map) -> Map:
@@ -207,12 +212,25 @@ def _box(mask: BoolMask) -> tuple[int, int, int, int]:
     return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
 
 
+class _Source(NamedTuple):
+    """What is known of a source before any of its outcomes is seen."""
+
+    lab: Map
+    light: Map
+    mean: Map
+    """Of the light around each pixel."""
+    varies: Map
+
+
 @lru_cache(maxsize=2)
-def _lab_of_source(shape: tuple[int, ...], content: bytes, scale: float) -> Map:
+def _source(shape: tuple[int, ...], content: bytes, scale: float) -> _Source:
     """Kept, for the outcomes of a source come one after another."""
     lab = _lab(np.frombuffer(content, np.uint8).reshape(shape), scale)
-    lab.setflags(write=False)
-    return lab
+    light = np.ascontiguousarray(lab[..., 0])
+    source = _Source(lab, light, *_mean_and_variance(light))
+    for each in source:
+        each.setflags(write=False)
+    return source
 
 
 def _lab(picture: Pixels, scale: float) -> Map:
