@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from editgauge.judges.interfaces import Judging
     from editgauge.models.interfaces import Perception
 
-    class Sight(Perception, Judging, typing.Protocol):
+    class JudgingPerception(Perception, Judging, typing.Protocol):
         """What a protocol may ask while it scores: models that see, and judges that answer questions."""
 
 
@@ -49,7 +49,7 @@ class Protocol(typing.Protocol):
     sets: tuple[ScoreSpec, ...] = ()
     """Scores of whole sets of outcomes, such as FID."""
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """A score, or the reason why there is none, for every name in `scores`."""
         ...
 
@@ -61,7 +61,7 @@ class Protocol(typing.Protocol):
         """
         return {}
 
-    async def part(self, item: Item, see: Sight) -> Part:
+    async def part(self, item: Item, see: JudgingPerception) -> Part:
         """What the scores of a set need from one outcome."""
         return ()
 

@@ -21,7 +21,7 @@ from editgauge.protocols.augclip.attribute_weights import relative_weights
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 OPTIONS = {
     "maps": "relevancy maps: which regions contribute to the similarity with a text",
@@ -83,7 +83,7 @@ class ClipFamily(Protocol):
         """With the encoder's name in the name of every score."""
         return ClipFamily(self._options, models.get("joint_embedder", ""))
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """Every rule on its own: what one cannot tell leaves the others alone."""
         answers = await gather(*(attempt(rule(item, see)) for rule in self._rules.values()))
         return {spec.name: score for spec, score in zip(self.scores, answers, strict=True)}

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from editgauge.engine.worker.memory import MemoryGate
-    from editgauge.protocols import Part, Protocol, Sight
+    from editgauge.protocols import JudgingPerception, Part, Protocol
 
 ROUNDING = 1e-6
 """How far a score may leave its range before it is called a mistake."""
@@ -67,7 +67,9 @@ class ScoredTask(NamedTuple):
     """What each protocol that scores whole sets keeps of it; empty where it could not be looked at."""
 
 
-async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sight, gate: MemoryGate) -> ScoredTask:
+async def score_task(
+    task: ScoringTask, protocols: Sequence[Protocol], see: JudgingPerception, gate: MemoryGate
+) -> ScoredTask:
     """One record per protocol, and its part in sets.
 
     Nothing an image or a protocol does can raise: it becomes unscored with its reason.
@@ -86,7 +88,7 @@ async def score_task(task: ScoringTask, protocols: Sequence[Protocol], see: Sigh
         return ScoredTask(records, parts)
 
 
-async def part_of(protocol: Protocol, item: Item, see: Sight) -> Part | Unscored:
+async def part_of(protocol: Protocol, item: Item, see: JudgingPerception) -> Part | Unscored:
     """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `Hopeless` is raised."""
     if item.inputs and not protocol.takes_inputs:
         return ONE_SOURCE
@@ -106,7 +108,7 @@ def crashed(task: ScoringTask, protocols: Sequence[Protocol], why: str) -> Score
     return ScoredTask([_record(task, protocol, stamps, _nothing(protocol, nothing)) for protocol in protocols], {})
 
 
-async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ...]:
+async def item_rows(protocol: Protocol, item: Item, see: JudgingPerception) -> tuple[Row, ...]:
     """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
 
     Only `Hopeless` is raised: every further item would meet the same, and the user can fix it.
@@ -126,7 +128,7 @@ async def item_rows(protocol: Protocol, item: Item, see: Sight) -> tuple[Row, ..
         return _nothing(protocol, crash(error))
 
 
-def _seen_by(protocol: Protocol, see: Sight, item: Item) -> Sight:
+def _seen_by(protocol: Protocol, see: JudgingPerception, item: Item) -> JudgingPerception:
     """With the models of the protocol's own paper, where a run has several for one role; outcomes in their own size."""
     chosen = see.for_protocol(protocol.name) if isinstance(see, ModelService) else see
     return in_own_pixels(chosen, item.edited, item.original)

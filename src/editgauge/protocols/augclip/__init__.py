@@ -22,7 +22,7 @@ from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes
 from editgauge.protocols.augclip.options import AugClipOptions, read_options
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 PAPER = (
     "Kim et al. 2024, Preserve or Modify? Context-Aware Evaluation for Balancing Preservation and Modification in "
@@ -79,12 +79,12 @@ class AugClip(Protocol):
             return self
         return AugClip(self._base, self._reading, self.deviations, {**self._option_texts, "judge": models["judge"]})
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """The cosine with the ideal edit, and what it was made from."""
         attributes, seen, result = await self._fitted(item, see)
         return {"augclip": Score(result.score, shown(self.name, attributes, seen, result, self._reading))}
 
-    async def part(self, item: Item, see: Sight) -> Part:
+    async def part(self, item: Item, see: JudgingPerception) -> Part:
         """How well the hyperplane separates the attributes, and whether the source image was there already."""
         _, _, result = await self._fitted(item, see)
         return (np.array([result.misclassified, float(result.already_there)]),)
@@ -102,7 +102,7 @@ class AugClip(Protocol):
         judge = self._options.judge if self._options.origin == "judge" else None
         return {judge: len(PROMPTS) * (outcomes if edit.follows else 1)} if judge else {}
 
-    async def _fitted(self, item: Item, see: Sight) -> tuple[Attributes, EmbeddedOutcome, FittedEdit]:
+    async def _fitted(self, item: Item, see: JudgingPerception) -> tuple[Attributes, EmbeddedOutcome, FittedEdit]:
         attributes = self._chosen(await self._attributes(item, see))
         phrases = (*attributes.source, *attributes.target)
         pictures, texts, direction = await gather(
@@ -114,7 +114,7 @@ class AugClip(Protocol):
         seen = EmbeddedOutcome(*pictures, source, target, direction)
         return attributes, seen, fitted(seen, self._options, self._reading)
 
-    async def _attributes(self, item: Item, see: Sight) -> Attributes:
+    async def _attributes(self, item: Item, see: JudgingPerception) -> Attributes:
         if self._options.origin == "rules":
             return rules.extract(item.edit)
         if self._options.origin == "edit":
@@ -134,7 +134,7 @@ class AugClip(Protocol):
             raise CannotTell("not_applicable", f"no {side} attribute is {wanted.length}; leave out '{wanted.length}'")
         return replace(attributes, source=source, target=target)
 
-    async def _direction(self, edit: Edit, see: Sight) -> Floats | None:
+    async def _direction(self, edit: Edit, see: JudgingPerception) -> Floats | None:
         """From the source text to the target text, for naive weights alone."""
         if self._options.weighting != "naive":
             return None

@@ -33,7 +33,7 @@ from editgauge.protocols.difference.questions import same_difference
 from editgauge.protocols.difference.triplets import Triplet, TripletAgreement, agreement
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 MANY = 1000.0
 """More differences than anyone lists."""
@@ -58,7 +58,7 @@ OPTIONS = {
 ASK_A_GRADER = "a judge may, as [grader=NAME]"
 GRADER, RULES = "grader", "rules"
 """Who reads triplets and compares them with people's; never the examined judge, unless it is named."""
-TELLING: dict[str | None, Callable[[Item, Sight, str], Awaitable[ModelDifferences]]] = {
+TELLING: dict[str | None, Callable[[Item, JudgingPerception, str], Awaitable[ModelDifferences]]] = {
     None: asked_directly,
     "": by_pipeline,
     "judge": by_judged_pipeline,
@@ -122,7 +122,7 @@ class DifferenceCaptions(Protocol):
         """The protocol with the judge that was named first, in its own name or by the run; it names itself after it."""
         return DifferenceCaptions(self._options, self._released, {**models, **self._models})
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """What the model told, by itself and against people's captions."""
         answer = await self._tell(item, see, self._judge)
         shown = (
@@ -148,7 +148,7 @@ class DifferenceCaptions(Protocol):
             counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
 
-    async def part(self, item: Item, see: Sight) -> Part:
+    async def part(self, item: Item, see: JudgingPerception) -> Part:
         """The number of differences, the caption, and people's captions where there are any."""
         answer = await self._tell(item, see, self._judge)
         people = people_of(item.edit, item.outcome)
@@ -162,7 +162,7 @@ class DifferenceCaptions(Protocol):
         """Avg. Diff, No Diffs and CIDEr."""
         return set_scores(parts)
 
-    async def _main_matched(self, item: Item, answer: ModelDifferences, see: Sight) -> Score | Unscored:
+    async def _main_matched(self, item: Item, answer: ModelDifferences, see: JudgingPerception) -> Score | Unscored:
         people = [first_change(caption) for caption in human_captions(item.edit, item.outcome)]
         main = answer.main
         if main is None:
@@ -175,10 +175,14 @@ class DifferenceCaptions(Protocol):
         notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in verdicts)
         return Score(fmean(same for same, _ in verdicts), tuple(map(Note, notes)))
 
-    async def _same_by_judge(self, human: str, main: str, answer: ModelDifferences, see: Sight) -> bool | None:
+    async def _same_by_judge(
+        self, human: str, main: str, answer: ModelDifferences, see: JudgingPerception
+    ) -> bool | None:
         return (await see.ask(same_difference(human, main, see), role=self.grader or "")).value
 
-    async def _same_by_rules(self, human: str, main: str, answer: ModelDifferences, see: Sight) -> bool | None:
+    async def _same_by_rules(
+        self, human: str, main: str, answer: ModelDifferences, see: JudgingPerception
+    ) -> bool | None:
         """None where the rules cannot read what the person says."""
         one = read_triplets(human)[:1]
         other = (answer.triplet,) if answer.triplet else read_triplets(main)[:1]
@@ -187,12 +191,12 @@ class DifferenceCaptions(Protocol):
         strict, _ = await self._agreements(one, other, see)
         return strict.found > 0 if one else None
 
-    async def _read(self, caption: str, see: Sight) -> tuple[Triplet, ...]:
+    async def _read(self, caption: str, see: JudgingPerception) -> tuple[Triplet, ...]:
         if self.grader:
             return await triplets_by_judge(caption, see, self.grader)
         return read_triplets(caption)
 
-    async def _of_model(self, answer: ModelDifferences, see: Sight) -> tuple[Triplet, ...]:
+    async def _of_model(self, answer: ModelDifferences, see: JudgingPerception) -> tuple[Triplet, ...]:
         if answer.triplet:
             return (answer.triplet,)
         triplets = await self._read(answer.caption, see)
@@ -200,7 +204,9 @@ class DifferenceCaptions(Protocol):
             raise CannotTell("unparsable", f"the rules read no difference in '{answer.caption}'; {ASK_A_GRADER}")
         return triplets
 
-    async def _triplets(self, item: Item, answer: ModelDifferences, see: Sight) -> dict[str, Score | Unscored]:
+    async def _triplets(
+        self, item: Item, answer: ModelDifferences, see: JudgingPerception
+    ) -> dict[str, Score | Unscored]:
         captions = human_captions(item.edit, item.outcome)
         model = await self._of_model(answer, see)
         people = await gather(*(self._read(caption, see) for caption in captions))
@@ -215,7 +221,7 @@ class DifferenceCaptions(Protocol):
         }
 
     async def _agreements(
-        self, human: Sequence[Triplet], model: Sequence[Triplet], see: Sight
+        self, human: Sequence[Triplet], model: Sequence[Triplet], see: JudgingPerception
     ) -> tuple[TripletAgreement, TripletAgreement]:
         """Strictly, and softly."""
         opinion = judged(see, self.grader) if self.grader else embedded(see)
@@ -231,7 +237,7 @@ def _mean(shares: Sequence[float | None], reporter: str, shown: tuple[Note, ...]
     return Score(fmean(values), shown)
 
 
-async def _objects(item: Item, see: Sight) -> Score:
+async def _objects(item: Item, see: JudgingPerception) -> Score:
     return Score(float(len((await see.detect_all(item.edited)).confidences)))
 
 

@@ -21,7 +21,7 @@ from editgauge.protocols.difference.triplets import Triplet
 if TYPE_CHECKING:
     from editgauge.core.images import Pixels
     from editgauge.core.types import Edit, Item, Outcome
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 
 MOST_TRIPLETS = 24
@@ -62,7 +62,7 @@ class ModelDifferences:
         return " ".join(self.differences)
 
 
-async def asked_directly(item: Item, see: Sight, judge: str) -> ModelDifferences:
+async def asked_directly(item: Item, see: JudgingPerception, judge: str) -> ModelDifferences:
     """The judge looks at both pictures: once for all differences, once for the main one."""
     every, main = await gather(
         see.ask(every_difference(item, see), role=judge), see.ask(main_difference(item, see), role=judge)
@@ -71,12 +71,12 @@ async def asked_directly(item: Item, see: Sight, judge: str) -> ModelDifferences
     return ModelDifferences(sentences, (main.value.difference or "").strip() or None)
 
 
-async def by_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
+async def by_pipeline(item: Item, see: JudgingPerception, judge: str) -> ModelDifferences:
     """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
     return _one(*await pipeline_caption(item, see, judge, see.caption))
 
 
-async def by_judged_pipeline(item: Item, see: Sight, judge: str) -> ModelDifferences:
+async def by_judged_pipeline(item: Item, see: JudgingPerception, judge: str) -> ModelDifferences:
     """The same, with captions by the judge itself, who sees one part of one picture at a time."""
 
     async def caption(picture: Pixels) -> str:
@@ -90,7 +90,7 @@ def _one(said: SaidCaption, place: str) -> ModelDifferences:
     return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes, place)
 
 
-async def triplets_by_judge(caption: str, see: Sight, grader: str) -> tuple[Triplet, ...]:
+async def triplets_by_judge(caption: str, see: JudgingPerception, grader: str) -> tuple[Triplet, ...]:
     """The differences in a caption, read by a judge; an empty caption has none."""
     if not caption:
         return ()

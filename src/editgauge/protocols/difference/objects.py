@@ -14,7 +14,7 @@ from editgauge.protocols.difference.questions import same_object
 from editgauge.protocols.difference.triplets import Alike, Triplet, compared_objects
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 ALIKE = 0.7
 """Cosine of sentence embeddings from which two names mean one thing. MiniLM gives no false pair of 18 at it, such as
@@ -43,7 +43,7 @@ async def known_alike(human: Sequence[Triplet], model: Sequence[Triplet], opinio
     return lambda one, other: known[one, other]
 
 
-def judged(see: Sight, judge: str) -> Opinion:
+def judged(see: JudgingPerception, judge: str) -> Opinion:
     """What a judge says."""
 
     async def opinion(one: str, other: str) -> bool:
@@ -52,7 +52,7 @@ def judged(see: Sight, judge: str) -> Opinion:
     return opinion
 
 
-def embedded(see: Sight) -> Opinion:
+def embedded(see: JudgingPerception) -> Opinion:
     """What sentence embeddings say."""
 
     async def opinion(one: str, other: str) -> bool:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from editgauge.core.masks import BoolMask
     from editgauge.core.types import Edit, Item
     from editgauge.models.vocabulary.wordnet import WordNet
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 Frame = tuple[int, int, int, int]
 """left, top, right, bottom in pixels; right and bottom are no longer inside."""
@@ -55,7 +55,9 @@ NO_NOUN = re.compile(
 """Words of instructions that WordNet also has as nouns, and that say nothing about things."""
 
 
-async def pipeline_caption(item: Item, see: Sight, judge: str, caption: Captioning) -> tuple[SaidCaption, str]:
+async def pipeline_caption(
+    item: Item, see: JudgingPerception, judge: str, caption: Captioning
+) -> tuple[SaidCaption, str]:
     """A difference caption with its metadata, and the place it is about; raises `CannotTell` where nothing changed.
 
     Args:
@@ -79,7 +81,7 @@ class EditedPlace:
     how: str
 
 
-async def edited_place(item: Item, see: Sight) -> EditedPlace:
+async def edited_place(item: Item, see: JudgingPerception) -> EditedPlace:
     """Where to look; raises `CannotTell` where there is no mask, no named object is seen and nothing differs."""
     if item.mask is not None:
         if not item.mask.any():
@@ -88,7 +90,7 @@ async def edited_place(item: Item, see: Sight) -> EditedPlace:
     return await _named_object(item, see) or _strongest_change(item)
 
 
-async def _named_object(item: Item, see: Sight) -> EditedPlace | None:
+async def _named_object(item: Item, see: JudgingPerception) -> EditedPlace | None:
     """The boxes of what the edit names, in both pictures together; None where no detector sees any of it."""
     mask = np.zeros(item.source.shape[:2], np.bool_)
     seen: list[str] = []

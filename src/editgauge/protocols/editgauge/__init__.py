@@ -30,7 +30,7 @@ from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.preservation_aligned import alignment_note
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
     from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.features import Question
     from editgauge.protocols.editgauge.view import View
@@ -148,12 +148,12 @@ class Own(Protocol):
         """One for each outcome, with a judge."""
         return {self.judge: outcomes} if self.judge else {}
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """The answers with their reasons; by other people's ratings where there is a calibration."""
         scores = await self._scores(item, see)
         return scores if self._calibration is None else by_people(scores, self._calibration)
 
-    async def _scores(self, item: Item, see: Sight) -> Scores:
+    async def _scores(self, item: Item, see: JudgingPerception) -> Scores:
         steps = [replace(item, edit=step) for step in steps_of(item.edit)]
         views = [await look(step, see) for step in steps]
         if self.judge:

@@ -21,7 +21,7 @@ from editgauge.protocols.editgauge.roles import roles_of
 if TYPE_CHECKING:
     from editgauge.core.types import Edit, Item
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 WORDS, JUDGED = "words_nearer", "judged"
 NEARER = 0.05
@@ -67,7 +67,7 @@ def _texts(edit: Edit) -> tuple[str | None, str | None]:
     return tuple(f"a photo of {text}" if text else None for text in (wanted, roles.goes))  # type: ignore[return-value]
 
 
-async def judge_evidence(item: Item, see: Sight, judge: str) -> FurtherEvidence:
+async def judge_evidence(item: Item, see: JudgingPerception, judge: str) -> FurtherEvidence:
     """How well the judge says the instruction was carried out, without anything else being changed."""
     words = see.prompt("edit_done").render(instruction=item.edit.instruction)
     pictures = (Shown("Before:", item.source), Shown("After:", item.as_made))

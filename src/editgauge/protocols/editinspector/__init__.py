@@ -13,7 +13,7 @@ from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols.editinspector.inspection import EXPLAINED, PROMPTS, SHARED, Inspection, InspectionOptions
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 PAPER = (
     "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988, "
@@ -101,7 +101,7 @@ class EditInspector(Protocol):
             counts[self.grader] += len(EXPLAINED) * outcomes
         return counts
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """The five answers, whether what was found wrong is what people found, and how steady the judge is."""
         if self.judge is None:
             raise CannotTell("no_model", "editinspector needs a judge; name one with --judge")

@@ -16,7 +16,7 @@ from editgauge.judges.forms import FreeText, YesNo
 from editgauge.protocols._shared.looking import attempt, needed
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 PROMPTS = {
     "edit": "inspect_accuracy",
@@ -60,7 +60,7 @@ class Answered:
 class Inspection:
     """Asks a judge about one outcome."""
 
-    def __init__(self, item: Item, see: Sight, judge: str, options: InspectionOptions) -> None:
+    def __init__(self, item: Item, see: JudgingPerception, judge: str, options: InspectionOptions) -> None:
         self._item = item
         self._see = see
         self._judge = judge

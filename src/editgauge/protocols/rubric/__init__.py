@@ -30,7 +30,7 @@ from editgauge.protocols.rubric.files import Opened, Released, Rubric, RubricQue
 from editgauge.protocols.rubric.released import GuessedRatings
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 PREFIX = "rubric:"
 RELEASED = "@released"
@@ -122,7 +122,7 @@ class RubricProtocol(Protocol):
     def _with(self, judge: str | None, options: RubricOptions) -> RubricProtocol:
         return RubricProtocol(self._opened, self._released is not None, judge, options)
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """Every dimension and every score of the rubric, each the mean over repetitions."""
         if self.judge is None:
             raise CannotTell("no_model", f"{self.name} needs a judge; name one with --judge")
@@ -143,7 +143,7 @@ class RubricProtocol(Protocol):
         times = self._options.repeat * (2 if self._options.swap else 1)
         return {self.judge: questions * times * outcomes} if self.judge else {}
 
-    async def part(self, item: Item, see: Sight) -> Part:
+    async def part(self, item: Item, see: JudgingPerception) -> Part:
         """The scores that sets are made of, with the fields that group them."""
         scores = await self.score(item, see)
         values = [scores[each.of] for each in self._rubric.sets]
@@ -157,7 +157,7 @@ class RubricProtocol(Protocol):
         return {each.name: _set_mean(each.over, number, parts) for number, each in enumerate(self._rubric.sets)}
 
     async def _pass(
-        self, item: Item, see: Sight, repetition: int, swap: bool
+        self, item: Item, see: JudgingPerception, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored | None], list[Note]]:
         """All dimensions and scores, from one round of questions."""
         questions = [each for each in self._rubric.questions if self._rubric.applies(each.when, item.edit)]
@@ -172,7 +172,7 @@ class RubricProtocol(Protocol):
         return combined(self._rubric, values, item, caps=self._released is None or self._released.caps), notes
 
     async def _ask(
-        self, rubric_question: RubricQuestion, item: Item, see: Sight, repetition: int, swap: bool
+        self, rubric_question: RubricQuestion, item: Item, see: JudgingPerception, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored], list[Note]]:
         names = [each.name for each in rubric_question.dimensions]
         try:
@@ -184,14 +184,16 @@ class RubricProtocol(Protocol):
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
         return dict(answer.value), [Note(_note(rubric_question.name, self.judge or "", answer))]
 
-    def _prompt(self, question: RubricQuestion, see: Sight) -> Prompt:
+    def _prompt(self, question: RubricQuestion, see: JudgingPerception) -> Prompt:
         """The user's own wording of a question where there is one, else ours."""
         try:
             return see.prompt(prompt_name(self._rubric.name, question.name))
         except UnknownName:
             return see.prompt("rubric")
 
-    def question(self, rubric_question: RubricQuestion, item: Item, see: Sight) -> Question[Mapping[str, float]]:
+    def question(
+        self, rubric_question: RubricQuestion, item: Item, see: JudgingPerception
+    ) -> Question[Mapping[str, float]]:
         """One of the rubric's questions about an outcome."""
         images = tuple(picture for each in rubric_question.shows for picture in _shown(each, item))
         low, high = rubric_question.range

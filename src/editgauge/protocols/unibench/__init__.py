@@ -18,7 +18,7 @@ from editgauge.protocols.unibench.tasks import Task
 from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 PAPER = "Ryu et al., UniBench: Fully Automated Evaluation of Image Editing Models"
 RULES = {
@@ -83,7 +83,7 @@ class UniBench(Protocol):
             )
         return UniBench(chosen, options)
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """Every sub-score the task has, and their averages."""
         task = Task(item)
         likeness = Likeness(self._reading, see)
@@ -101,7 +101,7 @@ class UniBench(Protocol):
             **{name: parts.get(name, absent) for name in RULES},
         }
 
-    async def part(self, item: Item, see: Sight) -> Part:
+    async def part(self, item: Item, see: JudgingPerception) -> Part:
         """The sub-scores of one outcome, by its type of task."""
         return as_part(Task(item).kind, await self.score(item, see))
 

@@ -22,7 +22,7 @@ from editgauge.vision.color_names import color_curves, color_score, rgb_of
 from editgauge.vision.positions import DIRECTIONS, centroid, direction_score
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "change_class": ("target",),
@@ -53,7 +53,7 @@ class UniBenchDetect(Protocol):
     )
     sets = set_specs("edit")
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """Target and position, and their mean."""
         task = Task(item)
         target = await locate_target(item, task, see)
@@ -61,7 +61,7 @@ class UniBenchDetect(Protocol):
         parts = dict(zip(rules, await gather(*map(attempt, rules.values())), strict=True))
         return {"edit": averaged(parts, PARTS[task.kind]), **parts}
 
-    async def part(self, item: Item, see: Sight) -> Part:
+    async def part(self, item: Item, see: JudgingPerception) -> Part:
         """Both sub-scores of one outcome, by its type of task."""
         return as_part(Task(item).kind, await self.score(item, see))
 
@@ -86,7 +86,7 @@ async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
     return Score(value, (*target.evidence, curves, said))
 
 
-async def _position(item: Item, task: Task, target: Located, see: Sight) -> Score | Unscored:
+async def _position(item: Item, task: Task, target: Located, see: JudgingPerception) -> Score | Unscored:
     """How straight the way from the anchor to the target goes in the asked direction."""
     if "position" not in PARTS[task.kind]:
         return Unscored("not_applicable", f"{task.kind.replace('_', ' ')} asks for no place")
