@@ -40,9 +40,9 @@ from editgauge.judges.transcripts import Transcripts
 __all__ = [
     "FAULTS",
     "Answer",
+    "CallEstimate",
     "Choice",
     "Client",
-    "CallEstimate",
     "Judge",
     "JudgeCard",
     "JudgeService",
