@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from editgauge.benchmarks.unibench.annotations import Instance
 from editgauge.building.built import OmittedTask
-from editgauge.building.coco import Coco, CocoImage, CocoObject
 from editgauge.building.review.file import ReviewPicture, instance_of
 from editgauge.building.unibench.captions import mentions
 from editgauge.building.unibench.squares import Square, best_square
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
+from editgauge.core.reading.coco import Coco, CocoImage, CocoObject
 from editgauge.vision.color_words import color_word
 from editgauge.vision.positions import Point, centroid
 
