@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.errors import SHOWN_OF_AN_ERROR, BadInput, CannotTell
 from editgauge.core.fetch.bounded import TooLong
-from editgauge.core.fetch.endpoints import SHOWN_OF_AN_ERROR, EndpointAddress, without_secrets
+from editgauge.core.fetch.endpoints import EndpointAddress, without_secrets
 from editgauge.core.types import Reason
 
 Fault = Literal[

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.building.training.export import MESSAGES
-from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.errors import BadInput, EditGaugeError, in_short
 from editgauge.core.files import write_json
 from editgauge.core.images import read_image
 from editgauge.core.options import Count
@@ -25,7 +25,6 @@ from editgauge.core.progress import say
 RECORD = "tuning.json"
 NOT_LEARNED = -100
 """The label that torch's cross-entropy leaves out."""
-SHOWN_OF_AN_ERROR = 300
 NEEDED = ("torch", "transformers", "peft", "accelerate")
 
 
@@ -195,7 +194,7 @@ def _loaded(library: Any, torch: Any, name: str) -> tuple[Any, Any]:
         network = library.AutoModelForImageTextToText.from_pretrained(name, dtype=precision, **options)
     except (OSError, ValueError, KeyError) as error:
         raise BadInput(
-            f"The model '{name}' cannot be loaded: {' '.join(str(error).split())[:SHOWN_OF_AN_ERROR]} It must be a "
+            f"The model '{name}' cannot be loaded: {in_short(error)} It must be a "
             f"folder, or on this machine: hf download {name}"
         ) from error
     if not getattr(processor, "chat_template", None):

@@ -9,12 +9,11 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import unquote
 
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import SHOWN_OF_AN_ERROR, BadInput
 from editgauge.core.files import read_text
 
 OPENAI = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"
-SHOWN_OF_AN_ERROR = 300
 SECRET_FIELD = re.compile(r"key|token|secret|pass|pwd|sig|auth|code|cred", re.IGNORECASE)
 ADDRESS = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://.+))?")
 TRIED_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
