@@ -20,11 +20,12 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels, read_image
-from editgauge.core.reading.coco import CocoImage, CocoObject, read_coco
+from editgauge.core.reading.coco import CocoImage, read_coco
 from editgauge.models.cache import place
 from editgauge.models.service import ModelService
 from editgauge.stats.intervals import Numbers
 from editgauge.vision.positions import middle
+from editgauge.vision.regions import box_area
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -91,7 +92,7 @@ def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ..
 def _side_by_side(picture: Path, image: CocoImage) -> TwoObjects | None:
     """The two largest objects that are alone of their class, if they lie apart from left to right."""
     alone = [each for each in image.objects if image.count(each.class_) == 1]
-    largest = sorted(alone, key=lambda each: (-_area(each), each.class_))[:2]
+    largest = sorted(alone, key=lambda each: (-box_area(each.box), each.class_))[:2]
     if len(largest) < 2:
         return None
     new, anchor = sorted(largest, key=lambda each: each.class_)
@@ -99,11 +100,6 @@ def _side_by_side(picture: Path, image: CocoImage) -> TwoObjects | None:
         return TwoObjects(picture, picture.name, new.class_, anchor.class_, "left")
     is_right = anchor.box[2] <= new.box[0]
     return TwoObjects(picture, picture.name, new.class_, anchor.class_, "right") if is_right else None
-
-
-def _area(thing: CocoObject) -> float:
-    left, top, right, bottom = thing.box
-    return (right - left) * (bottom - top)
 
 
 def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dict[str, SideChoices]:

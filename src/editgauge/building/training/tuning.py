@@ -17,7 +17,7 @@ from typing import Any
 
 from editgauge.building.training.export import MESSAGES
 from editgauge.core.errors import BadInput, EditGaugeError, in_short
-from editgauge.core.files import write_json
+from editgauge.core.files import require_new, write_json
 from editgauge.core.images import read_image
 from editgauge.core.options import Count
 from editgauge.core.progress import say
@@ -69,8 +69,7 @@ def tune(
         quiet: print no progress or remarks.
     """
     folder, lessons = Path(out), read_lessons(Path(data))
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise BadInput(f"'{folder}' holds something already; choose a new folder for --out.")
+    require_new(folder)
     if epochs <= 0 or learning_rate <= 0 or min(lora, batch) < 1:
         raise BadInput("--epochs and --learning-rate are over 0, --lora and --batch at least 1.")
     library, peft, torch = (_needed(name) for name in ("transformers", "peft", "torch"))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-import numpy as np
-
 from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.benchmarks.unibench.sampling import chance_of
 from editgauge.building.built import similar_classes
 from editgauge.building.unibench.captions import (
     mention_of,
@@ -129,8 +127,7 @@ class _Drawing:
     """Chance that depends on the seed, the picture and the object alone."""
 
     def __init__(self, *key: object) -> None:
-        digest = hashlib.sha256("\0".join(map(str, key)).encode("utf-8", "surrogatepass")).digest()
-        self._chance = np.random.default_rng(np.frombuffer(digest, dtype="<u4").tolist())
+        self._chance = chance_of(*key)
 
     def some(self, words: Sequence[T], number: int) -> list[T]:
         """At most that many of them, in their own order."""

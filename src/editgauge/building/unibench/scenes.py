@@ -20,6 +20,7 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.reading.coco import Coco, CocoImage, CocoObject
 from editgauge.vision.color_words import color_word
 from editgauge.vision.positions import Point, centroid
+from editgauge.vision.regions import box_area
 
 UNPAINTED = ("person",)
 """An edit that gives a person another color is not proposed."""
@@ -110,8 +111,7 @@ def _best_caption(
 
 def _share(each: CocoObject, image: CocoImage) -> float:
     """How much of the square its box covers; the mask has the last word when the picture is cut."""
-    left, top, right, bottom = each.box
-    return (right - left) * (bottom - top) / min(image.width, image.height) ** 2
+    return box_area(each.box) / min(image.width, image.height) ** 2
 
 
 def _order(seed: int, number: int) -> bytes:
