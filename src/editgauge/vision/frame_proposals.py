@@ -33,7 +33,7 @@ FAINTEST_CORNER = 0.002
 APART = 8
 """Pixels between corners, so that no finely drawn object outvotes the rest."""
 FOLLOWING = (cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 10, 0.03)
-"""A corner is followed in at most so many steps, until a step is that many pixels."""
+"""A corner is followed in at most this many steps, until a step is that many pixels."""
 WAY_BACK = 0.3
 """In pixels: a corner that is followed there and back must return so close."""
 MOST_AGREE = 0.3

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.sampling import chance_of
+from editgauge.benchmarks.unibench.sampling import chance_by_key
 from editgauge.building.built import similar_classes
 from editgauge.building.unibench.captions import (
     mention_of,
@@ -127,7 +127,7 @@ class _Drawing:
     """Chance that depends on the seed, the picture and the object alone."""
 
     def __init__(self, *key: object) -> None:
-        self._chance = chance_of(*key)
+        self._chance = chance_by_key(*key)
 
     def some(self, words: Sequence[T], number: int) -> list[T]:
         """At most that many of them, in their own order."""

@@ -1,4 +1,4 @@
-"""Lines with a checksum, appended one by one: each is whole or absent after a kill."""
+"""Lines with a checksum, appended individually: each is whole or absent after a kill."""
 
 from __future__ import annotations
 
