@@ -67,9 +67,12 @@ def test_photographs_of_coco_with_two_objects_side_by_side(tmp_path: Path) -> No
         (3, 3, [5, 0, 9, 9]),
     ]
     told = {
-        "images": [{"id": number, "file_name": f"{number}.png"} for number in (1, 2, 3)],
+        "images": [{"id": number, "file_name": f"{number}.png", "width": 20, "height": 10} for number in (1, 2, 3)],
         "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "cup"}, {"id": 3, "name": "dog"}],
-        "annotations": [{"image_id": image, "category_id": kind, "bbox": box} for image, kind, box in rows],
+        "annotations": [
+            {"id": place, "image_id": image, "category_id": kind, "bbox": box, "segmentation": []}
+            for place, (image, kind, box) in enumerate(rows)
+        ],
     }
     file = tmp_path / "instances.json"
     file.write_text(json.dumps(told))
@@ -78,7 +81,7 @@ def test_photographs_of_coco_with_two_objects_side_by_side(tmp_path: Path) -> No
 
     assert (found.picture.name, found.new, found.anchor, found.side) == ("2.png", "cup", "dog", "left")
     file.write_text("[]")
-    with pytest.raises(BadInput, match="cannot be read as COCO"):
+    with pytest.raises(BadInput, match="is no COCO file"):
         two_objects_of_coco(file, tmp_path)
 
 

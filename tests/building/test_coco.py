@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from editgauge.benchmarks.unibench.masks import run_lengths
-from editgauge.building.coco import CocoObject, read_coco, read_counts, rendered
 from editgauge.core.errors import BadInput
 from editgauge.core.masks import BoolMask
+from editgauge.core.reading.coco import CocoObject, read_coco, read_counts, rendered
 from tests.building.toys import CAPTION, CocoFiles
 
 masks = arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(1, 12)))

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
-from editgauge.building.coco import read_coco
 from editgauge.building.editval.build import editval
 from editgauge.building.editval.proposals import FIXED, FORMS, operations_for, table
 from editgauge.building.review.desk import Desk, Unfit
@@ -19,6 +18,7 @@ from editgauge.building.review.file import agreement, read_review
 from editgauge.cli import groups
 from editgauge.cli.show.groups import agreement_table
 from editgauge.core.errors import BadInput
+from editgauge.core.reading.coco import read_coco
 from tests.building.toys import CocoFiles
 from tests.endpoint import MODEL, Served
 

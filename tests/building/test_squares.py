@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.building.built import OmittedTask
-from editgauge.building.coco import CocoImage, CocoObject
 from editgauge.building.unibench.scenes import Chosen, Criteria, EditableScene, make_scene
 from editgauge.building.unibench.squares import Box, Square, best_square
 from editgauge.core.images import Pixels
 from editgauge.core.masks import Polygons, box_of
+from editgauge.core.reading.coco import CocoImage, CocoObject
 
 Shades = NDArray[np.float64]
 EVERYTHING = Criteria(least_share=0.0, most_share=1.0, fewest=1, least_kept=1e-9)

@@ -19,11 +19,12 @@ import pytest
 from PIL import Image
 
 from editgauge.core.errors import BadInput
+from editgauge.core.fetch.endpoints import retry_after
 from editgauge.core.images import Pixels
 from editgauge.core.options import JudgeOptions
 from editgauge.engine.judges import read_jury
 from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges.endpoint import open_endpoint, retry_after
+from editgauge.judges.endpoint import open_endpoint
 
 YES = '{"answer": "yes"}'
 Asks = Callable[..., list[Any]]

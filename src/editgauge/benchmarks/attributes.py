@@ -6,16 +6,15 @@ A file has one JSON object on each line, `{"edit_id": "cat-black", "source": ["w
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.files import write_text
+from editgauge.core.files import write_jsonl
 from editgauge.core.reading.fields import shown
-from editgauge.core.reading.lines import Spot, read_jsonl
+from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
 from editgauge.core.types import Benchmark, Edit
 
@@ -68,8 +67,7 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
     path = Path(file)
     document = read_jsonl(read_text(path), path.name)
     by_edit: dict[str, Attributes] = {}
-    for place, entry in enumerate(document.value["edits"] if document.value else ()):
-        spot = Spot(document, ("edits", place))
+    for spot, entry in document.entries():
         name = entry.get("edit_id") if isinstance(entry, dict) else None
         if not isinstance(entry, dict):
             spot.report(f"must be a mapping, got {shown(entry)}")
@@ -92,8 +90,7 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
 
 def write_attributes(file: Path | str, attributes: Mapping[str, Attributes]) -> None:
     """Writes them, one edit on each line, in the order given."""
-    lines = [json.dumps({"edit_id": name, **_plain(each)}, ensure_ascii=False) for name, each in attributes.items()]
-    write_text(Path(file), "".join(f"{line}\n" for line in lines))
+    write_jsonl(Path(file), ({"edit_id": name, **_plain(each)} for name, each in attributes.items()))
 
 
 def _with(edit: Edit, attributes: Attributes | None) -> Edit:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.errors import BadInput
+from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.files import write_text
+from editgauge.core.reading.coco import Coco
 from editgauge.judges.cost import CallBound
+from editgauge.models.vocabulary import siblings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,17 @@ def check_places(file: Path, images: Path) -> None:
         raise BadInput(f"--out is a file NAME.json, got '{file}'.")
     if not images.is_dir():
         raise BadInput(f"There is no folder '{images}' for --images.")
+
+
+def similar_classes(coco: Coco, class_: str, present: Collection[str]) -> tuple[list[str], list[str]]:
+    """Absent classes that could stand in its place: WordNet siblings, and others of its supercategory."""
+    try:
+        beside = set(siblings(class_))
+    except CannotTell:
+        beside = set()
+    absent = [word for word in coco.classes if word not in present]
+    near = [word for word in absent if word in beside]
+    return near, [word for word in absent if word not in beside and coco.classes[word] == coco.classes[class_]]
 
 
 def report_beside(out: Path) -> Path:

@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
     from editgauge.core.types import Reason
 
+SHOWN_OF_AN_ERROR = 300
+"""Characters of another program's message that help; theirs can run to pages."""
+
+
+def in_short(error: BaseException) -> str:
+    """How the message of another library's error begins, on one line; the error's kind when it says nothing.
+
+    >>> in_short(ValueError("no such\\n  file")), in_short(KeyError())
+    ('no such file', 'KeyError')
+    """
+    return " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
+
 
 class EditGaugeError(Exception):
     """Something the user can fix."""

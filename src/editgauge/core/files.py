@@ -106,3 +106,15 @@ def write_text(path: Path, content: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """The same for JSON, readable, in the order given: methods and protocols keep the order a user named them in."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_jsonl(path: Path, lines: Iterable[Any]) -> None:
+    """The same for JSON with one value on each line."""
+    write_text(path, "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines))
+
+
+def require_new(folder: Path, but: str = "") -> None:
+    """Raises `BadInput` unless the folder is new or empty, but for one name."""
+    there = sorted(each.name for each in folder.iterdir() if each.name != but) if folder.is_dir() else []
+    if there or folder.is_file():
+        raise BadInput(f"'{folder}' holds something already; choose a new folder for --out.", there[:5])

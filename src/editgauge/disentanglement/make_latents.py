@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.errors import BadInput, UnknownName, in_short
 from editgauge.core.files import write_bytes
 from editgauge.core.images import write_png
 from editgauge.core.progress import progress, say
 from editgauge.disentanglement.latents import SETTINGS, latent_file
 from editgauge.engine.folder_claim import claim
-from editgauge.methods.diffusion.weights import SHOWN_OF_AN_ERROR
 from editgauge.methods.diffusion.weights import quiet as quiet_libraries
 from editgauge.models.hub.loading import usual_device
 
@@ -178,9 +177,8 @@ def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
             pipe = _with_controlnet(diffusers, pipe, settings.controlnet) if settings.controlnet else pipe
             pipe = _taking_an_image(diffusers, pipe)
     except Exception as error:  # the library raises its own, the hub's, and those of the network
-        message = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
         raise BadInput(
-            f"The pipeline '{settings.pipeline}' cannot be loaded as one that edits an image: {message} "
+            f"The pipeline '{settings.pipeline}' cannot be loaded as one that edits an image: {in_short(error)} "
             "Give an id of the hub or a folder with model_index.json and safetensors weights."
         ) from error
     for name, option in OPTIONS.items():

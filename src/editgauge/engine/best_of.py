@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections import Counter, defaultdict
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.core.errors import BadInput
-from editgauge.core.files import write_json, write_text
+from editgauge.core.files import require_new, write_json, write_jsonl
 from editgauge.core.progress import say
 from editgauge.core.run import Run, segments
 from editgauge.core.types import ScoreSpec
@@ -72,8 +71,7 @@ def best(
         quiet: print no remarks.
     """
     folder, opened = Path(out), Run.open(Path(run))
-    if folder.exists() and (folder.is_file() or any(folder.iterdir())):
-        raise BadInput(f"'{folder}' holds something already; choose a new folder for --out.")
+    require_new(folder)
     if any(edit.get("follows") for edit in opened.edits.values()):
         raise BadInput("Edits of this run follow one another, so that an outcome cannot be chosen by itself.")
     protocol, spec = _one_score(opened, score)
@@ -138,7 +136,7 @@ def _write(
         lines.append({"id": edit, "image_path": name})
         others = [[each.method, each.seed, each.value] for each in there]
         choices.append({"edit": edit, "method": first.method, "seed": first.seed, "value": first.value, "of": others})
-    write_text(folder / LIST, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_jsonl(folder / LIST, lines)
     counts = [len(each) for each in candidates.values()]
     done = BestOf(
         folder=folder,

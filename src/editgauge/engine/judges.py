@@ -12,11 +12,11 @@ from typing import Any
 
 from editgauge.core.ask import Ask
 from editgauge.core.errors import BadInput
+from editgauge.core.fetch.endpoints import without_secrets
 from editgauge.core.options import JudgeOptions
 from editgauge.core.run.manifest import Manifest, is_run
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
 from editgauge.judges.chat_format import Body
-from editgauge.judges.endpoint import without_secrets
 from editgauge.judges.faults import Trouble
 from editgauge.judges.panel import panel_name
 from editgauge.judges.prompts import check_prompts

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_text
-from editgauge.findings.estimate import RatedOutcomes, mean_ratings
+from editgauge.findings.estimate import RatedOutcomes, mean_ratings, selection_warning
 from editgauge.findings.one_score import OneScore
 from editgauge.render.svg import AxisRange, Plane, document, label
 from editgauge.stats.conformal import (
@@ -23,7 +23,7 @@ from editgauge.stats.conformal import (
     reliability,
 )
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.prediction_powered import CHOSEN, selection_p
+from editgauge.stats.prediction_powered import selection_p
 
 if TYPE_CHECKING:
     from editgauge.core.types import ScoreSpec
@@ -70,13 +70,8 @@ class Acceptance:
     @property
     def warning(self) -> str:
         """Set when the rated outcomes do not look like a random sample of all: then the promise does not hold."""
-        if self.selection_p is None or self.selection_p >= CHOSEN:
-            return ""
-        return (
-            f"The rated outcomes score differently from the unrated ones (p = {self.selection_p:.2g}): they were not "
-            "picked at random, so the threshold keeps no promise; draw a random sample with `editgauge study create "
-            "--sample stratified`, or give the chance of each outcome in the column `probability`."
-        )
+        warning = selection_warning(self.selection_p, "the threshold keeps no promise")
+        return f"{warning[0].upper()}{warning[1:]}." if warning else ""
 
 
 def accept(

@@ -75,13 +75,18 @@ class HumanMean:
     @property
     def warning(self) -> str:
         """Set when the rated outcomes do not look like a random sample of all: then no mean here can be trusted."""
-        if self.selection_p is None or self.selection_p >= CHOSEN:
-            return ""
-        return (
-            f"the rated outcomes score differently from the unrated ones (p = {self.selection_p:.2g}): they were not "
-            "picked at random, so these means are biased; draw a random sample with `editgauge study create --sample "
-            "stratified`, or give the chance of each outcome in the column `probability`"
-        )
+        return selection_warning(self.selection_p, "these means are biased")
+
+
+def selection_warning(p: float | None, so: str) -> str:
+    """That the rated outcomes were not picked at random, and what follows, without a stop; empty when they may be."""
+    if p is None or p >= CHOSEN:
+        return ""
+    return (
+        f"the rated outcomes score differently from the unrated ones (p = {p:.2g}): they were not picked at random, so "
+        f"{so}; draw a random sample with `editgauge study create --sample stratified`, or give the chance of each "
+        "outcome in the column `probability`"
+    )
 
 
 def estimate(

@@ -115,7 +115,7 @@ def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = No
     """
     reading = kept.of(edit) if kept else None
     if reading is not None:
-        return _filled(edit, reading, reading.steps[0])
+        return with_step(edit, reading.steps[0], reading)
     read = _read(edit, form)
     return replace(read, count=edit.count) if edit.count else read
 
@@ -126,7 +126,7 @@ def _read(edit: Edit, form: str | None) -> Edit:
     reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
     if edit.type == UNSPECIFIED and (not _known_fields(edit) or len(reading.steps) == 1):
         step = _overridden(reading.steps[0], edit)
-        return _filled(edit, replace(reading, steps=(step, *reading.steps[1:])), step)
+        return with_step(edit, step, replace(reading, steps=(step, *reading.steps[1:])))
     same = _of_type(reading, edit.type)
     if same is None and edit.source_caption and edit.target_caption:
         reading = understand(edit.target_caption, edit.source_caption, form="caption")
@@ -134,7 +134,7 @@ def _read(edit: Edit, form: str | None) -> Edit:
     if same is None or any(_plain(getattr(same, name)) != _plain(value) for name, value in _known_fields(edit).items()):
         return edit
     step = replace(same, **_known_fields(edit), sure=same.sure or edit.type != UNSPECIFIED)
-    return _filled(edit, replace(reading, steps=(step,)), step)
+    return with_step(edit, step, replace(reading, steps=(step,)))
 
 
 def _overridden(step: Step, edit: Edit) -> Step:
@@ -166,7 +166,8 @@ def _plain(value: object) -> object:
     return " ".join(value.casefold().replace("_", " ").split()) if isinstance(value, str) else value
 
 
-def _filled(edit: Edit, reading: Reading, step: Step) -> Edit:
+def with_step(edit: Edit, step: Step, reading: Reading | None = None) -> Edit:
+    """The edit with the fields of a step, and the reading that the step comes from."""
     return replace(
         edit,
         type=step.type,
@@ -226,4 +227,4 @@ def steps_of(edit: Edit) -> tuple[Edit, ...]:
     """One edit per step of the instruction; the edit itself when it has one step or was not read."""
     if edit.reading is None or len(edit.reading.steps) < 2:
         return (edit,)
-    return tuple(_filled(edit, replace(edit.reading, steps=(step,)), step) for step in edit.reading.steps)
+    return tuple(with_step(edit, step, replace(edit.reading, steps=(step,))) for step in edit.reading.steps)

@@ -17,7 +17,7 @@ from typing import Any
 from editgauge.core.errors import BadInput
 from editgauge.core.registry import Registry
 from editgauge.judges.consistency import position_bias, self_consistency, settled
-from editgauge.judges.cost import Estimate, Price
+from editgauge.judges.cost import CallEstimate, Price
 from editgauge.judges.faults import FAULTS, NoAnswer
 from editgauge.judges.forms import Choice
 from editgauge.judges.interfaces import Answer, Client, Judge, JudgeCard, Judging
@@ -40,9 +40,9 @@ from editgauge.judges.transcripts import Transcripts
 __all__ = [
     "FAULTS",
     "Answer",
+    "CallEstimate",
     "Choice",
     "Client",
-    "Estimate",
     "Judge",
     "JudgeCard",
     "JudgeService",

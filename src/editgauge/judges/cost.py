@@ -41,7 +41,7 @@ FREE = Price(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CallEstimate:
     """What asking would take, at most; nothing was asked."""
 
     questions: int

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Literal, get_args
 
-from editgauge.core.errors import CannotTell
+from editgauge.core.errors import SHOWN_OF_AN_ERROR, BadInput, CannotTell
+from editgauge.core.fetch.bounded import TooLong
+from editgauge.core.fetch.endpoints import EndpointAddress, without_secrets
 from editgauge.core.types import Reason
 
 Fault = Literal[
@@ -77,3 +80,30 @@ class Trouble(Exception):
         self.too_fast = too_fast
         self.maybe_paid = maybe_paid
         super().__init__(message)
+
+
+@contextmanager
+def as_trouble(endpoint: EndpointAddress, timeout: float, address: str | None = None) -> Iterator[None]:
+    """Turns what breaks a request over HTTP into `Trouble`, or into `BadInput` where no attempt can help.
+
+    Args:
+        endpoint: what is asked, and whose secrets no message may hold
+        timeout: the seconds that the request may take
+        address: where the request goes; the endpoint's own when left out
+    """
+    import httpx
+
+    try:
+        yield
+    except TooLong as error:
+        raise Trouble(str(error), maybe_paid=True) from error
+    except (httpx.ConnectError, httpx.PoolTimeout) as error:
+        raise Trouble(f"{endpoint.place} cannot be reached: {endpoint.hidden(str(error))}") from error
+    except (TimeoutError, httpx.TimeoutException) as error:
+        raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        shown = endpoint.hidden(without_secrets(address or endpoint.place))[:SHOWN_OF_AN_ERROR]
+        raise BadInput(f"'{shown}' is not an address: {error}.") from error
+    except httpx.HTTPError as error:
+        message = endpoint.hidden(str(error)) or type(error).__name__
+        raise Trouble(f"the connection broke: {message}", maybe_paid=True) from error

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 from editgauge.core.ask import Ask, Request
 from editgauge.core.errors import Hopeless
 from editgauge.judges.chat_format import Reply, fault_in, read_reply
-from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, Estimate, Ledger, Price, largest_prompt
+from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, CallEstimate, Ledger, Price, largest_prompt
 from editgauge.judges.faults import Fault, NoAnswer
 from editgauge.judges.interfaces import Answer, Client, JudgeCard
 from editgauge.judges.questions import Parameters, Question, described, identity
@@ -145,7 +145,7 @@ class ModelJudge:
             self._give_up_at_last(call)
         return call
 
-    def estimate(self, questions: Iterable[Question[Any]]) -> Estimate:
+    def estimate(self, questions: Iterable[Question[Any]]) -> CallEstimate:
         """What asking all of these would take at most, if no call fails; none is asked."""
         distinct = {identity(described(self.name, each, self.parameters)): each for each in questions}
         new = [each for key, each in distinct.items() if self._known(key) is None]
@@ -156,7 +156,7 @@ class ModelJudge:
         prompts = math.ceil(sum(raised) + self.ledger.raised(repeated, pictures=False))
         completions = (len(new) + len(repairs)) * self.parameters.max_tokens
         cost = self.ledger.price.cost(prompts, completions)
-        return Estimate(len(distinct), len(distinct) - len(new), prompts, completions, cost, len(repairs))
+        return CallEstimate(len(distinct), len(distinct) - len(new), prompts, completions, cost, len(repairs))
 
     def bound(self, questions: int, *, text_bytes: int, images: int) -> CallBound:
         """What that many questions take at most, each with a repair question.

@@ -6,11 +6,8 @@ line. What a kill left unfinished at the end of a file is passed over; a line th
 
 from __future__ import annotations
 
-import json
-import os
 import secrets
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -18,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadRun
+from editgauge.core.run.lines import LineFile, content_of_line, line_with_checksum
 from editgauge.judges.chat_format import Body
 from editgauge.judges.faults import MAY_PASS, Fault
-
-SECONDS_BETWEEN_SYNCS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,18 +56,14 @@ class Call:
         return self.fault not in MAY_PASS
 
     def to_line(self) -> bytes:
-        """A checksum, a blank, JSON."""
-        content = json.dumps(asdict(self), ensure_ascii=True, separators=(",", ":")).encode()
-        return b"%08x %s\n" % (zlib.crc32(content), content)
+        """One line of a transcript."""
+        return line_with_checksum(asdict(self))
 
     @classmethod
     def from_line(cls, line: bytes) -> Call:
         """The inverse of `to_line`; a torn or altered line raises `BadRun`."""
-        checksum, _, content = line.rstrip(b"\n").partition(b" ")
-        if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(content):
-            raise BadRun("a line of the transcript is torn or was altered")
         try:
-            stored = json.loads(content)
+            stored = content_of_line(line, "transcript")
             return cls(**{**stored, "attempts": tuple(stored["attempts"])})
         except (ValueError, TypeError, KeyError) as error:
             raise BadRun(f"a line of the transcript holds something else than a call ({error})") from error
@@ -87,8 +79,7 @@ class Transcripts:
     def __init__(self, folder: Path | str | None = None) -> None:
         self.folder = Path(folder) if folder is not None else None
         self._calls: dict[str, Call] = {}
-        self._file = -1
-        self._synced = time.monotonic()
+        self._file: LineFile | None = None
         self.spent = 0.0
         """What all calls of the folder cost together."""
         for call in read_transcripts(self.folder) if self.folder else ():
@@ -122,12 +113,9 @@ class Transcripts:
 
     def close(self) -> None:
         """Flushes to disk and closes; harmless when closed already. Appending begins a new file."""
-        if self._file >= 0:
-            file, self._file = self._file, -1
-            try:
-                os.fsync(file)
-            finally:
-                os.close(file)
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
 
     def _remember(self, call: Call) -> None:
         self.spent += call.cost
@@ -136,21 +124,10 @@ class Transcripts:
             self._calls[call.identity] = call
 
     def _write(self, folder: Path, line: bytes) -> None:
-        if self._file < 0:
+        if self._file is None:
             folder.mkdir(parents=True, exist_ok=True)
-            name = f"{time.time_ns():020d}-{secrets.token_hex(4)}.jsonl"
-            self._file = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
-        whole = os.fstat(self._file).st_size
-        try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._file, line[written:])
-            if time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
-                os.fsync(self._file)
-                self._synced = time.monotonic()
-        except OSError:
-            os.ftruncate(self._file, whole)
-            raise
+            self._file = LineFile(folder / f"{time.time_ns():020d}-{secrets.token_hex(4)}.jsonl", is_new=True)
+        self._file.append(line)
 
 
 def read_transcripts(folder: Path) -> Iterator[Call]:

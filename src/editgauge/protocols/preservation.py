@@ -17,7 +17,7 @@ from editgauge.core.masks import BoolMask
 from editgauge.core.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers
+from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -45,11 +45,7 @@ class Preservation(Protocol):
         self._more = more
         self._metrics = {name: metrics.get(name) for name in (*METRICS, *more)}
         self._seen = Comparers(models)
-        infos = [metric.info for metric in self._metrics.values()]
-        whole = [
-            *(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos),
-            *self._seen.specs,
-        ]
+        whole = [*metric_specs(self._metrics), *self._seen.specs]
         self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))
 
     def with_models(self, models: Mapping[str, str]) -> Preservation:
@@ -73,7 +69,7 @@ class Preservation(Protocol):
         scores |= await self._seen.compare(item.source, item.edited, see)
         nothing_outside = why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
-            return scores | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in scores}
+            return without_outside(scores, nothing_outside)
         outside = ~item.mask
         # What the edit itself changed is put back first, or windows across the mask's edge would see it.
         put_back = np.where(outside[..., np.newaxis], item.edited, item.source)
@@ -89,6 +85,11 @@ def outside_the_mask(spec: ScoreSpec) -> ScoreSpec:
     """The same score, of what lies outside the mask."""
     question: Question | None = "kept" if spec.name in MAIN else None
     return replace(spec, name=f"{spec.name}_outside", about=f"{spec.about} {OUTSIDE}", question=question)
+
+
+def without_outside(whole: Scores, why: str) -> Scores:
+    """The scores of the whole picture, and why there are none outside the mask."""
+    return {**whole, **{f"{name}_outside": Unscored("not_applicable", why) for name in whole}}
 
 
 def why_nothing_outside(mask: BoolMask | None) -> str:

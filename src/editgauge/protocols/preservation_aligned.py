@@ -18,8 +18,8 @@ from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers
-from editgauge.protocols.preservation import METRICS, outside_the_mask, why_nothing_outside
+from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols.preservation import METRICS, outside_the_mask, why_nothing_outside, without_outside
 from editgauge.vision.registration import Alignment, align
 
 if TYPE_CHECKING:
@@ -47,11 +47,7 @@ class PreservationAligned(Protocol):
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._metrics = {name: metrics.get(name) for name in METRICS}
         self._seen = Comparers(models)
-        infos = [metric.info for metric in self._metrics.values()]
-        raw = [
-            *(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos),
-            *self._seen.specs,
-        ]
+        raw = [*metric_specs(METRICS), *self._seen.specs]
         whole = [replace(spec, name=f"aligned_{spec.name}", about=f"{spec.about} {LAID_BACK}") for spec in raw]
         self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))
 
@@ -67,11 +63,10 @@ class PreservationAligned(Protocol):
         whole["aligned_l1"] = replace(whole["aligned_l1"], evidence=(alignment_note(alignment),))
         nothing_outside = why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
-            return whole | {f"{name}_outside": Unscored("not_applicable", nothing_outside) for name in whole}
+            return without_outside(whole, nothing_outside)
         counted = shown & ~item.mask
         if not counted.any():
-            nothing = "the edited image shows nothing outside the edit's mask"
-            return whole | {f"{name}_outside": Unscored("not_applicable", nothing) for name in whole}
+            return without_outside(whole, "the edited image shows nothing outside the edit's mask")
         outside = await self._compared(item.source, edited, counted, see)
         return whole | {f"{name}_outside": score for name, score in outside.items()}
 

@@ -11,7 +11,7 @@ from editgauge.core.images import as_unit
 from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers
+from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -36,11 +36,7 @@ class Reference(Protocol):
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._metrics = {name: metrics.get(name) for name in METRICS}
         self._seen = Comparers(models)
-        infos = [metric.info for metric in self._metrics.values()]
-        self.scores: tuple[ScoreSpec, ...] = (
-            *(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos),
-            *self._seen.specs,
-        )
+        self.scores: tuple[ScoreSpec, ...] = (*metric_specs(METRICS), *self._seen.specs)
 
     def with_models(self, models: Mapping[str, str]) -> Reference:
         """With a score for each model that can compare two pictures, under the model's own name."""

@@ -85,6 +85,12 @@ class ScoreTable:
         ]
 
     @property
+    def scale(self) -> AxisRange:
+        """One that holds all means: the same for all plots of a score, so that they can be compared by eye."""
+        means = [shown.cell.mean for row in self.rows.values() for shown in row if shown and shown.cell.mean]
+        return scale_for(means, self.spec.range)
+
+    @property
     def question(self) -> str:
         """The question that the score answers, in words; empty for none."""
         return QUESTIONS.get(self.spec.question, "") if self.spec.question else ""

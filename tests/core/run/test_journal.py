@@ -165,8 +165,8 @@ def test_a_disk_that_fails_when_flushing_is_told_too(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("editgauge.core.run.journal.os.fsync", full)
-        patch.setattr("editgauge.core.run.journal.SECONDS_BETWEEN_SYNCS", -1)
+        patch.setattr("editgauge.core.run.lines.os.fsync", full)
+        patch.setattr("editgauge.core.run.lines.SECONDS_BETWEEN_SYNCS", -1)
         with pytest.raises(BadRun, match="cannot be written: No space left on device"):
             journal.append(make_record("second"))
         with pytest.raises(BadRun, match="cannot be written: No space left on device"):

@@ -521,7 +521,7 @@ def test_leaving_frees_the_folder_even_if_the_disk_fails(
     run = open_writer(tmp_path)
     run.append(make_record("a"))
     with monkeypatch.context() as patch:
-        patch.setattr("editgauge.core.run.journal.os.fsync", fail)
+        patch.setattr("editgauge.core.run.lines.os.fsync", fail)
         with pytest.raises(BadRun, match="Input/output error"):
             run.__exit__()
 

@@ -84,7 +84,7 @@ def _templates(card: AuditCard) -> Environment:
 
 def _shown_of(card: AuditCard) -> dict[str, Any]:
     """The card, and what of it comes in which order."""
-    heads = _best_first([each for each in card.scores if (each.protocol, each.name) in card.headlines])
+    heads = _best_first(card.heads)
     return {
         "card": card,
         "heads": heads,

@@ -109,6 +109,11 @@ class AuditCard:
     ground: RatedGround | None = None
     """How the scores perform on real edits that people rated; None when no such ground was given."""
 
+    @property
+    def heads(self) -> list[ScoreCard]:
+        """The cards of the headline scores."""
+        return [each for each in self.scores if (each.protocol, each.name) in self.headlines]
+
 
 def card_of(
     runs: Sequence[Run],

@@ -7,8 +7,6 @@ where the new object lies by construction; or, as in the paper, photographs of M
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +20,12 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput, CannotTell
 from editgauge.core.images import Pixels, read_image
+from editgauge.core.reading.coco import CocoImage, read_coco
 from editgauge.models.cache import place
 from editgauge.models.service import ModelService
 from editgauge.stats.intervals import Numbers
 from editgauge.vision.positions import middle
+from editgauge.vision.regions import box_area
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -79,41 +79,27 @@ def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]
 
 def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ...]:
     """Photographs of COCO with two objects side by side: each alone of its class, and apart from left to right."""
-    try:
-        content = json.loads(annotations.read_text("utf-8"))
-        names = {each["id"]: str(each["name"]) for each in content["categories"]}
-        files = {each["id"]: str(each["file_name"]) for each in content["images"]}
-        rows = [
-            (each["image_id"], names[each["category_id"]], each["bbox"], each.get("iscrowd", 0))
-            for each in content["annotations"]
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"'{annotations}' cannot be read as COCO's instance annotations: {error}.") from error
-    by_image: dict[int, list[tuple[str, Sequence[float]]]] = {}
-    crowded = {(image, name) for image, name, _, is_crowd in rows if is_crowd}
-    for image, name, box, _ in rows:
-        if (image, name) not in crowded:
-            by_image.setdefault(image, []).append((name, box))
     pairs = [
         pair
-        for image, objects in by_image.items()
-        if (images / files[image]).is_file() and (pair := _side_by_side(images / files[image], objects))
+        for image in read_coco(annotations).images
+        if (images / image.file).is_file() and (pair := _side_by_side(images / image.file, image))
     ]
     if not pairs:
         raise BadInput(f"No photograph in '{images}' has two objects side by side, each alone of its class.")
     return tuple(pairs)
 
 
-def _side_by_side(picture: Path, objects: Sequence[tuple[str, Sequence[float]]]) -> TwoObjects | None:
+def _side_by_side(picture: Path, image: CocoImage) -> TwoObjects | None:
     """The two largest objects that are alone of their class, if they lie apart from left to right."""
-    counts = Counter(name for name, _ in objects)
-    alone = sorted((-box[2] * box[3], name, box) for name, box in objects if counts[name] == 1)[:2]
-    if len(alone) < 2:
+    alone = [each for each in image.objects if image.count(each.class_) == 1]
+    largest = sorted(alone, key=lambda each: (-box_area(each.box), each.class_))[:2]
+    if len(largest) < 2:
         return None
-    (_, new, (left, _, width, _)), (_, anchor, (other_left, _, other_width, _)) = sorted(alone, key=lambda row: row[1])
-    if left + width <= other_left:
-        return TwoObjects(picture, picture.name, new, anchor, "left")
-    return TwoObjects(picture, picture.name, new, anchor, "right") if other_left + other_width <= left else None
+    new, anchor = sorted(largest, key=lambda each: each.class_)
+    if new.box[2] <= anchor.box[0]:
+        return TwoObjects(picture, picture.name, new.class_, anchor.class_, "left")
+    is_right = anchor.box[2] <= new.box[0]
+    return TwoObjects(picture, picture.name, new.class_, anchor.class_, "right") if is_right else None
 
 
 def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dict[str, SideChoices]:

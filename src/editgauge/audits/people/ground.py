@@ -198,8 +198,7 @@ def both_grounds(card: AuditCard) -> list[str]:
     """What the headline scores reach on either ground, those on which the grounds disagree first."""
     if card.ground is None:
         return []
-    heads = [each for each in card.scores if (each.protocol, each.name) in card.headlines]
-    rows = [(each, row) for each in heads if (row := card.ground.of(each.protocol, each.name))]
+    rows = [(each, row) for each in card.heads if (row := card.ground.of(each.protocol, each.name))]
     apart = [both for both in rows if disagree(both[0].auroc, both[1].done)]
     together = [both for both in rows if both not in apart]
     return [*_apart(apart), *(_sentence(*both) for both in together), *_fitted(card)]

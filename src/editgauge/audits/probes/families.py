@@ -17,7 +17,7 @@ from editgauge.methods.reference.apply import asked_for, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, with_artifact
 from editgauge.methods.reference.editors import chance_of, recipe_of
 from editgauge.methods.reference.flawed import work_of
-from editgauge.methods.reference.flaws import FLAWS, spoiled
+from editgauge.methods.reference.flaws import FLAWS, encoded, spoiled
 from editgauge.methods.reference.wrong_edits import blunder
 
 if TYPE_CHECKING:
@@ -146,12 +146,6 @@ def _redrawn(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -
     seed = int(chance_of(edit, around.seed).integers(2**32))
     yield NewProbe("redrawn", redrawn(right, seed), done=True)
     yield NewProbe("redrawn_nothing", redrawn(source, seed + 1), done=False)
-
-
-def encoded(pixels: Pixels, quality: int) -> Pixels:
-    """The picture after one generation of JPEG."""
-    _, file = cv2.imencode(".jpg", pixels[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
-    return np.ascontiguousarray(np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR), np.uint8)[..., ::-1])
 
 
 def shifted(pixels: Pixels, across: int, down: int) -> Pixels:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from editgauge.core.errors import BadInput
-from editgauge.core.files import read_text, write_text
+from editgauge.core.files import read_text, write_jsonl
 
 TRUTHS = "probes.jsonl"
 EDITS = "edits.jsonl"
@@ -70,16 +70,12 @@ def split_of(photo: str) -> Split:
 
 def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
     """Writes the truths; last of all, since the folder is complete with them."""
-    _write_lines(folder / TRUTHS, map(_as_json, probes))
+    write_jsonl(folder / TRUTHS, map(_as_json, probes))
 
 
 def write_edits(folder: Path, edits: Iterable[Mapping[str, Any]]) -> None:
     """Writes the edits of the benchmark."""
-    _write_lines(folder / EDITS, edits)
-
-
-def _write_lines(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    write_text(file, "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows))
+    write_jsonl(folder / EDITS, edits)
 
 
 def read_edits(folder: Path) -> dict[str, dict[str, Any]]:

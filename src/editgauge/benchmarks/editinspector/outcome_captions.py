@@ -7,7 +7,6 @@ scores with them.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput
-from editgauge.core.files import write_text
+from editgauge.core.files import write_jsonl
 from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
 from editgauge.core.types import Benchmark, Edit, Outcome
@@ -73,7 +72,7 @@ def read_captions(file: str | Path) -> Captions:
     document = read_jsonl(read_text(path), path.name)
     captions: Captions = {}
     problems = list(document.problems()) if document.faults else []
-    for number, entry in enumerate(document.value["edits"] if document.value else (), start=1):
+    for number, (_, entry) in enumerate(document.entries(), start=1):
         fault = _fault(entry)
         if fault:
             problems.append(f"line {number}: {fault}")
@@ -94,7 +93,7 @@ def write_captions(file: str | Path, captions: Mapping[tuple[str, str, int], Out
         {"edit": edit, "method": method, "seed": seed, "caption": each.caption, "by": each.by, "people": [*each.people]}
         for (edit, method, seed), each in captions.items()
     ]
-    write_text(Path(file), "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_jsonl(Path(file), lines)
 
 
 def _place(method: str, seed: int) -> str:

@@ -15,7 +15,7 @@ from editgauge.core.phrases import read_placing, read_size
 from editgauge.core.reading.fields import shown, unknown
 from editgauge.core.reading.sources import Faults, read_json, wanted
 from editgauge.core.types import Benchmark, Edit, Position, Relation, Step
-from editgauge.instructions.readings import only_step
+from editgauge.instructions.readings import only_step, with_step
 
 NAME = "magicbrush-pixlens"
 NEEDED = "the folder `dev` of MagicBrush; PixLens's own attributes, if you have them, lie there as a *pixlens*.json"
@@ -81,17 +81,7 @@ def _in_pixlens_words(step: Step) -> Step:
 
 
 def _with(edit: Edit, parts: Step) -> Edit:
-    return replace(
-        edit,
-        type=parts.type,
-        subject=parts.subject,
-        from_=parts.from_,
-        to=parts.to,
-        position=parts.position,
-        count=None,
-        attributes=(),
-        reading=None,
-    )
+    return with_step(edit, replace(parts, count=None, attributes=()))
 
 
 def _attributes(folder: Path) -> Path | None:

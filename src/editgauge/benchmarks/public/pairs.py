@@ -5,7 +5,6 @@ GenAI-Bench, EditReward-Bench and EditScore's bench hold whole pictures of sever
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 
 from editgauge.benchmarks.image_store import image_suffix, image_value
 from editgauge.core.errors import UnknownName
-from editgauge.core.files import write_bytes, write_text
+from editgauge.core.files import write_bytes, write_jsonl
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import Faults, Ids, slug, wanted
 from editgauge.core.reading.tables import read_rows, table_files
@@ -227,7 +226,7 @@ def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
     """The benchmark's folder, a folder of outcomes per method, and a file of choices per dimension."""
     ids, written = Ids(), dict[tuple[str, str], str]()
     edits: list[dict[str, Any]] = []
-    lines: dict[str, list[str]] = {}
+    lines: dict[str, list[dict[str, str]]] = {}
     methods: dict[str, None] = {}
     for each in compared:
         known = written.get((each.key, each.instruction))
@@ -246,10 +245,10 @@ def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
         file = f"choices-{slug(each.dimension)}.jsonl" if each.dimension else "choices.jsonl"
         for one, two, chosen in each.choices:
             line = {"edit": name, "first": labels[one], "second": labels[two], "chosen": chosen}
-            lines.setdefault(file, []).append(json.dumps(line, ensure_ascii=False))
-    write_text(folder / "benchmark" / "edits.jsonl", "".join(json.dumps(e, ensure_ascii=False) + "\n" for e in edits))
+            lines.setdefault(file, []).append(line)
+    write_jsonl(folder / "benchmark" / "edits.jsonl", edits)
     for file, some in lines.items():
-        write_text(folder / file, "".join(f"{line}\n" for line in some))
+        write_jsonl(folder / file, some)
     counts = {file: len(some) for file, some in lines.items()}
     return PairFiles(folder, len(edits), tuple(methods), counts, sum(each.both_bad for each in compared))
 

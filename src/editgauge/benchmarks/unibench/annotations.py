@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 
 from editgauge.benchmarks.format.regions import FARTHEST, LONGEST_SIDE
-from editgauge.core.reading.fields import Fields, Text
-from editgauge.core.types import PlaneRelation, id_problem
+from editgauge.core.reading.fields import Fields, Text, usable_id
+from editgauge.core.types import PlaneRelation
 
 FORMAT = "unibench-annotations/1"
 """Raised whenever an older file would be read otherwise than it was meant."""
@@ -22,13 +22,6 @@ Pixel = Annotated[float, Field(ge=-FARTHEST, le=FARTHEST)]
 Side = Annotated[int, Field(ge=1, le=LONGEST_SIDE)]
 Ring = Annotated[list[Pixel], Field(min_length=6)]
 Polygons = Annotated[list[Ring], Field(min_length=1)]
-
-
-def _usable_id(name: str) -> str:
-    problem = id_problem(name)
-    if problem:
-        raise ValueError(problem)
-    return name
 
 
 class StrictFields(Fields):
@@ -60,7 +53,7 @@ MaskFields = Annotated[
 class Instance(StrictFields):
     """One object of an image."""
 
-    id: Annotated[str, AfterValidator(_usable_id)]
+    id: Annotated[str, AfterValidator(usable_id)]
     """Its name within the image, such as `cat-1`."""
     class_: Annotated[Text, Field(alias="class")]
     """What it is: a word of the class list that targets come from."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 import numpy as np
 
 from editgauge.benchmarks.format.encoded_masks import RunLengths as RowRuns
 from editgauge.benchmarks.unibench import annotations as format_
 from editgauge.core.masks import BoolMask, Mask, Polygons
+from editgauge.core.reading.coco import rendered
 
 
 def mask_of(mask: format_.Polygons | format_.MaskRunLengths) -> Mask:
     """The mask as protocols and editors use it."""
     if isinstance(mask, format_.MaskRunLengths):
         height, width = mask.size
-        return RowRuns(_row_runs(_decoded(mask)), width, height)
+        return RowRuns(_row_runs(rendered(mask.counts, width, height)), width, height)
     return Polygons(tuple(tuple(ring) for ring in mask))
 
 
@@ -29,15 +28,6 @@ def run_lengths(mask: BoolMask) -> format_.MaskRunLengths:
     starts = np.flatnonzero(flat[1:] != flat[:-1])
     edges = np.concatenate([[0], starts, [mask.size]])
     return format_.MaskRunLengths(size=list(mask.shape), counts=np.diff(edges).tolist())
-
-
-def _decoded(mask: format_.MaskRunLengths) -> BoolMask:
-    height, width = mask.size
-    flat = np.zeros(height * width, dtype=np.bool_)
-    ends = list(accumulate(mask.counts))
-    for start, end in zip(ends[0::2], ends[1::2], strict=False):
-        flat[start:end] = True
-    return flat.reshape((height, width), order="F")
 
 
 def _row_runs(mask: BoolMask) -> tuple[tuple[int, int], ...]:

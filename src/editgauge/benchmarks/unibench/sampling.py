@@ -60,7 +60,7 @@ def draw(annotations: Annotations, seed: int, trials: int = 1) -> list[Drawn]:
 def _of_image(image: AnnotatedImage, seed: int, trial: int) -> Iterator[Drawn]:
     order = {instance.id: place for place, instance in enumerate(sorted(image.instances, key=lambda each: each.id))}
     for task in sorted(image.tasks, key=lambda each: (order.get(instance_id(each), len(order)), each.type)):
-        yield _drawn(image, task, trial, _chance(seed, trial, image.file, instance_id(task), task.type))
+        yield _drawn(image, task, trial, chance_by_key(seed, trial, image.file, instance_id(task), task.type))
 
 
 def instance_id(task: Task) -> str:
@@ -107,7 +107,7 @@ def _one(candidates: Iterable[T], chance: np.random.Generator, spelled: Callable
     return ordered[int(chance.integers(len(ordered)))] if ordered else None
 
 
-def _chance(*key: object) -> np.random.Generator:
+def chance_by_key(*key: object) -> np.random.Generator:
     """Random numbers that are the same on every machine and differ as soon as a part of the key does."""
     digest = hashlib.sha256("\0".join(map(str, key)).encode("utf-8", "surrogatepass")).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype="<u4").tolist())

@@ -7,7 +7,7 @@ from html import escape
 
 from editgauge.building.calibration.measures import CalibrationComparison, ReliabilityBin
 from editgauge.protocols.editgauge.calibration import CalibrationCurve
-from editgauge.render.svg import AxisRange, Plane
+from editgauge.render.svg import AxisRange, Plane, document
 
 SIDE = 220
 LEFT, GAP, RIGHT, TOP, BETWEEN, BOTTOM = 58, 56, 24, 76, 130, 46
@@ -25,20 +25,13 @@ STYLE = (
 
 def calibration_svg(scores: Mapping[str, tuple[CalibrationCurve, CalibrationComparison]]) -> str:
     """An SVG document, a row for each score: left the numbers on probes with the curve, right what it makes of them."""
-    rows = "".join(
-        _row(name, *each, TOP + place * (SIDE + BETWEEN)) for place, (name, each) in enumerate(scores.items())
-    )
+    rows = (_row(name, *each, TOP + place * (SIDE + BETWEEN)) for place, (name, each) in enumerate(scores.items()))
     height = TOP + len(scores) * (SIDE + BETWEEN) - BETWEEN + BOTTOM
     description = "; ".join(
         f"{name}: expected error {each.before.expected_error:.3f} before, {each.after.expected_error:.3f} after"
         for name, (_, each) in scores.items()
     )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'role="img" aria-label="{escape(f"The share of people who say so, by number. {description}")}">'
-        f"<style>{STYLE}</style>"
-        f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>{rows}</svg>\n'
-    )
+    return document(rows, WIDTH, height, f"The share of people who say so, by number. {description}", STYLE)
 
 
 def _row(name: str, curve: CalibrationCurve, comparison: CalibrationComparison, top: float) -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from editgauge.benchmarks.editval import TYPES
 from editgauge.building.built import BuiltBenchmark, OmittedTask, check_places, report_beside, write_report
-from editgauge.building.coco import Coco, CocoImage, read_coco
 from editgauge.building.editval.file import write_editval
 from editgauge.building.editval.proposals import (
     BY_RULES,
@@ -44,6 +43,7 @@ from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadInput
 from editgauge.core.options import Amount, Count, JudgeOptions, Share
 from editgauge.core.progress import say
+from editgauge.core.reading.coco import Coco, CocoImage, read_coco
 from editgauge.core.reading.sources import slug
 from editgauge.core.text import counted
 from editgauge.engine.judges import Jury, read_jury

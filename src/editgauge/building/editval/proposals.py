@@ -16,11 +16,11 @@ import yaml
 from pydantic import BaseModel
 
 from editgauge.benchmarks.editval import NAMES, SIDES, SIZES, TYPES
-from editgauge.building.built import OmittedTask
-from editgauge.building.coco import Coco, CocoImage
+from editgauge.building.built import OmittedTask, similar_classes
 from editgauge.building.editval.file import form_fault, overlap_fault
 from editgauge.building.judge_calls import Ask, OpenPrompt
 from editgauge.core.edit_types import EDIT_TYPES
+from editgauge.core.reading.coco import Coco, CocoImage
 from editgauge.judges import Question
 from editgauge.judges.forms import Structured
 
@@ -107,7 +107,7 @@ def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list
     operations = [*rule.get("operations", []), *by.get(class_, by.get(coco.classes[class_], []))]
     if operations:
         return operations[:number]
-    near, further = coco.similar_classes(class_, present=[class_])
+    near, further = similar_classes(coco, class_, present=[class_])
     if edit_type == "object_replacement":
         return [*near, *further][:number]
     together: Mapping[str, int] = coco.together.get(class_, {})

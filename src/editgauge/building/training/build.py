@@ -33,6 +33,7 @@ from editgauge.building.training.lessons import (
 )
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell
+from editgauge.core.files import require_new
 from editgauge.core.images import read_image, resized
 from editgauge.core.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.core.progress import progress, say
@@ -108,7 +109,8 @@ def training(
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
     """
-    folder = _new(Path(out))
+    folder = Path(out)
+    require_new(folder, but=FOLDER)
     judges = JudgeOptions(
         judge=None if judge == RULES else judge,
         price=price,
@@ -153,13 +155,6 @@ def training(
     for line in summary_lines(done):
         say(line, quiet=quiet)
     return done
-
-
-def _new(folder: Path) -> Path:
-    there = sorted(each.name for each in folder.iterdir() if each.name != FOLDER) if folder.is_dir() else []
-    if there or folder.is_file():
-        raise BadInput(f"'{folder}' holds something already; choose a new folder for --out.", there[:5])
-    return folder
 
 
 def _jobs(

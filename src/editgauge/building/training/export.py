@@ -20,7 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from editgauge.building.judge_calls import OpenPrompt
 from editgauge.building.training.lessons import KINDS, MAIN_DIFFERENCE, Kind, Lesson
-from editgauge.core.files import write_json, write_text
+from editgauge.core.files import write_json, write_jsonl
 from editgauge.core.images import Pixels, pixel_hash, read_image, resized, write_png
 from editgauge.judges.prompts import Prompt
 
@@ -76,8 +76,7 @@ def export(lessons: Sequence[Lesson], out: Path, prompt: OpenPrompt) -> dict[str
     shots = {lesson.id: write(lesson.before, lesson.after) for lesson in lessons}
     halves = prompt("side_by_side")
     write_json(out / LLAVA, [_llava(lesson, shots[lesson.id], halves) for lesson in lessons])
-    lines = (json.dumps(_messages(lesson, shots[lesson.id]), ensure_ascii=False) for lesson in lessons)
-    write_text(out / MESSAGES, "".join(f"{line}\n" for line in lines))
+    write_jsonl(out / MESSAGES, (_messages(lesson, shots[lesson.id]) for lesson in lessons))
     return shots
 
 

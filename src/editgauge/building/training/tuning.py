@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.building.training.export import MESSAGES
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.files import write_json
+from editgauge.core.errors import BadInput, EditGaugeError, in_short
+from editgauge.core.files import require_new, write_json
 from editgauge.core.images import read_image
 from editgauge.core.options import Count
 from editgauge.core.progress import say
@@ -25,7 +25,6 @@ from editgauge.core.progress import say
 RECORD = "tuning.json"
 NOT_LEARNED = -100
 """The label that torch's cross-entropy leaves out."""
-SHOWN_OF_AN_ERROR = 300
 NEEDED = ("torch", "transformers", "peft", "accelerate")
 
 
@@ -70,8 +69,7 @@ def tune(
         quiet: print no progress or remarks.
     """
     folder, lessons = Path(out), read_lessons(Path(data))
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise BadInput(f"'{folder}' holds something already; choose a new folder for --out.")
+    require_new(folder)
     if epochs <= 0 or learning_rate <= 0 or min(lora, batch) < 1:
         raise BadInput("--epochs and --learning-rate are over 0, --lora and --batch at least 1.")
     library, peft, torch = (_needed(name) for name in ("transformers", "peft", "torch"))
@@ -195,7 +193,7 @@ def _loaded(library: Any, torch: Any, name: str) -> tuple[Any, Any]:
         network = library.AutoModelForImageTextToText.from_pretrained(name, dtype=precision, **options)
     except (OSError, ValueError, KeyError) as error:
         raise BadInput(
-            f"The model '{name}' cannot be loaded: {' '.join(str(error).split())[:SHOWN_OF_AN_ERROR]} It must be a "
+            f"The model '{name}' cannot be loaded: {in_short(error)} It must be a "
             f"folder, or on this machine: hf download {name}"
         ) from error
     if not getattr(processor, "chat_template", None):

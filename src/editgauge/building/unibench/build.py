@@ -14,7 +14,6 @@ from itertools import chain, islice
 from pathlib import Path
 
 from editgauge.building.built import BuiltBenchmark, OmittedTask, check_places, report_beside
-from editgauge.building.coco import read_coco
 from editgauge.building.judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by
 from editgauge.building.review.file import review_beside
 from editgauge.building.unibench import rule_proposals as by_rules
@@ -27,6 +26,7 @@ from editgauge.core.errors import BadImage, BadInput
 from editgauge.core.images import read_image, write_png
 from editgauge.core.options import Amount, Count, JudgeOptions, Share
 from editgauge.core.progress import say
+from editgauge.core.reading.coco import read_coco
 from editgauge.core.text import counted
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.judges import NoAnswer, open_prompt

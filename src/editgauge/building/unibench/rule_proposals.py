@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-import numpy as np
-
 from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.building.coco import Coco
+from editgauge.benchmarks.unibench.sampling import chance_by_key
+from editgauge.building.built import similar_classes
 from editgauge.building.unibench.captions import (
     mention_of,
     plain_caption,
@@ -20,6 +18,7 @@ from editgauge.building.unibench.captions import (
 )
 from editgauge.building.unibench.proposals import Proposal
 from editgauge.building.unibench.scenes import UNPAINTED, EditableScene
+from editgauge.core.reading.coco import Coco
 from editgauge.core.recipes import COLORS
 from editgauge.core.types import Relation
 from editgauge.vision.positions import direction_score
@@ -67,7 +66,7 @@ def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, s
     mention = mention_of(caption, own.class_, tuple(coco.classes))
     others = [scene.instance(name) for name in scene.editable if name != own.id]
     drawn = _Drawing(seed, scene.picture.number, own.id)
-    words = drawn.first(coco.similar_classes(own.class_, scene.classes), number)
+    words = drawn.first(similar_classes(coco, own.class_, scene.classes), number)
     if words and mention:
         yield from (Proposal("change_class", own.id, "class", word) for word in words)
         yield Proposal("change_class", own.id, "template", with_slot(caption, mention))
@@ -128,8 +127,7 @@ class _Drawing:
     """Chance that depends on the seed, the picture and the object alone."""
 
     def __init__(self, *key: object) -> None:
-        digest = hashlib.sha256("\0".join(map(str, key)).encode("utf-8", "surrogatepass")).digest()
-        self._chance = np.random.default_rng(np.frombuffer(digest, dtype="<u4").tolist())
+        self._chance = chance_by_key(*key)
 
     def some(self, words: Sequence[T], number: int) -> list[T]:
         """At most that many of them, in their own order."""

@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from editgauge.benchmarks.unibench.annotations import Instance
 from editgauge.building.built import OmittedTask
-from editgauge.building.coco import Coco, CocoImage, CocoObject
 from editgauge.building.review.file import ReviewPicture, instance_of
 from editgauge.building.unibench.captions import mentions
 from editgauge.building.unibench.squares import Square, best_square
 from editgauge.core.errors import BadInput
 from editgauge.core.images import Pixels
 from editgauge.core.masks import BoolMask
+from editgauge.core.reading.coco import Coco, CocoImage, CocoObject
 from editgauge.vision.color_words import color_word
 from editgauge.vision.positions import Point, centroid
+from editgauge.vision.regions import box_area
 
 UNPAINTED = ("person",)
 """An edit that gives a person another color is not proposed."""
@@ -110,8 +111,7 @@ def _best_caption(
 
 def _share(each: CocoObject, image: CocoImage) -> float:
     """How much of the square its box covers; the mask has the last word when the picture is cut."""
-    left, top, right, bottom = each.box
-    return (right - left) * (bottom - top) / min(image.width, image.height) ** 2
+    return box_area(each.box) / min(image.width, image.height) ** 2
 
 
 def _order(seed: int, number: int) -> bytes:

@@ -20,7 +20,7 @@ MOST = 24
 
 def show_card(card: AuditCard) -> None:
     """The scores, best at telling what was done first; then what judges are like, and how to read it."""
-    heads = [each for each in card.scores if (each.protocol, each.name) in card.headlines]
+    heads = card.heads
     rest = [each for each in card.scores if each not in heads]
     if heads and card.held_back:
         _show_scores(card, [*_by_auroc(heads), *_by_auroc(rest)][:MOST])

@@ -63,7 +63,8 @@ def _edit_type(word: object) -> object:
         raise ValueError(unknown("edit type", word, EDIT_TYPES)) from None
 
 
-def _usable_id(name: str) -> str:
+def usable_id(name: str) -> str:
+    """The id as it is; raises `ValueError` when no file could be called so."""
     problem = id_problem(name)
     if problem:
         raise ValueError(problem)
@@ -141,7 +142,7 @@ class InputFields(Fields):
 class EditFields(Fields):
     """One entry of `edits`."""
 
-    id: Annotated[Word, AfterValidator(_usable_id)]
+    id: Annotated[Word, AfterValidator(usable_id)]
     source: Text
     type: Annotated[str, BeforeValidator(_edit_type)] = UNSPECIFIED
     instruction: Text

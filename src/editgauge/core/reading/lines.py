@@ -71,6 +71,11 @@ class Document:
         """Every fault as `file:line: what is wrong`, in the order of the lines."""
         return [f"{self.file}:{line}: {text}" for line, text in sorted(self.faults, key=lambda fault: fault[0])]
 
+    def entries(self) -> Iterator[tuple[Spot, Any]]:
+        """The values of a file with one on each line, and where they stand."""
+        for place, value in enumerate(self.value["edits"] if self.value else ()):
+            yield Spot(self, ("edits", place)), value
+
 
 @dataclass(frozen=True, slots=True)
 class Spot:

@@ -79,8 +79,8 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
 def _lines(file: Path, faults: Faults) -> Iterator[FileRow]:
     document = read_jsonl(read_text(file), file.name)
     faults.problems += document.problems()
-    for place, values in enumerate(document.value["edits"] if document.value else ()):
-        yield from _row(file, document.lines.find(("edits", place)), values, faults)
+    for spot, values in document.entries():
+        yield from _row(file, spot.line, values, faults)
 
 
 def _records(file: Path, value: Any, faults: Faults) -> Iterator[FileRow]:

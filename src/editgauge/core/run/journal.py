@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.core.errors import BadRun
 from editgauge.core.files import open_regular
+from editgauge.core.run.lines import LineFile
 from editgauge.core.run.records import Key, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SECONDS_BETWEEN_SYNCS = 1.0
 ADVICE = (
     "The file was changed by hand or damaged. Delete that line and give the same `editgauge run` command again: what "
     "is missing is scored again."
@@ -22,44 +20,27 @@ ADVICE = (
 
 
 class Journal:
-    """Appends records. A killed process loses at most the line in hand; a power cut at most about a second."""
+    """Appends records."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.records, self._whole = _drop_torn_tail(path)
-        self._file = -1
-        self._synced = time.monotonic()
+        self.records = _drop_torn_tail(path)
+        self._lines = LineFile(path)
 
     def append(self, record: Record) -> None:
         """Hands the whole line to the operating system before it returns. The first one makes the file."""
-        line = record.to_line()
         try:
-            if self._file < 0:
-                self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-            written = 0
-            while written < len(line):
-                written += os.write(self._file, line[written:])
-            if time.monotonic() - self._synced > SECONDS_BETWEEN_SYNCS:
-                os.fsync(self._file)
-                self._synced = time.monotonic()
+            self._lines.append(record.to_line())
         except OSError as error:
-            if self._file >= 0:
-                os.ftruncate(self._file, self._whole)
             raise self._failure(error) from error
         self.records += 1
-        self._whole += len(line)
 
     def close(self) -> None:
         """Flushes to disk and closes; harmless when closed already. Appending opens the file again."""
-        if self._file < 0:
-            return
-        file, self._file = self._file, -1
         try:
-            os.fsync(file)
+            self._lines.close()
         except OSError as error:
             raise self._failure(error) from error
-        finally:
-            os.close(file)
 
     def _failure(self, error: OSError) -> BadRun:
         return BadRun(
@@ -94,8 +75,8 @@ def read_journal(path: Path) -> Iterator[Record]:
             yield record
 
 
-def _drop_torn_tail(path: Path) -> tuple[int, int]:
-    """Cuts off a last line without an end; gives the number of whole lines, and of their bytes."""
+def _drop_torn_tail(path: Path) -> int:
+    """Cuts off a last line without an end; gives the number of whole lines."""
     lines = size = 0
     if path.exists():
         try:
@@ -108,4 +89,4 @@ def _drop_torn_tail(path: Path) -> tuple[int, int]:
                     lines += 1
                     size += len(line)
             file.truncate(size)
-    return lines, size
+    return lines

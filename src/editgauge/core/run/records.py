@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from editgauge.core.errors import BadRun
+from editgauge.core.run.lines import content_of_line, line_with_checksum
 
 
 class Key(NamedTuple):
@@ -96,23 +94,19 @@ class Record:
         return self.source_image, self.edited_image, self.reference_image
 
     def to_line(self) -> bytes:
-        """One line of a journal: a checksum, a blank, JSON."""
-        line = _flat(self) | {
+        """One line of a journal."""
+        content = _flat(self) | {
             "source_image": _flat(self.source_image),
             "edited_image": _flat(self.edited_image) if self.edited_image else None,
             "reference_image": _flat(self.reference_image) if self.reference_image else None,
             "rows": [_flat(row) for row in self.rows],
         }
-        content = json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode()
-        return b"%08x %s\n" % (zlib.crc32(content), content)
+        return line_with_checksum(content)
 
     @classmethod
     def from_line(cls, line: bytes) -> Record:
         """The inverse of `to_line`; a torn or altered line raises `BadRun`."""
-        checksum, _, content = line.rstrip(b"\n").partition(b" ")
-        if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(content):
-            raise BadRun("a line of the journal is torn or was altered")
-        stored = json.loads(content)
+        stored = content_of_line(line, "journal")
         edited, reference = stored.pop("edited_image"), stored.pop("reference_image", None)
         return cls(
             **{

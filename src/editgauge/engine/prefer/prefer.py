@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Literal, get_args
 from editgauge.core.ask import Ask
 from editgauge.core.concurrency import run_async
 from editgauge.core.errors import BadImage, BadInput, CannotTell, UnknownName
-from editgauge.core.files import write_text
+from editgauge.core.files import write_jsonl
 from editgauge.core.options import Amount, Count, JudgeOptions
 from editgauge.core.progress import progress, say
 from editgauge.core.run import Run
@@ -113,7 +112,7 @@ def prefer(
             {**line, "rater": _rater(name, each)}
             for line, (_, each) in zip(run_async(asking), comparisons, strict=True)
         ]
-    write_text(Path(out), "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    write_jsonl(Path(out), lines)
     unanswered = Counter(str(line["unanswered"]).partition(":")[0] for line in lines if line["unanswered"])
     reasons = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
     about = f" about {', '.join(aspect)}" if aspect else ""

@@ -57,12 +57,11 @@ def _csv(text: str, fields: Sequence[str], problems: Problems) -> Iterator[tuple
 def _jsonl(text: str, problems: Problems) -> Iterator[tuple[int, Mapping[str, Any]]]:
     document = read_jsonl(text, "")
     problems += document.faults
-    for place, values in enumerate(document.value["edits"] if document.value else ()):
-        line = document.lines.find(("edits", place))
+    for spot, values in document.entries():
         if isinstance(values, dict):
-            yield line, values
+            yield spot.line, values
         else:
-            problems.append((line, f"must be a mapping, got {shown(values)}"))
+            problems.append((spot.line, f"must be a mapping, got {shown(values)}"))
 
 
 def seed_of(values: Mapping[str, Any], faults: list[str]) -> int | None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.errors import BadInput, EditGaugeError, in_short
 from editgauge.judges.chat_format import Body
 from editgauge.judges.pictures import sent
 from editgauge.judges.questions import Parameters, Question
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 HASHED = 12
 """This many digits of the weights' hash stand in a model's name."""
 CONFIG, ADAPTER = "config.json", "adapter_config.json"
-SHOWN_OF_AN_ERROR = 300
 
 
 class LocalModel:
@@ -200,8 +199,9 @@ class LocalModel:
         try:
             return kind.from_pretrained(self._base, **options)
         except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-            message = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
-            raise BadInput(f"The model '{self._name}' cannot be loaded: {message} Is the folder complete?") from error
+            raise BadInput(
+                f"The model '{self._name}' cannot be loaded: {in_short(error)} Is the folder complete?"
+            ) from error
 
 
 def _folder_of(name: str) -> Path:

@@ -13,14 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.errors import BadInput, EditGaugeError, in_short
 from editgauge.core.fetch import sha256_of
 
 INDEX = "model_index.json"
 TEXTS = "'*.json' '*.txt' '*.model' '*.jinja'"
 """Settings, vocabularies and tokenizers, as the hub's client takes patterns."""
-SHOWN_OF_AN_ERROR = 300
-"""Characters of another library's message that help; theirs can run to pages."""
 
 
 class MissingDiffusers(EditGaugeError):
@@ -106,10 +104,9 @@ def clear_errors(weights: PipelineWeights) -> Iterator[None]:
     except EditGaugeError:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-        message = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
         raise BadInput(
-            f"The model '{weights.name}' cannot be loaded for this method: {message} Is it complete, with safetensors "
-            "weights, and of the right kind?"
+            f"The model '{weights.name}' cannot be loaded for this method: {in_short(error)} "
+            "Is it complete, with safetensors weights, and of the right kind?"
         ) from error
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from editgauge.core.errors import BadImage, BadInput, CannotEdit
+from editgauge.core.errors import BadImage, CannotEdit
+from editgauge.core.fetch.endpoints import OPENAI, EndpointAddress, model_and_url
 from editgauge.core.images import png_bytes, read_image
-from editgauge.judges.endpoint import ADDRESS, OPENAI, OPENAI_KEY, read_secret, without_secrets
 from editgauge.judges.faults import Trouble
 from editgauge.judges.retry import Patience
 from editgauge.methods import Method
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from editgauge.core.types import Edit
 
 USUAL_KEY = "EDITGAUGE_EDITOR_KEY"
-"""Read for every endpoint but OpenAI's, so that a vendor's key never reaches a stranger."""
 USUAL: dict[str, Any] = {
     "key": "",
     "timeout": 300.0,
@@ -73,7 +72,7 @@ class ImageEndpoint(Method):
         self._with_mask, self._with_seed = read["mask"], read["send_seed"]
         self._patience = Patience(attempts=read["attempts"], timeout=read["timeout"], longest_wait=read["longest_wait"])
         hosts = [host.strip().lower() for host in read["picture_hosts"].split(",") if host.strip()]
-        self._exchange = EndpointClient(url, _key(read["key"], url), hosts)
+        self._exchange = EndpointClient(EndpointAddress(url, read["key"], USUAL_KEY), hosts)
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """What the endpoint sent back; a filter's refusal is an absence."""
@@ -121,24 +120,7 @@ class ImageEndpoint(Method):
 
 def open_image_endpoint(address: str) -> ImageEndpoint:
     """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
-    match = ADDRESS.fullmatch(address)
-    if match is None or "@http" in match["model"]:
-        shown = without_secrets(address)
-        raise BadInput(f"An image endpoint is written endpoint:MODEL@URL, with http:// or https://; got '{shown}'.")
-    return ImageEndpoint(match["model"], match["url"] or OPENAI)
-
-
-def _key(named: str, url: str) -> str | None:
-    name = named or (OPENAI_KEY if url.rstrip("/") == OPENAI else USUAL_KEY)
-    key = read_secret(name)
-    if not key and (named or name == OPENAI_KEY):
-        raise BadInput(
-            f"The key for {without_secrets(url)} is read from the environment variable {name}, or from the file that "
-            f"{name}_FILE names; neither is set."
-        )
-    if not key.isascii():
-        raise BadInput(f"The key in {name} holds signs that no key has; was it copied whole?")
-    return key or None
+    return ImageEndpoint(*model_and_url(address, "An image endpoint is written endpoint:MODEL@URL"))
 
 
 def _decoded(content: bytes) -> Pixels:

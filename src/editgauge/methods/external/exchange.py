@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from editgauge.core.errors import BadInput, CannotEdit, EditGaugeError
-from editgauge.core.fetch.bounded import TooLong, bounded_body
+from editgauge.core.fetch.bounded import bounded_body
+from editgauge.core.fetch.endpoints import TRIED_AGAIN, EndpointAddress, retry_after
 from editgauge.judges.chat_format import is_filter
-from editgauge.judges.endpoint import TRIED_AGAIN, retry_after, secrets_in, without_secrets
-from editgauge.judges.faults import Trouble
+from editgauge.judges.faults import Trouble, as_trouble
 from editgauge.methods.absence import Refused
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ Files = list[tuple[str, tuple[str, bytes, str]]]
 """Name of the field to file name, content and type; a field may come several times."""
 MOST_BYTES = 100_000_000
 """No edited picture is so large, not even in Base64; a broken server may be."""
-SHOWN_OF_AN_ERROR = 300
 REFUSALS = ("moderation_blocked", "safety_violation", "sensitive_content")
 """What image endpoints say of their filters, besides what all endpoints say."""
 NOTHING_LEFT = ("insufficient_quota", "billing_hard_limit")
@@ -34,25 +33,24 @@ class EndpointClient:
     """The way to one endpoint.
 
     Args:
-        url: where it is, with its `/v1`
-        key: sent with requests to this address, and to no other
+        address: where it is; its key is sent there, and nowhere else
         picture_hosts: other hosts from which a picture may be fetched that an answer only names
     """
 
-    def __init__(self, url: str, key: str | None, picture_hosts: Collection[str] = ()) -> None:
-        base, _, query = url.partition("?")
-        self._address = f"{base.rstrip('/')}/images/edits" + (f"?{query}" if query else "")
-        self._key = key
-        self._secrets = (*secrets_in(url), *((key,) if key else ()))
-        self._hosts = {_host(base), *picture_hosts}
-        self.place = without_secrets(base.rstrip("/"))
-        """Where it is, for the record: without a name, a password or a query that the address may hold."""
+    def __init__(self, address: EndpointAddress, picture_hosts: Collection[str] = ()) -> None:
+        self._address = address
+        self._hosts = {_host(address.base), *picture_hosts}
+
+    @property
+    def place(self) -> str:
+        """Where it is, for the record."""
+        return self._address.place
 
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
         """The picture that the endpoint makes of these, as a file; raises `Trouble` when another attempt may help."""
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        headers = {"Authorization": f"Bearer {self._address.key}"} if self._address.key else {}
         status, response_headers, content = self._ask(
-            "POST", self._address, timeout, data=fields, files=files, headers=headers
+            "POST", self._address.of("images/edits"), timeout, data=fields, files=files, headers=headers
         )
         if status != 200:
             raise self._failure(status, response_headers.get("retry-after"), content)
@@ -67,7 +65,7 @@ class EndpointClient:
             )
         status, response_headers, content = self._ask("GET", answer, timeout)
         if status != 200:
-            raise Trouble(f"the picture's own address answered {status} {self._shown(content)}")
+            raise Trouble(f"the picture's own address answered {status} {self._address.shown(content)}")
         return content
 
     def _ask(self, verb: str, address: str, timeout: float, **what: Any) -> tuple[int, httpx.Headers, bytes]:
@@ -77,29 +75,20 @@ class EndpointClient:
             raise EditGaugeError("An editor over HTTP needs httpx: pip install 'editgauge[judges]'") from error
         what["headers"] = {**what.get("headers", {}), "Accept-Encoding": "gzip, identity"}
         until = time.monotonic() + timeout
-        try:
+        with (
+            as_trouble(self._address, timeout, address),
             # A redirect would carry pictures and key to someone else.
-            with httpx.stream(verb, address, timeout=timeout, follow_redirects=False, **what) as response:
-                received = bytearray()
-                for piece in response.iter_raw():
-                    received += piece
-                    if len(received) > MOST_BYTES:
-                        raise Trouble(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
-                    if time.monotonic() > until:
-                        raise Trouble(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
-                packing = response.headers.get("content-encoding", "")
-                return response.status_code, response.headers, bounded_body(bytes(received), packing, MOST_BYTES)
-        except TooLong as error:
-            raise Trouble(str(error), maybe_paid=True) from error
-        except httpx.TimeoutException as error:
-            raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
-        except httpx.ConnectError as error:
-            raise Trouble(f"{self.place} cannot be reached: {self._hidden(str(error))}") from error
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise BadInput(f"'{self._hidden(address)[:SHOWN_OF_AN_ERROR]}' is not an address: {error}.") from error
-        except httpx.HTTPError as error:
-            message = self._hidden(str(error)) or type(error).__name__
-            raise Trouble(f"the connection broke: {message}", maybe_paid=True) from error
+            httpx.stream(verb, address, timeout=timeout, follow_redirects=False, **what) as response,
+        ):
+            received = bytearray()
+            for piece in response.iter_raw():
+                received += piece
+                if len(received) > MOST_BYTES:
+                    raise Trouble(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
+                if time.monotonic() > until:
+                    raise Trouble(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
+            packing = response.headers.get("content-encoding", "")
+            return response.status_code, response.headers, bounded_body(bytes(received), packing, MOST_BYTES)
 
     def _read(self, kind: str, content: bytes) -> bytes | str:
         """The picture's bytes, or the address where it is."""
@@ -114,12 +103,14 @@ class EndpointClient:
             if not isinstance(address, str) or not address.startswith(("https://", "http://")):
                 raise ValueError(f"the picture's address is {address!r:.60}")
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
-            raise Trouble(f"an answer ({kind}) without a picture: {self._shown(content)}", maybe_paid=True) from error
+            raise Trouble(
+                f"an answer ({kind}) without a picture: {self._address.shown(content)}", maybe_paid=True
+            ) from error
         return address
 
     def _failure(self, status: int, wait: str | None, content: bytes) -> Exception:
         """What a failed request means: this edit will not be made, no edit will, or the next attempt may bring it."""
-        message = f"{status} {self._shown(content)}"
+        message = f"{status} {self._address.shown(content)}"
         if is_filter(message) or any(word in message.lower() for word in REFUSALS):
             return Refused(message)
         if any(word in message for word in NOTHING_LEFT):
@@ -131,16 +122,6 @@ class EndpointClient:
         if status in TRIED_AGAIN:
             return Trouble(message, wait=retry_after(wait), too_fast=status in (429, 529))
         return CannotEdit(f"crashed: the endpoint turned the request down: {message}")
-
-    def _shown(self, content: bytes) -> str:
-        """How an endpoint's words about its trouble begin, on one line."""
-        text = content[: 10 * SHOWN_OF_AN_ERROR].decode("utf-8", "replace")
-        return self._hidden(" ".join(text.split()))[:SHOWN_OF_AN_ERROR]
-
-    def _hidden(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
 
 
 def _host(address: str) -> str:

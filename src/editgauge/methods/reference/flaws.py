@@ -56,10 +56,13 @@ def noise(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
 def recompression(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
     """JPEG at ever lower quality."""
     del rng  # the codec has no chance in it
-    quality = round(95 - 92 * severity)
-    _, encoded = cv2.imencode(".jpg", pixels[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
-    decoded = np.asarray(cv2.imdecode(encoded, cv2.IMREAD_COLOR))
-    return np.asarray(cv2.cvtColor(decoded, cv2.COLOR_BGR2RGB))
+    return encoded(pixels, round(95 - 92 * severity))
+
+
+def encoded(pixels: Pixels, quality: int) -> Pixels:
+    """The picture after one generation of JPEG."""
+    _, file = cv2.imencode(".jpg", pixels[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return np.ascontiguousarray(np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR), np.uint8)[..., ::-1])
 
 
 def drift(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:

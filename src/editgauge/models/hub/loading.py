@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from editgauge.core.errors import BadInput, EditGaugeError
+from editgauge.core.errors import BadInput, EditGaugeError, in_short
 
 if TYPE_CHECKING:
     import torch
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-SHOWN_OF_AN_ERROR = 300
-"""Characters of another library's message that help; theirs can run to pages."""
 
 
 class MissingExtra(EditGaugeError):
@@ -112,9 +110,8 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
     except EditGaugeError:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-        reason = " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
         raise BadInput(
-            f"The {part} of the model '{source.name}' cannot be loaded: {reason} "
+            f"The {part} of the model '{source.name}' cannot be loaded: {in_short(error)} "
             "Is the folder complete? `editgauge models verify` checks what was pulled."
         ) from error
     finally:

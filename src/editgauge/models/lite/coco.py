@@ -13,7 +13,7 @@ from editgauge.core.errors import CannotTell
 from editgauge.core.images import Pixels
 from editgauge.models.answers import Detections, Features
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.runtime import card_of
+from editgauge.models.lite.runtime import FromCatalog, card_of
 from editgauge.models.vocabulary import resolve
 from editgauge.models.vocabulary.coco import coco_words
 
@@ -21,7 +21,7 @@ Boxes = NDArray[np.float32]
 """One row per object: left, top, right, bottom."""
 
 
-class CocoDetector(ABC):
+class CocoDetector(FromCatalog, ABC):
     """Role `detector`: sees the 80 kinds of objects of COCO.
 
     The whole picture is pressed into the network's square. Keeping its shape and filling the rest was not clearly
@@ -35,11 +35,6 @@ class CocoDetector(ABC):
     """Of the square that the network sees."""
     operating_point: float
     batch = 8
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """What it needs of the catalog."""
-        return (self.name,)
 
     @property
     def card(self) -> ModelCard:

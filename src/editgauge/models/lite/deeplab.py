@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.core.images import Pixels
 from editgauge.models.answers import ClassMap
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.runtime import FromCatalog, card_of, litert
+from editgauge.models.lite.runtime import FromCatalog, card_of, litert, litert_outputs
 from editgauge.models.weights import weights_of
 
 NAME = "deeplab-v3"
@@ -42,10 +42,7 @@ class DeepLabV3(FromCatalog):
 
     def _places(self, image: Pixels) -> Pixels:
         square = cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR).astype(np.float32) / 127.5 - 1
-        network = self._network
-        network.set_tensor(network.get_input_details()[0]["index"], square[np.newaxis])
-        network.invoke()
-        scores = network.get_tensor(network.get_output_details()[0]["index"])[0]
+        scores, *_ = litert_outputs(self._network, square).values()
         return np.asarray(
             cv2.resize(scores, image.shape[1::-1], interpolation=cv2.INTER_LINEAR).argmax(axis=2), dtype=np.uint8
         )

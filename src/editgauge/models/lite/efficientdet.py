@@ -7,7 +7,6 @@ with the one word that fits best. Of a crowd some people are therefore missing.
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,19 @@ from numpy.typing import NDArray
 
 from editgauge.core.images import Pixels
 from editgauge.models.lite.coco import Boxes, CocoDetector
-from editgauge.models.lite.runtime import litert
+from editgauge.models.lite.runtime import litert, litert_outputs
 from editgauge.models.weights import weights_of
 
 BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{place}" for place in (3, 2, 1, 0))
 
 
 class _EfficientDet(CocoDetector):
-    def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
-        """Takes the weights of the catalog, or another file; one thread, because runs use a process per core."""
-        self._weights = weights
-        self._threads = threads
-
     @cached_property
     def _network(self) -> Any:
         return litert(self._weights or weights_of(self.name).path(f"{self.name}.tflite"), self.id, self._threads)
 
     def _run(self, square: Pixels) -> tuple[Boxes, NDArray[np.float32], NDArray[np.int64]]:
-        network = self._network
-        network.set_tensor(network.get_input_details()[0]["index"], square[np.newaxis])
-        network.invoke()
-        outputs = {each["name"]: network.get_tensor(each["index"])[0] for each in network.get_output_details()}
+        outputs = litert_outputs(self._network, square)
         count = int(outputs[COUNT])
         top_left_bottom_right = outputs[BOXES][:count]
         numbers = outputs[NUMBERS][:count].astype(np.int64) + 1  # the network counts from 0, COCO from 1
@@ -46,6 +37,7 @@ class EfficientDetLite2(_EfficientDet):
     """Sees the 80 kinds of objects of COCO in less than a tenth of a second a picture on one core."""
 
     name = "efficientdet-lite2"
+    weights = (name,)
     id = "EfficientDet-Lite2"
     side = 448
     operating_point = 0.25
@@ -55,6 +47,7 @@ class EfficientDetLite0(_EfficientDet):
     """The smaller brother of Lite2: twice as fast, and it overlooks more."""
 
     name = "efficientdet-lite0"
+    weights = (name,)
     id = "EfficientDet-Lite0"
     side = 320
     operating_point = 0.3

@@ -20,7 +20,7 @@ from editgauge.core.images import Pixels
 from editgauge.models.answers import ClassScores
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph
-from editgauge.models.lite.runtime import FromCatalog, card_of, litert, onnx_session
+from editgauge.models.lite.runtime import FromCatalog, card_of, litert, litert_outputs, onnx_session
 from editgauge.models.weights import weights_of
 from editgauge.models.weights.converted import arrays_of
 
@@ -96,10 +96,8 @@ class EfficientNetLite3(_ImageNetClassifier):
     weights = (name,)
 
     def _probabilities(self, square: Pixels) -> NDArray[np.float32]:
-        network = self._network
-        network.set_tensor(network.get_input_details()[0]["index"], square[np.newaxis])
-        network.invoke()
-        steps = network.get_tensor(network.get_output_details()[0]["index"])[0].astype(np.float32)
+        output, *_ = litert_outputs(self._network, square).values()
+        steps = output.astype(np.float32)
         return np.asarray(steps / max(steps.sum(), 1.0), np.float32)
 
     @cached_property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, library, onnx_session
-from editgauge.models.weights import weights_of
 
 NAME = "minilm"
 ID = "all-MiniLM-L6-v2 (int8)"
@@ -55,6 +53,3 @@ class MiniLm(FromCatalog):
         tokenizer.no_padding()
         tokenizer.enable_truncation(MOST_TOKENS)
         return tokenizer
-
-    def _file(self, name: str) -> Path:
-        return self._weights / name if self._weights else weights_of(NAME).path(name)

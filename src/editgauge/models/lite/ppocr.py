@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -20,7 +19,6 @@ from editgauge.core.images import Pixels
 from editgauge.models.answers import TextLines
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
-from editgauge.models.weights import weights_of
 
 NAME = "pp-ocr"
 ID = "PP-OCRv6 small"
@@ -104,9 +102,6 @@ class PpOcr(FromCatalog):
     @cached_property
     def _reader(self) -> Any:
         return onnx_session(self._file("PP-OCRv6_rec_small.onnx"), ID, self._threads)
-
-    def _file(self, name: str) -> Path:
-        return self._weights / name if self._weights else weights_of(NAME).path(name)
 
 
 def lines_in(sure: NDArray[np.float32]) -> list[Corners]:

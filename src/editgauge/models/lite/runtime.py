@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import EditGaugeError
+from editgauge.core.errors import EditGaugeError, in_short
 from editgauge.core.images import Pixels, as_unit
 from editgauge.core.trace import timeline
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.weights import entry_of
+from editgauge.models.weights import entry_of, weights_of
 from editgauge.models.weights.files import sha256_of_set
 
 IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
@@ -39,9 +39,8 @@ class UnloadableWeights(EditGaugeError):
 
     def __init__(self, wanted: str, model: Path | bytes, error: Exception) -> None:
         place = "its weights" if isinstance(model, bytes) else f"'{model}'"
-        why = " ".join(str(error).split())[:200] or type(error).__name__
         super().__init__(
-            f"{wanted} cannot load {place}: {why}. `editgauge models verify` lists damaged files; "
+            f"{wanted} cannot load {place}: {in_short(error)}. `editgauge models verify` lists damaged files; "
             "`editgauge models pull` downloads them again."
         )
 
@@ -59,6 +58,10 @@ class FromCatalog:
     def __init__(self, weights: Path | None = None, threads: int = 1) -> None:
         self._weights = weights
         self._threads = threads
+
+    def _file(self, name: str) -> Path:
+        """One of several files of the model's first set of weights."""
+        return self._weights / name if self._weights else weights_of(self.weights[0]).path(name)
 
 
 def library(name: str, wanted: str, extra: str = "lite") -> ModuleType:
@@ -123,6 +126,13 @@ def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
         except (ValueError, RuntimeError, OSError) as error:
             raise UnloadableWeights(wanted, model, error) from error
     return _watched(interpreter, "invoke")
+
+
+def litert_outputs(network: Any, picture: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """What a TensorFlow Lite model makes of one picture: its outputs by name."""
+    network.set_tensor(network.get_input_details()[0]["index"], picture[np.newaxis])
+    network.invoke()
+    return {each["name"]: network.get_tensor(each["index"])[0] for each in network.get_output_details()}
 
 
 class _Watched:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -20,7 +19,6 @@ from editgauge.core.masks import BoolMask
 from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
-from editgauge.models.weights import weights_of
 
 NAME = "sam2-tiny"
 ID = "SAM 2 hiera-tiny"
@@ -91,6 +89,3 @@ class Sam2Tiny(FromCatalog):
     @cached_property
     def _decoder(self) -> Any:
         return onnx_session(self._file(DECODER), ID, self._threads)
-
-    def _file(self, name: str) -> Path:
-        return self._weights / name if self._weights else weights_of(NAME).path(name)

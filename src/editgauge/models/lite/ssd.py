@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +20,10 @@ class SsdMobileNetV2(CocoDetector):
     """Sees the 80 kinds of objects of COCO: at most 100 of a picture, from a confidence of 0.01 on."""
 
     name = "ssd-mobilenet-v2"
+    weights = (name,)
     id = "SSD-MobileNetV2 (COCO, 2018-03-29)"
     side = 300
     operating_point = 0.3
-
-    def __init__(self, weights: Path | None = None) -> None:
-        """Takes the weights of the catalog, or a folder that holds the same two files."""
-        self._weights = weights
 
     @cached_property
     def _net(self) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from editgauge.core.types import Score, ScoreSpec, Unscored
+from editgauge.metrics import metrics
 from editgauge.protocols._shared.looking import attempt
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ COMPARERS = ("perceptual_distance", "image_embedder", "joint_embedder")
 """The roles whose models can tell how alike two pictures are."""
 FARTHEST = 10.0
 """No perceptual distance comes near it: learned weights of normalized features bound them."""
+
+
+def metric_specs(names: Iterable[str]) -> tuple[ScoreSpec, ...]:
+    """What the scores of metrics are called, and mean."""
+    infos = [metrics.get(name).info for name in names]
+    return tuple(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos)
 
 
 class Comparers:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from editgauge.core.errors import BadInput, UnknownName
+from editgauge.core.errors import BadInput, UnknownName, in_short
 from editgauge.core.types import Edit, Question
 from editgauge.protocols.rubric.combine import check_formula
 
@@ -199,7 +199,7 @@ def _read(name: str, content: bytes) -> Opened:
         problems = [f"{'.'.join(map(str, each['loc'])) or 'rubric'}: {each['msg']}" for each in error.errors()]
         raise BadInput(f"The rubric '{name}' has problems.", problems) from error
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise BadInput(f"The rubric '{name}' cannot be read: {' '.join(str(error).split())[:300]}") from error
+        raise BadInput(f"The rubric '{name}' cannot be read: {in_short(error)}") from error
     return Opened(rubric=rubric, called=name, fingerprint=hashlib.sha256(content).hexdigest()[:12])
 
 

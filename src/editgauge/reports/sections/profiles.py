@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from editgauge.findings.summary import ALL
 from editgauge.render import words
-from editgauge.render.svg import AxisRange, drawing, scale_for
+from editgauge.render.svg import AxisRange, drawing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def of_method(table: ScoreTable, methods: Sequence[str], method: str) -> Markup:
         own = row[mine]
         label = "all edits" if edit_type == ALL else words.spaced(edit_type)
         lines.append(ProfileRow(label, own.cell.mean if own else None, others))
-    return plot(lines, _scale(table), table.decimals, f"{table.title} of {method} by edit type")
+    return plot(lines, table.scale, table.decimals, f"{table.title} of {method} by edit type")
 
 
 def of_edit_type(table: ScoreTable, methods: Sequence[str], edit_type: str) -> Markup:
@@ -51,13 +51,7 @@ def of_edit_type(table: ScoreTable, methods: Sequence[str], edit_type: str) -> M
         ProfileRow(method, shown.cell.mean if shown else None)
         for method, shown in zip(methods, table.rows[edit_type], strict=True)
     ]
-    return plot(lines, _scale(table), table.decimals, f"{table.title} at {words.spaced(edit_type)} by method")
-
-
-def _scale(table: ScoreTable) -> AxisRange:
-    """The same for all plots of a score, so that they can be compared by eye."""
-    means = [shown.cell.mean for row in table.rows.values() for shown in row if shown and shown.cell.mean]
-    return scale_for(means, table.spec.range)
+    return plot(lines, table.scale, table.decimals, f"{table.title} at {words.spaced(edit_type)} by method")
 
 
 def plot(lines: Sequence[ProfileRow], scale: AxisRange, decimals: int, title: str) -> Markup:

@@ -10,7 +10,6 @@ from editgauge.core.edit_types import vocabulary
 from editgauge.findings.aggregates.aggregations import aggregations
 from editgauge.findings.aggregates.trials import TOTAL, TrialCell, count_trials, trial_cells
 from editgauge.render import words
-from editgauge.render.svg import scale_for
 from editgauge.reports.figures.side_by_side import Mark, Series, plot
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
 
@@ -55,10 +54,9 @@ def _plot(context: Context, table: ScoreTable) -> Markup:
         row = [shown.cell.mean if (shown := table.rows[kind][place]) else None for kind in kinds]
         marks = [Mark(mean.value, mean.low, mean.high) if mean else None for mean in row]
         series.append(Series(method, [*marks, _total(totals[method].get("by_type")) if all(marks) else None]))
-    means = [shown.cell.mean for row in table.rows.values() for shown in row if shown and shown.cell.mean]
     title = f"{table.title} {'↑' if table.spec.higher_is_better else '↓'}"
     spoken = [*(SPOKEN[kind] for kind in kinds), TOTAL]
-    return plot(series, spoken, scale_for(means, table.spec.range), title, table.decimals)
+    return plot(series, spoken, table.scale, title, table.decimals)
 
 
 def _total(estimate: Estimate | None) -> Mark | None:

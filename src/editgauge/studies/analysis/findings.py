@@ -25,7 +25,7 @@ from editgauge.findings.people.study import (
     question_findings,
 )
 from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.raters import krippendorff, panel
+from editgauge.stats.raters import answer_matrix, krippendorff, panel
 from editgauge.studies.answers.records import AnswerRecord, rating_of, records
 from editgauge.studies.design import DesignQuestion
 from editgauge.studies.store import Rater, StudyItem
@@ -131,13 +131,9 @@ def _choice(page: AnswerRecord, chosen: Any) -> PreferredOutcome:
 
 
 def _matrix(pages: Sequence[AnswerRecord], question: str, sources: dict[str, str]) -> tuple[Numbers, Labels]:
-    items = list(dict.fromkeys(page.item for page in pages))
     raters = list(dict.fromkeys(page.rater for page in pages))
-    row = {item: place for place, item in enumerate(items)}
-    column = {rater: place for place, rater in enumerate(raters)}
-    matrix = np.full((len(items), len(raters)), np.nan)
-    for page in pages:
-        matrix[row[page.item], column[page.rater]] = PLACE[str(page.answers[question])]
+    matrix = answer_matrix(((page.item, page.rater, PLACE[str(page.answers[question])]) for page in pages), raters)
+    items = dict.fromkeys(page.item for page in pages)
     return matrix, np.array([sources[item] for item in items], dtype=np.str_)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.files import open_text, write_text
+from editgauge.core.files import open_text, write_jsonl, write_text
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.lines import read_jsonl
 from editgauge.core.reading.sources import read_text
@@ -66,8 +66,10 @@ def write_export(
         lines, columns = list(_choices(counted, study.design, question)), CHOICE_FIELDS
     if not lines and form != "answers":
         raise BadInput(f"There are no {form} yet. `editgauge study status {study.folder}` shows how far the study is.")
-    jsonl = (json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    write_text(out, _csv(lines, columns) if is_table else "".join(jsonl))
+    if is_table:
+        write_text(out, _csv(lines, columns))
+    else:
+        write_jsonl(out, lines)
     return len(lines)
 
 
@@ -162,12 +164,11 @@ def read_answers(file: Path, design: Design) -> list[AnswerRecord]:
 def _jsonl_rows(file: Path, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     document = read_jsonl(read_text(file), file.name)
     problems += document.problems()
-    for place, values in enumerate(document.value["edits"] if document.value else ()):
-        line = document.lines.find(("edits", place))
+    for spot, values in document.entries():
         if isinstance(values, dict):
-            yield line, values
+            yield spot.line, values
         else:
-            problems.append(f"{file.name}:{line}: must be a mapping, got {shown(values)}")
+            problems.append(f"{file.name}:{spot.line}: must be a mapping, got {shown(values)}")
 
 
 def _csv_rows(file: Path, design: Design, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:

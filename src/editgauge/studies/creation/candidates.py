@@ -163,7 +163,7 @@ def _attributes(run: Run, file: Path | None) -> dict[str, dict[str, list[str]]]:
     if file is None:
         return {name: _listed(edit.get("extras", {}).get("attributes", {})) for name, edit in run.edits.items()}
     document = read_jsonl(read_text(file), file.name)
-    entries = document.value["edits"] if document.value else []
+    entries = [entry for _, entry in document.entries()]
     problems = document.problems()
     problems += [f"{file.name}: entry {n} has no 'edit_id'" for n, e in enumerate(entries, 1) if not _edit_id(e)]
     if problems:

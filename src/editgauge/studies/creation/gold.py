@@ -39,8 +39,7 @@ def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -
     for candidate in candidates:
         by_names.setdefault((candidate.edit, *_names(candidate)), []).append(candidate)
     gold_items: dict[str, GoldItem] = {}
-    for place, values in enumerate(document.value["edits"] if document.value else ()):
-        spot = Spot(document, ("edits", place))
+    for spot, values in document.entries():
         item = _gold_item(values, design, by_names, spot)
         if item is not None and item.candidate.key in gold_items:
             spot.report("this item was given before")

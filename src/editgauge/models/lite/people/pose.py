@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -20,7 +19,6 @@ from editgauge.core.images import Pixels
 from editgauge.models.answers import JOINTS, Poses
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
-from editgauge.models.weights import weights_of
 
 NAME = "rtmpose-s"
 ID = "YOLOX-tiny, RTMPose-s"
@@ -96,9 +94,6 @@ class RtmPose(FromCatalog):
     @cached_property
     def _joint_finder(self) -> Any:
         return onnx_session(self._file(JOINTS_FILE), ID, self._threads)
-
-    def _file(self, name: str) -> Path:
-        return self._weights / name if self._weights else weights_of(NAME).path(name)
 
 
 def _person_upright(box: Boxes) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, combinations
@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.core.errors import BadInput, CannotTell
+from editgauge.core.errors import BadInput
 from editgauge.core.files import read_bytes
 from editgauge.core.masks import BoolMask, Polygons
 from editgauge.core.reading.fields import shown
 from editgauge.core.reading.sources import slug
-from editgauge.models.vocabulary import siblings
 
 MOST_TOLD = 20
 """Faults of a file that are reported individually; the rest is counted."""
@@ -95,16 +94,6 @@ class Coco:
                 counts[one][other] += 1
                 counts[other][one] += 1
         return counts
-
-    def similar_classes(self, class_: str, present: Collection[str]) -> tuple[list[str], list[str]]:
-        """Absent classes that could stand in its place: WordNet siblings, and others of its supercategory."""
-        try:
-            beside = set(siblings(class_))
-        except CannotTell:
-            beside = set()
-        absent = [word for word in self.classes if word not in present]
-        near = [word for word in absent if word in beside]
-        return near, [word for word in absent if word not in beside and self.classes[word] == self.classes[class_]]
 
 
 def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
