@@ -57,7 +57,7 @@ def test_darker_is_better_in_either_direction(higher: bool) -> None:
 
 def test_what_has_no_score_is_a_gap_and_says_why() -> None:
     _, size, color = heat_map(table(), METHODS).rows["three"]
-    assert (size.step, size.tooltip) == (None, "size: no score; 1 unscored: refused 1")
+    assert (size.step, size.tooltip) == (None, "size: no score; 1 unscored: refused")
     assert (color.step, color.tooltip) == (None, "color: no outcomes")
     assert heat_map(table(), METHODS).has_gaps
 

@@ -115,14 +115,16 @@ def plain(value: float) -> str:
 def unscored(reasons: Mapping[str, int]) -> str:
     """What has no score and why, most frequent first; empty when everything has one.
 
-    >>> unscored({"unreadable_image": 1, "missing_outcome": 2})
-    '3 unscored: missing outcome 2, unreadable image 1'
+    >>> unscored({"unreadable_image": 1, "missing_outcome": 2}), unscored({"no_rule": 2})
+    ('3 unscored (missing outcome: 2, unreadable image: 1)', '2 unscored: no rule')
     """
     if not reasons:
         return ""
+    total = f"{sum(reasons.values()):,} unscored"
+    if len(reasons) == 1:
+        return f"{total}: {spaced(*reasons)}"
     by_count = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
-    listed = ", ".join(f"{spaced(reason)} {count}" for reason, count in by_count)
-    return f"{sum(reasons.values())} unscored: {listed}"
+    return f"{total} ({', '.join(f'{spaced(reason)}: {count:,}' for reason, count in by_count)})"
 
 
 def meaning(reason: str) -> str:
