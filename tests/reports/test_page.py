@@ -234,7 +234,7 @@ def test_an_unfinished_run_says_so(
 ) -> None:
     run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "This run is not finished. 25 % of what was planned is done (1 of 4)" in page.root.all("header")[0].said()
+    assert "This run is not finished. 25% of what was planned is done (1 of 4)" in page.root.all("header")[0].said()
 
 
 def test_a_run_without_any_score_makes_a_page(

@@ -64,7 +64,7 @@ def test_what_has_no_score_is_a_gap_and_says_why() -> None:
 
 def test_a_field_tells_its_interval_and_few_source_images() -> None:
     every, size, _ = heat_map(table(), METHODS).rows["one"]
-    assert every.tooltip == "all edits: 0.200, 95 % interval 0.100 to 0.300, 20 scored"
+    assert every.tooltip == "all edits: 0.200, 95% interval 0.100 to 0.300, 20 scored"
     assert (every.few, size.few) == (False, True)
 
 
