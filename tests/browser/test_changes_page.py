@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 OpenPage = Callable[..., "Page"]
 SIZES = {"laptop": LAPTOP, "phone": PHONE}
 SIDEWAYS = """() => [document.documentElement, ...document.querySelectorAll("*")]
-  .filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth && getComputedStyle(each).display !== "inline")
+  .filter((each) => each.clientWidth && each.scrollWidth > each.clientWidth + 1)
   .map((each) => `${each.tagName} ${each.className}`)"""
 
 
