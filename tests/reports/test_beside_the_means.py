@@ -43,8 +43,9 @@ def test_under_every_table_stand_its_paper_and_deviations(
     make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
 ) -> None:
     toy = Run.open(make_run(make_record(), name="plain")).manifest.protocols["toy"]
-    told = replace(toy, paper="Doe and Roe, 2024.", deviations=("It rounds up.", "It skips."))
+    told = replace(toy, paper="Doe and Roe, 2024.", deviations=("It rounds `<up>` here.", "It skips."))
     run = make_run(make_record(scores={"gain": 0.5, "loss": 0.5}), protocols={"toy": told})
     section = as_page(report(run, out=tmp_path / "report", quiet=True)).section("summary")
     lines = [each.said() for each in section.all("p", "source")]
-    assert lines == ["toy, version 1. Paper: Doe and Roe, 2024. Deviations: It rounds up. It skips."] * 2
+    assert lines == ["toy, version 1. Paper: Doe and Roe, 2024. Deviations: It rounds <up> here. It skips."] * 2
+    assert [each.said() for each in section.all("code") if each.said() == "<up>"] == ["<up>"] * 2
