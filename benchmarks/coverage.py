@@ -164,7 +164,7 @@ def _false_share(
 def tables(worlds: int) -> Iterator[str]:
     """All of it, line by line."""
     head = [f"{sources} × {edits}" for sources in SOURCES for edits in EDITS]
-    yield f"Share of {worlds:,} worlds in which the 95 % interval holds the truth; columns: source images × edits each."
+    yield f"Share of {worlds:,} worlds in which the 95% interval holds the truth; columns: source images × edits each."
     yield ""
     yield f"| | {' | '.join(head)} |"
     yield f"|---|{'---|' * len(head)}"

@@ -96,7 +96,7 @@ def ppi(found: Sequence[PoweredMean], truth: float) -> str:
         f'<text x="{LEFT}" y="{below}">{low:.2f}</text>'
         f'<text x="{WIDTH - RIGHT}" y="{below}" text-anchor="end">{high:.2f}</text>'
         f'<text class="of-truth" x="{x(truth):.1f}" y="{below}" text-anchor="middle">all ratings: {truth:.3f}</text>'
-        f'<text x="{LEFT}" y="{below + 16}">mean rating, 95 % intervals; dashed: misses</text>'
+        f'<text x="{LEFT}" y="{below + 16}">mean rating, 95% intervals; dashed: misses</text>'
         "</svg>\n"
     )
 

@@ -80,7 +80,7 @@ def chosen(precision: NDArray[Any], recall: NDArray[Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What resampled pictures say: 95 % intervals, and how often the same threshold or a neighbor of it is chosen."""
+    """What resampled pictures say: 95% intervals, and how often the same threshold or a neighbor of it is chosen."""
 
     precision: tuple[float, float]
     recall: tuple[float, float]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
+
+from tests.source_trees import nodes_of, sources
 
 ROOT = Path(__file__).parents[1]
 TEXTS = {".css", ".html", ".j2", ".js", ".json", ".md", ".py", ".toml", ".txt", ".yaml"}
@@ -36,6 +39,8 @@ READ_BOTH_WAYS = {
     "src/editgauge/vision/color_names.py",
 }
 """Files with words of instructions and answers, which come in either spelling."""
+APART = re.compile(r"[0-9}] %(?!})|%\.?\d*[dfg] %%")
+"""A space between a number, also one that is filled in, and its percent sign."""
 PROMPTS = "src/editgauge/judges/prompts/"
 """A version of a prompt never changes: recorded answers were given to its words."""
 
@@ -48,6 +53,23 @@ def test_american_spelling() -> None:
         if name not in READ_BOTH_WAYS and not name.startswith(PROMPTS):
             places |= dict.fromkeys(re.findall(r"\w+", file.read_text("utf-8").lower()), name)
     assert {word: name for word, name in places.items() if BRITISH.search(word)} == {}
+
+
+def test_a_percent_sign_follows_its_number() -> None:
+    """95%, not 95 %: in everything the program writes, and on the pages that are made from it."""
+    strings = {name: "\n".join(map(_string, nodes_of(text))) for name, text in sources().items()}
+    pages = [file for file in _texts("src") if file.suffix in {".html", ".j2", ".js"}]
+    pages += [*_texts("docs/reference"), *(ROOT / "docs" / "pictures").glob("*.svg")]
+    strings |= {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in pages}
+    lines = [f"{name}: {line.strip()}" for name, text in strings.items() for line in text.splitlines()]
+    assert [line for line in lines if APART.search(line)] == []
+
+
+def _string(node: ast.AST) -> str:
+    """What a string says, with a closing brace for each value that is filled in; empty for other code."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_string(each) or "}" for each in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _texts(folder: str) -> list[Path]:

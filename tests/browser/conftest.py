@@ -45,7 +45,7 @@ SCORES = (
 )
 
 
-def make_synthetic_run(folder: Path, edits: int, side: int = 96) -> Path:
+def make_synthetic_run(folder: Path, edits: int, side: int = 96, seed: int = 0) -> Path:
     """A run of two methods that shares ten pictures, so that thousands of edits are made in seconds."""
     pairs = _pictures(folder / "images", side)
     evidence = _evidence(side)
@@ -67,7 +67,7 @@ def make_synthetic_run(folder: Path, edits: int, side: int = 96) -> Path:
         planned={method: {"toy": edits} for method in METHODS},
         editgauge="0.1.0",
     )
-    numbers = np.random.default_rng(0).random((edits, len(METHODS), len(SCORES)))
+    numbers = np.random.default_rng(seed).random((edits, len(METHODS), len(SCORES)))
     with RunWriter(folder / "run", manifest, lines) as writer:
         for n, edit in enumerate(told):
             for m, method in enumerate(METHODS):

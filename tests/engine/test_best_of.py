@@ -62,7 +62,7 @@ def test_the_best_outcome_of_each_edit_becomes_one_of_a_new_method(run: Path, tm
         assert chosen[name] is not None
         assert np.array_equal(read_image(chosen[name] or Path()), read_image(tmp_path / origin))
     assert outcomes["c"].image is None
-    assert "refused 1, unparsable 1" in (outcomes["c"].absence or "")
+    assert "refused: 1, unparsable: 1" in (outcomes["c"].absence or "")
     first = json.loads((tmp_path / "best" / RECORD).read_text("utf-8"))["choices"][0]
     assert (first["method"], first["seed"], first["value"], len(first["of"])) == ("one", 1, 0.9, 3)
 

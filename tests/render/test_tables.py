@@ -25,13 +25,13 @@ TABLE = ResultTable(
         ["<b>&|", EmptyCell(unscored=2, reason="no_rule"), EmptyCell()],
     ],
     title="50 % of c_d",
-    legend="mean [95 % interval]",
+    legend="mean [95% interval]",
 )
 
 
 def test_markdown_escapes_texts_and_keeps_every_part_of_a_cell() -> None:
     assert as_markdown(TABLE).splitlines() == [
-        "### 50 % of c_d (mean [95 % interval])",
+        "### 50 % of c_d (mean [95% interval])",
         "",
         "| method | ssim ↑ | share |",
         "|---|---|---|",
@@ -43,7 +43,7 @@ def test_markdown_escapes_texts_and_keeps_every_part_of_a_cell() -> None:
 def test_latex_escapes_texts_and_aligns_columns() -> None:
     assert as_latex(TABLE).splitlines() == [
         r"\begin{table}",
-        r"\caption{50 \% of c\_d (mean [95 \% interval])}",
+        r"\caption{50 \% of c\_d (mean [95\% interval])}",
         r"\begin{tabular}{lrr}",
         r"\toprule",
         r"method & ssim $\uparrow$ & share \\",

@@ -151,7 +151,7 @@ def test_markdown_has_a_table_per_score(run: Path) -> None:
     lines = export(run, format="markdown").decode().split("\n")
 
     assert lines[:7] == [
-        "### toy: gain (higher is better; mean [95 % interval] n scored + unscored; "
+        "### toy: gain (higher is better; mean [95% interval] n scored + unscored; "
         f"few: under {FEW_SOURCES} source images)",
         "",
         "| edit type | mine | theirs |",
@@ -189,7 +189,7 @@ def test_latex_has_a_table_per_score(run: Path) -> None:
 
     assert text.count(r"\begin{tabular}{lrr}") == text.count(r"\end{tabular}") == 2
     assert r"color & 0.300 n=1 & unscored 1 \\" in text
-    meaning = rf"mean [95 \% interval] n scored + unscored; few: under {FEW_SOURCES} source images"
+    meaning = rf"mean [95\% interval] n scored + unscored; few: under {FEW_SOURCES} source images"
     assert rf"\caption{{toy: gain (higher is better; {meaning})}}" in text
 
 

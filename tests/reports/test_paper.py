@@ -43,7 +43,7 @@ def test_the_methods_section_names_everything(run: Path) -> None:
         *(
             "detector: owl_v2 (revision abc123",
             "f" * 64,
-            "95 % confidence intervals",
+            "95% confidence intervals",
             "max-t",
             "McNemar",
             "seed of the run is 7",

@@ -57,14 +57,14 @@ def test_darker_is_better_in_either_direction(higher: bool) -> None:
 
 def test_what_has_no_score_is_a_gap_and_says_why() -> None:
     _, size, color = heat_map(table(), METHODS).rows["three"]
-    assert (size.step, size.tooltip) == (None, "size: no score; 1 unscored: refused 1")
+    assert (size.step, size.tooltip) == (None, "size: no score; 1 unscored: refused")
     assert (color.step, color.tooltip) == (None, "color: no outcomes")
     assert heat_map(table(), METHODS).has_gaps
 
 
 def test_a_field_tells_its_interval_and_few_source_images() -> None:
     every, size, _ = heat_map(table(), METHODS).rows["one"]
-    assert every.tooltip == "all edits: 0.200, 95 % interval 0.100 to 0.300, 20 scored"
+    assert every.tooltip == "all edits: 0.200, 95% interval 0.100 to 0.300, 20 scored"
     assert (every.few, size.few) == (False, True)
 
 

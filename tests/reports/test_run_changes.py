@@ -11,10 +11,10 @@ import pytest
 
 from editgauge.core.errors import BadInput
 from editgauge.core.images import pixel_hash, write_png
-from editgauge.core.run import ImageStamp, Record
+from editgauge.core.run import ImageStamp, Record, Run
 from editgauge.core.run.manifest import ProtocolEntry
 from editgauge.core.types import ScoreSpec
-from editgauge.reports.run_changes import diff
+from editgauge.reports.run_changes import _sentence, _unlike, diff
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -84,6 +84,31 @@ def test_a_change_is_called_significant_only_when_it_is(
     said = as_page(tmp_path / "changes.html").root.said()
     assert "No primary score of any method differs significantly" in said
     assert "No outcome got better over the primary scores together." in said
+
+
+def test_the_scores_of_a_method_are_named_together() -> None:
+    verdicts = [("a", "edit done", "better"), ("b", "edit done", "worse"), ("a", "quality", "better")]
+    assert _sentence(verdicts) == (
+        "In the second run, significantly better: a (edit done, quality); significantly worse: b (edit done)."
+    )
+
+
+def test_only_what_takes_part_in_the_compared_scores_is_called_measured_differently(
+    make_record: Callable[..., Record], make_run: MakeRun
+) -> None:
+    first, second = (
+        Run.open(
+            make_run(
+                make_record("e", {"edit": 0.5, "damage": 0.5}),
+                name=name,
+                protocols={"toy": ENTRY} | ({"extra": ENTRY} if name == "old" else {}),
+                roles={"toy": ["detector"], "extra": ["embedder"]},
+            )
+        )
+        for name in ("old", "new")
+    )
+    settings = dict.fromkeys(["seed", "protocol extra", "model embedder", "model detector", "protocol toy"], (1, 2))
+    assert _unlike(first, second, [("toy", "edit")], settings) == ["model detector", "protocol toy"]
 
 
 def test_nothing_else_is_overwritten(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_a_cell_without_a_score_says_why() -> None:
     (shown,) = table.rows[ALL]
     assert shown
     assert shown.mark is None
-    assert shown.unscored == "2 unscored: refused 2"
+    assert shown.unscored == "2 unscored: refused"
 
 
 def test_nothing_at_all() -> None:

@@ -118,7 +118,7 @@ def test_the_tables_say_it_too(make_study: Make, enter: Any, tmp_path: Path) -> 
         groups["study"], ["analyze", str(study.folder), "--out", str(tmp_path / "o")], catch_exceptions=False
     )
     assert ended.exit_code == 0
-    assert "How good? (good): share of answers, mean and 95 % interval" in ended.output
+    assert "How good? (good): share of answers, mean and 95% interval" in ended.output
     assert re.search(r"mine +all +0% +0% +100% +2.00", ended.output)
     assert "Krippendorff's alpha (ordinal) 1.00" in ended.output
     assert "study.html" in ended.output

@@ -285,7 +285,7 @@ class Score:
     value: float
     evidence: tuple[Evidence, ...] = ()
     interval: tuple[float, float] | None = None
-    """The 95 % interval of a score of a whole set of outcomes; None for a single outcome, which has none."""
+    """The 95% interval of a score of a whole set of outcomes; None for a single outcome, which has none."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):

@@ -57,7 +57,7 @@ class ReleasedAnswers(NamedTuple):
 
 
 def released_answers(latents: Latents, vocabulary: Vocabulary, row_set: RowSet, seed: int = 0) -> ReleasedAnswers:
-    """Fits the layer on 70 % of the rows and asks it about the others."""
+    """Fits the layer on 70% of the rows and asks it about the others."""
     pairs = released_pairs(vocabulary, row_set)
     vectors = np.stack([latents.vectors[prompt] for prompt in pairs.prompts])
     # Equal rows are kept once: the code's set would need gigabytes.

@@ -124,7 +124,7 @@ def _write(
     for number, edit in enumerate(run.edits):
         there = candidates.get(edit, [])
         if not there:
-            reasons = ", ".join(f"{reason} {count}" for reason, count in unscored.get(edit, {}).items())
+            reasons = ", ".join(f"{reason}: {count}" for reason, count in unscored.get(edit, {}).items())
             lines.append({"id": edit, "absence": f"no outcome has a value of {spec.name} ({reasons or 'no outcome'})"})
             continue
         first = max(there, key=lambda each: sign * each.value)  # of equals the first, in the order of the run

@@ -63,7 +63,7 @@ class Acceptance:
     passing: Mapping[str, Passing]
     curve: tuple[Bin, ...]
     sure: Threshold
-    """The threshold that keeps the share with a probability of 90 % over the labels one might have got."""
+    """The threshold that keeps the share with a probability of 90% over the labels one might have got."""
     selection_p: float | None = None
     """The p-value that the rated outcomes were picked at random, by their scores; None with too few to ask."""
 

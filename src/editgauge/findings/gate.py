@@ -43,7 +43,7 @@ class GateCheck:
 
     @property
     def change(self) -> str:
-        """The difference with its 95 % interval, as printed."""
+        """The difference with its 95% interval, as printed."""
         pair = self.difference
         if pair is None or pair.value is None:
             return "no edit has both scores"
@@ -82,7 +82,7 @@ class Gate:
             [
                 f"### Edit quality gate {verdict}",
                 "",
-                f"Largest allowed drop: {self.max_drop:g}. Paired by edit, clustered by source image, 95 % intervals.",
+                f"Largest allowed drop: {self.max_drop:g}. Paired by edit, clustered by source image, 95% intervals.",
                 "",
                 "| score | method | baseline | new | change | verdict | no longer scored |",
                 "|---|---|---|---|---|---|---|",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 USUAL_EDITS_PER_SOURCE = (1, 2, 4, 8)
 FEW, MORE_OF_FEW = 20, 2
-"""Measured: with 10 to 12 sources the plan of a t-test finds the difference in 66 to 71 % instead of 80 %."""
+"""Measured: with 10 to 12 sources the plan of a t-test finds the difference in 66 to 71% instead of 80%."""
 CAUTION = 0.8
 """For this share of pilots with normal differences the cautious numbers suffice; with skewed ones for fewer."""
 
@@ -226,7 +226,7 @@ def sources_to_detect(difference: float, variance: float, chance: float = 0.8, c
 
 
 def sources_for_width(half_width: float, variance: float) -> int:
-    """How many source images make the 95 % interval of a mean reach no further than this to either side.
+    """How many source images make the 95% interval of a mean reach no further than this to either side.
 
     >>> sources_for_width(0.5, 1.0)
     18

@@ -76,7 +76,7 @@ class RunResult(Run):
                 for protocol, name in headlines(cells.values())
             ],
             title=f"{self.manifest.benchmark}: {counted(self.manifest.edits, 'edit')}, {counted(outcomes, 'outcome')}",
-            legend=f"mean [95 % confidence interval]; few: under {FEW_SOURCES} source images; run folder {self.folder}",
+            legend=f"mean [95% confidence interval]; few: under {FEW_SOURCES} source images; run folder {self.folder}",
         )
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from editgauge.render.words import percent
+
 
 def open_templates(package: str) -> Environment:
-    """The templates in the folder `templates` of a package. Callers add the filters and values of their pages."""
-    return Environment(
+    """The templates in the folder `templates` of a package. Callers add their own filters and values."""
+    environment = Environment(
         loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["percent"] = percent
+    return environment

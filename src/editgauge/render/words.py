@@ -31,6 +31,8 @@ MEANINGS: dict[Reason, str] = {
 """What each reason for having no score means."""
 
 MOST_DECIMALS = 6
+TINY = 1e-9
+"""A share this close to none or all is so but for rounding."""
 _ROOT = r"(?:file://)?(?:/|\\\\|[A-Za-z]:[\\/])"
 _PART = r"""[^\s'",;:()<>/\\]+"""
 _PATH = re.compile(
@@ -91,7 +93,19 @@ def spoken_interval(mean: Mean, decimals: int) -> str:
     """The interval as it follows a number in a spoken sentence; empty without one."""
     if mean.low is None or mean.high is None:
         return ""
-    return f", 95 % interval {number(mean.low, decimals)} to {number(mean.high, decimals)}"
+    return f", 95% interval {number(mean.low, decimals)} to {number(mean.high, decimals)}"
+
+
+def percent(share: float) -> str:
+    """A share as a whole percentage; it is 0% or 100% only when that is exact.
+
+    >>> percent(0.256), percent(0.0), percent(0.001), percent(0.999), percent(1.0)
+    ('26%', '0%', '<1%', '>99%', '100%')
+    """
+    whole = f"{share:.0%}"
+    if TINY < share < 1 - TINY and whole in {"0%", "100%"}:
+        return "<1%" if whole == "0%" else ">99%"
+    return whole
 
 
 def shortened(text: str, longest: int) -> str:
@@ -115,14 +129,16 @@ def plain(value: float) -> str:
 def unscored(reasons: Mapping[str, int]) -> str:
     """What has no score and why, most frequent first; empty when everything has one.
 
-    >>> unscored({"unreadable_image": 1, "missing_outcome": 2})
-    '3 unscored: missing outcome 2, unreadable image 1'
+    >>> unscored({"unreadable_image": 1, "missing_outcome": 2}), unscored({"no_rule": 2})
+    ('3 unscored (missing outcome: 2, unreadable image: 1)', '2 unscored: no rule')
     """
     if not reasons:
         return ""
+    total = f"{sum(reasons.values()):,} unscored"
+    if len(reasons) == 1:
+        return f"{total}: {spaced(*reasons)}"
     by_count = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
-    listed = ", ".join(f"{spaced(reason)} {count}" for reason, count in by_count)
-    return f"{sum(reasons.values())} unscored: {listed}"
+    return f"{total} ({', '.join(f'{spaced(reason)}: {count:,}' for reason, count in by_count)})"
 
 
 def meaning(reason: str) -> str:

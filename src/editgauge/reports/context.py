@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from editgauge.core.files import write_bytes
 from editgauge.core.text import counted
@@ -195,10 +195,23 @@ def render(template: str, **shown: Any) -> Markup:
     return Markup(_TEMPLATES.get_template(template).render(**shown))  # noqa: S704 - escaped by the template
 
 
+def with_code(text: str) -> Markup:
+    """The text with what is between backticks as code; a backtick without its second one stays.
+
+    >>> with_code("models of `lite`"), with_code("a ` b")
+    (Markup('models of <code>lite</code>'), Markup('a ` b'))
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    shown = (Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts))
+    return Markup().join(shown)
+
+
 def _templates() -> Environment:
     environment = open_templates(__package__ or "")
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
-    environment.filters |= {"without_folders": words.without_folders}
+    environment.filters |= {"without_folders": words.without_folders, "with_code": with_code}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
     environment.globals |= {"HOW_TESTED": HOW_TESTED, "counted": counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}

@@ -123,7 +123,7 @@ def _model(role: str, entry: Mapping[str, str]) -> str:
 def _statistics(run: Run) -> Paragraph:
     return Paragraph(
         "Statistics",
-        f"Means are over all edits that have the score, each counted once, with {LEVEL * 100:.0f} % confidence "
+        f"Means are over all edits that have the score, each counted once, with {words.percent(LEVEL)} confidence "
         f"intervals that take scores of one source image as dependent: {STUDENT}; for yes-or-no scores {BINOMIAL}. "
         f"With fewer than {FEW_SOURCES} source images an interval is marked as not reliable. {HOW_TESTED} "
         f"The random seed of the run is {run.manifest.seed}.",

@@ -23,7 +23,7 @@ from editgauge.reports.gallery.pictures import EmbeddedAlbum
 from editgauge.reports.outcomes import collect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from editgauge.core.types import ScoreSpec
     from editgauge.findings.summary import ScoreKey
@@ -101,7 +101,6 @@ def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> P
         for better in (True, False)
     }
     table, verdicts = _table(first, second, specs)
-    kinds = ("protocol ", "model ")
     return write_page(
         file,
         "changes.html.j2",
@@ -112,7 +111,7 @@ def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> P
         table=as_html(table),
         better=shown[True],
         worse=shown[False],
-        unlike=[name for name in changes.settings if name.startswith(kinds)],
+        unlike=_unlike(first, second, keys, changes.settings),
         settings={name: [words.without_folders(str(each)) for each in pair] for name, pair in changes.settings.items()},
         counts=(len(pairs), sum(a.edited != b.edited and _pixels(a) != _pixels(b) for a, b in pairs.values())),
     )
@@ -124,6 +123,19 @@ def _names(first: Run, second: Run) -> tuple[str, str]:
     if one.name != two.name:
         return one.name, two.name
     return f"{one.parent.name}/{one.name}", f"{two.parent.name}/{two.name}"
+
+
+def _unlike(first: Run, second: Run, keys: Iterable[ScoreKey], settings: Iterable[str]) -> list[str]:
+    """The protocols and models that differ and take part in a score of both runs."""
+    protocols = {protocol for protocol, _ in keys}
+    roles = {
+        role
+        for manifest in (first.manifest, second.manifest)
+        for protocol in protocols
+        for role in manifest.roles.get(protocol, manifest.models)
+    }
+    taking_part = {*(f"protocol {name}" for name in protocols), *(f"model {role}" for role in roles)}
+    return [name for name in settings if name in taking_part]
 
 
 def _common_scores(first: Run, second: Run) -> list[ScoreKey]:
@@ -205,7 +217,7 @@ def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[R
         for method in [name for name in second.manifest.methods if name in first.manifest.methods]:
             before, after = (values_by_edit(each, *key, method) for each in outcomes)
             pair = merged(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
-            name = Label(_named(key, second), "/".join(key))
+            name = Label(f"{_named(key, second)} {'↑' if spec.higher_is_better else '↓'}", "/".join(key))
             if pair is None or pair.value is None:
                 rows.append([method, name, *[EmptyCell(text="no edit in both")] * 3, ""])
                 continue
@@ -229,8 +241,12 @@ def _sentence(verdicts: Sequence[tuple[str, str, str]]) -> str:
         return "No primary score of any method differs significantly between the two runs."
     parts = []
     for word in ("better", "worse"):
-        which = [f"{method} ({name})" for method, name, verdict in verdicts if verdict == word]
-        if which:
-            parts.append(f"significantly {word}: {', '.join(which)}")
+        scores: dict[str, list[str]] = {}
+        for method, name, verdict in verdicts:
+            if verdict == word:
+                scores.setdefault(method, []).append(name)
+        if scores:
+            listed = ", ".join(f"{method} ({', '.join(names)})" for method, names in scores.items())
+            parts.append(f"significantly {word}: {listed}")
     text = "; ".join(parts)
     return f"In the second run, {text}."

@@ -55,7 +55,7 @@ class Bin:
     accepted: float
     low: float
     high: float
-    """Wilson's 95 % interval, which takes the edits as independent."""
+    """Wilson's 95% interval, which takes the edits as independent."""
     fitted: float
     """The bin's mean of an isotonic regression over all edits: it never falls as the score gets better."""
 

@@ -40,7 +40,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with its 95 % confidence interval; no interval when everything comes from one source image."""
+    """A mean with its 95% confidence interval; no interval when everything comes from one source image."""
 
     value: float
     low: float | None
@@ -180,7 +180,7 @@ def share_interval(share: float, n: float, level: float, *, independent: bool = 
     """Wilson's score interval of a share; `n` need not be whole.
 
     With few yes, or few no, his ends lie too far in for some truths. Of independent answers, whose chances are known,
-    an end is moved out until it misses to its side in no more than 7 % of runs.
+    an end is moved out until it misses to its side in no more than 7% of runs.
 
     >>> [round(end, 3) for end in share_interval(0.15, 20, 0.95)]
     [0.048, 0.36]
@@ -197,7 +197,7 @@ def share_interval(share: float, n: float, level: float, *, independent: bool = 
 
 
 def reach(clusters: int) -> float:
-    """How many standard errors of a bootstrap a 95 % interval reaches to either side: 1.96, and more for few clusters.
+    """How many standard errors of a bootstrap a 95% interval reaches to either side: 1.96, and more for few clusters.
 
     Draws of few clusters vary too little, by the factor under the root, and how much they vary is itself uncertain,
     which Student's t allows for (Hesterberg, 2015: the expanded percentile interval).

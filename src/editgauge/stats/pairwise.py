@@ -59,7 +59,7 @@ class PairDifference:
     """None when no edit has both."""
     low: float | None
     high: float | None
-    """The simultaneous 95 % confidence interval over all pairs; None without a test."""
+    """The simultaneous 95% confidence interval over all pairs; None without a test."""
     p: float | None
     """Two-sided, of this pair alone."""
     adjusted: float | None
@@ -78,7 +78,7 @@ class PairDifference:
 
     @property
     def significant(self) -> bool:
-        """Whether the two differ, at 5 % over all pairs."""
+        """Whether the two differ, at 5% over all pairs."""
         return self.adjusted is not None and self.adjusted < ALPHA
 
     def better(self, *, higher_is_better: bool) -> Better:
@@ -371,7 +371,7 @@ def ranks(methods: int, pairs: Sequence[PairDifference], *, higher_is_better: bo
     """The place of every method, and the places that the verdicts over all pairs leave to it.
 
     A method is behind those that do better than it on the edits that both have; its best possible place is behind those
-    that do significantly better. Over all methods at once, every true place is within its set in 95 % of runs.
+    that do significantly better. Over all methods at once, every true place is within its set in 95% of runs.
     """
     ahead, surely = (np.zeros((methods, methods), dtype=np.bool_) for _ in range(2))
     for each in pairs:

@@ -71,7 +71,7 @@ def prediction_powered_mean(
     weight: float | None = None,
     probabilities: Numbers | None = None,
 ) -> PoweredMean:
-    """The mean of the labels with its 95 % interval, helped by predictions for edits that have no label.
+    """The mean of the labels with its 95% interval, helped by predictions for edits that have no label.
 
     `labels`, `predictions` and `clusters` belong to the labeled edits, the others to the rest; a source image may have
     edits of both kinds. The labeled edits must have been picked at random: all with the same chance, or each with its
@@ -138,7 +138,7 @@ def selection_p(
 
 
 def mean_by_clusters(values: Numbers, clusters: Labels, counts: Numbers | None = None) -> Mean:
-    """The mean with a 95 % interval by Student's t over clusters; no interval for one cluster or equal values.
+    """The mean with a 95% interval by Student's t over clusters; no interval for one cluster or equal values.
 
     With `counts`, each value counts that often.
 

@@ -29,7 +29,7 @@ PERCENTILE = "percentile bootstrap over source images, widened for few of them (
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measure with its 95 % interval, or the reason why there is none."""
+    """A measure with its 95% interval, or the reason why there is none."""
 
     value: float | None
     low: float | None
@@ -84,7 +84,7 @@ def resampled(
 def half_sample_interval(
     answer: Callable[[NDArray[np.int64]], float], value: float, clusters: Labels, *, seed: int = 0
 ) -> tuple[float, float] | None:
-    """The 95 % interval of a measure of a whole set, by its spread over halves of the source images.
+    """The 95% interval of a measure of a whole set, by its spread over halves of the source images.
 
     For measures that know no weights, such as FID. The answer to a half of the source images, drawn without
     replacement, varies as much as the answer to all of them would from benchmark to benchmark. None with fewer than

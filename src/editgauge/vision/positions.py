@@ -54,7 +54,7 @@ def middle(box: tuple[float, float, float, float]) -> Point:
 def direction_score(start: Point, end: Point, towards: Relation, diagonal: float) -> float:
     """How well a movement goes in the asked direction: 1 straight, falling with the angle to 0 at 90 degrees and more.
 
-    PixLens, section 7.3. A movement under 5 % of the picture's diagonal is none. (Algorithm 3 takes the absolute value
+    PixLens, section 7.3. A movement under 5% of the picture's diagonal is none. (Algorithm 3 takes the absolute value
     of the dot product, which would call the opposite side right; its text does not, and neither do we.)
 
     >>> direction_score((0, 0), (10, 0), "right", 10), direction_score((0, 0), (10, 0), "left", 10)

@@ -90,7 +90,7 @@ def test_zoom_and_pan_go_in_step(page: Page) -> None:
     source, edited = frames(page)
     page.keyboard.press("+")
     page.keyboard.press("+")
-    assert page.locator(".zoomed").inner_text() == "225 %"
+    assert page.locator(".zoomed").inner_text() == "225%"
     source.focus()
     page.keyboard.press("ArrowLeft")
     where = "all => all.map((each) => getComputedStyle(each).transform)"
@@ -106,7 +106,7 @@ def test_zoom_and_pan_go_in_step(page: Page) -> None:
     assert len(set(dragged)) == 1
     assert dragged != moved
     page.keyboard.press("r")
-    assert page.locator(".zoomed").inner_text() == "100 %"
+    assert page.locator(".zoomed").inner_text() == "100%"
 
 
 def test_help_lists_the_keys_and_keys_rest_while_it_is_open(page: Page) -> None:

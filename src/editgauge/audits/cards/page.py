@@ -18,6 +18,7 @@ from editgauge.audits.probes.probes import OUTCOMES, read_edits
 from editgauge.core.files import write_bytes
 from editgauge.core.images import read_image
 from editgauge.render.templates import open_templates
+from editgauge.render.words import percent
 from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
 from editgauge.reports.gallery.pictures import fitted
 
@@ -132,7 +133,7 @@ def share(value: float | None, digits: int = 2) -> str:
 
 def unscored(card: ScoreCard) -> str:
     """The share of probes without a score."""
-    return f"{100 * (card.probes - card.scored) / card.probes:.0f} %" if card.probes else "–"
+    return percent((card.probes - card.scored) / card.probes) if card.probes else "–"
 
 
 def spending(cost: Cost) -> str:
@@ -216,11 +217,11 @@ def in_words(name: str) -> str:
     """A kind, a group or a family in words.
 
     >>> in_words("wrong_value"), in_words("jpeg-90"), in_words("color_cast-50"), in_words("artifact/halo")
-    ('another value or side', 'JPEG quality 90', 'color cast, 50 %', 'artifact: halo')
+    ('another value or side', 'JPEG quality 90', 'color cast, 50%', 'artifact: halo')
     """
     if name in KINDS or name in GROUPS:
         return KINDS.get(name) or GROUPS[name]
     graded = _DEGREE.fullmatch(name)
     if graded:
-        return _MEASURED.get(graded[1], f"{graded[1].replace('_', ' ')}, {{}} %").format(graded[2])
+        return _MEASURED.get(graded[1], f"{graded[1].replace('_', ' ')}, {{}}%").format(graded[2])
     return name.replace("_", " ").replace("/", ": ")

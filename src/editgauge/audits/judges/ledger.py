@@ -59,11 +59,11 @@ class Drift:
     excess: float
     low: float | None
     high: float | None
-    """`changed` beyond what the judge changes its own mind by on one day, with a 95 % interval."""
+    """`changed` beyond what the judge changes its own mind by on one day, with a 95% interval."""
     shift: float
     shift_low: float | None
     shift_high: float | None
-    """How far answers moved on average, in shares of their scale, with a 95 % interval."""
+    """How far answers moved on average, in shares of their scale, with a 95% interval."""
 
     @property
     def moved(self) -> bool:

@@ -15,6 +15,7 @@ from editgauge.core.run import Run
 from editgauge.findings.people.matching import OutcomeKey, match, scored_outcomes
 from editgauge.findings.people.ratings import read_ratings
 from editgauge.protocols.editgauge.model import fitted
+from editgauge.render.words import percent
 from editgauge.stats.agreement import SPEARMAN, correlate
 from editgauge.stats.levels import within
 
@@ -211,10 +212,10 @@ def _apart(rows: Sequence[tuple[ScoreCard, GroundScore]]) -> list[str]:
 
 
 def _sentence(card: ScoreCard, row: GroundScore) -> str:
-    """`editgauge/edit`: on our probes 0.93, on real edits rated by people 0.80, of which it answers 53 %."""
+    """`editgauge/edit`: on our probes 0.93, on real edits rated by people 0.80, of which it answers 53%."""
     return (
         f"{card.protocol}/{card.name}: AUROC {_number(card.auroc)} on our probes, "
-        f"{_number(row.done)} on real edits rated by people at {100 * row.answered:.0f} % coverage."
+        f"{_number(row.done)} on real edits rated by people at {percent(row.answered)} coverage."
     )
 
 
@@ -223,7 +224,7 @@ def _fitted(card: AuditCard) -> list[str]:
     if ground is None or not ground.fitted_on or not any(row.protocol.startswith(OWN) for row in ground.scores):
         return []
     return [
-        f"{100 * ground.fitted_on:.0f} % of these rated outcomes are of photographs that the protocol {OWN} was fitted "
+        f"{percent(ground.fitted_on)} of these rated outcomes are of photographs that the protocol {OWN} was fitted "
         "on: its figures on people's ground are too good."
     ]
 

@@ -88,7 +88,7 @@ def show_agreement_page(result: Agreement) -> None:
     for shares, title in _chosen_shares(result):
         _show_best_shares(title, shares[:rows])
         hidden += len(shares[rows:])
-    show(Text("Positive is agreement, whatever a score's direction. 95 % confidence intervals over source images."))
+    show(Text("Positive is agreement, whatever a score's direction. 95% confidence intervals over source images."))
     _show_counts(result)
     more = f"{hidden} more rows, and " if hidden else ""
     show(Text(f"{more}parts, yes or no, rankings and pairs of scores: --verbose, or --json.", style="dim"))
@@ -119,7 +119,7 @@ def _chosen_shares(result: Agreement) -> Iterator[tuple[list[tuple[str, Mean | N
 
 
 def _show_best_shares(title: str, shares: Sequence[tuple[str, Mean | None]]) -> None:
-    table = new_table(title, ["score"], ["share", "95 % interval", "n"], wrap_numbers=False)
+    table = new_table(title, ["score"], ["share", "95% interval", "n"], wrap_numbers=False)
     for name, share in shares:
         cells = (f"{share.value:.3f}", interval(share), str(share.n)) if share else ("-", "-", "0")
         table.add_row(name, *cells)
@@ -129,7 +129,7 @@ def _show_best_shares(title: str, shares: Sequence[tuple[str, Mean | None]]) -> 
 def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
     suffix = f" to '{question}'" if question else ""
     for measure, title in MEASURES.items():
-        heading = f"{title} with ratings{suffix}, and its 95 % interval"
+        heading = f"{title} with ratings{suffix}, and its 95% interval"
         table = new_table(heading, ["score"], list(map(_spaced, LEVELS)), wrap_numbers=False)
         for score in scores:
             estimates = [getattr(score.levels[level], measure) for level in LEVELS]
@@ -150,7 +150,7 @@ def _explain_levels(scores: Sequence[RatedScore]) -> None:
 
 
 def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
-    table = new_table("the parts of the averages", ["level", "part"], ["Spearman", "95 % interval", "n"])
+    table = new_table("the parts of the averages", ["level", "part"], ["Spearman", "95% interval", "n"])
     for level, parts in levels.items():
         for name, part in parts.items():
             value = part.reason if part.value is None else short(part.value)
@@ -178,8 +178,8 @@ def _show_people(people: People) -> None:
 
 
 def _show_choices(result: ChosenScores) -> None:
-    columns = ["share", "95 % interval", "choices", "source images", "equal scores"]
-    table = new_table("share of people's choices that a score agrees with, and its 95 % interval", ["score"], columns)
+    columns = ["share", "95% interval", "choices", "source images", "equal scores"]
+    table = new_table("share of people's choices that a score agrees with, and its 95% interval", ["score"], columns)
     for score in result.scores:
         table.add_row(titled(score.protocol, score.spec, score.unscored, "choices"), *_share(score))
     show(table)

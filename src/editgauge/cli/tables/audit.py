@@ -8,6 +8,7 @@ from rich.text import Text
 
 from editgauge.audits.people.ground import both_grounds
 from editgauge.cli.tables.common import new_table, show
+from editgauge.render.words import percent
 
 if TYPE_CHECKING:
     from editgauge.audits.cards.card import ScoreCard
@@ -45,7 +46,7 @@ def show_card(card: AuditCard) -> None:
     for name, findings in card.pairs.items():
         show(_spent(f"{name}, shown pairs", findings.cost))
     below = "AUROC below 0.5 prefers what was not done. " if card.held_back and heads else ""
-    show(Text(f"{below}95 % intervals, clustered by photograph."))
+    show(Text(f"{below}95% intervals, clustered by photograph."))
     if len(card.scores) > MOST:
         show(Text(f"{len(card.scores) - MOST} more scores are on the page."))
 
@@ -62,7 +63,7 @@ def _show_scores(card: AuditCard, scores: list[ScoreCard]) -> None:
             _formatted(each.chosen),
             _short(each.moves.get("jpeg-90")),
             _short(each.deaf),
-            f"{100 * (each.probes - each.scored) / each.probes:.0f} %",
+            percent((each.probes - each.scored) / each.probes) if each.probes else "-",
         )
     show(table)
 

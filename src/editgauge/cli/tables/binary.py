@@ -39,7 +39,7 @@ def _show_question(scores: Sequence[BinaryScore]) -> None:
     first = scores[0]
     good = f"people: good from {first.good_from:g} on"
     split = f", {first.without_majority} without a majority" if first.without_majority else ""
-    table = new_table(f"yes or no to '{first.question}', with 95 % intervals ({good}{split})", ["score"], COLUMNS)
+    table = new_table(f"yes or no to '{first.question}', with 95% intervals ({good}{split})", ["score"], COLUMNS)
     for score in scores:
         title = Text(f"{score.protocol}: {named(score.spec)}")
         if score.unscored:

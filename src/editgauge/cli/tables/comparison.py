@@ -53,7 +53,7 @@ def show_elo(preferred: Preferred) -> None:
     if not preferred.elo:
         show(Text("No pair has an answer, so there is no Elo."))
         return
-    title = f"{preferred.figure} by {preferred.judge}, {counted(preferred.pairs, 'pair')}: 95 % interval"
+    title = f"{preferred.figure} by {preferred.judge}, {counted(preferred.pairs, 'pair')}: 95% interval"
     table = new_table(title, ["method"], [preferred.figure, "answers"])
     for method, each in preferred.elo.items():
         interval = "" if each.low is None or each.high is None else f" [{each.low:.0f}, {each.high:.0f}]"
@@ -115,7 +115,7 @@ def _chance(each: Comparison) -> Text:
 
 def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
     notes = [
-        "Paired on the same edits, clustered by source image; 95 % confidence intervals and p, both adjusted for all "
+        "Paired on the same edits, clustered by source image; 95% confidence intervals and p, both adjusted for all "
         "pairs of methods of the run: * below 0.05, ** 0.01, *** 0.001. Each score is tested on its own."
     ]
     shown = [each for each in comparisons if each.verdict != "neither"]
@@ -134,7 +134,7 @@ def _explanations(comparisons: Sequence[Comparison]) -> list[str]:
         notes.append(f"Margin {margins.pop():g}: by the same interval of the difference.")
     standings = [standing for each in comparisons for standing in each.standings or ()]
     if any(ALL in standing.ranks for standing in standings):
-        notes.append("2 [1-3]: second of all methods on common edits; first to third at 95 % confidence.")
+        notes.append("2 [1-3]: second of all methods on common edits; first to third at 95% confidence.")
     bounds = [standing.bounds for standing in standings if standing.bounds and standing.bounds.missing]
     if bounds:
         notes.append(_what_is_missing(bounds))
@@ -168,7 +168,7 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
     if not rows:
         return
     columns = [way.replace("_", " ") for way in OF_A_METHOD]
-    table = new_table("where the way of averaging matters, and 95 % interval", ["score", "method"], columns)
+    table = new_table("where the way of averaging matters, and 95% interval", ["score", "method"], columns)
     for each, method, result in rows:
         chosen = chosen_by_paper(each.protocol)
         cells = (_aggregated(result[way], each.spec, marked=way == chosen) for way in OF_A_METHOD)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def show_estimates(estimates: Sequence[HumanMean]) -> None:
     """The mean by ratings alone and with the scores, side by side, then what is to be said about it."""
-    title = f"Mean rating, 95 % interval; score: {estimates[0].protocol}/{estimates[0].spec.name}"
+    title = f"Mean rating, 95% interval; score: {estimates[0].protocol}/{estimates[0].spec.name}"
     columns = ["rated", "unrated", "ratings alone", "with scores", "width", "weight"]
     table = new_table(title, ["method"], columns, wrap_numbers=False)
     for each in estimates:
@@ -40,7 +40,7 @@ def show_estimates(estimates: Sequence[HumanMean]) -> None:
             f"{mean.weight:.2f}",
         )
     show(table)
-    show(Text("width: of the interval with scores, where that of the ratings alone is 100 %.", style="dim"))
+    show(Text("width: of the interval with scores, where that of the ratings alone is 100%.", style="dim"))
     for each in estimates:
         for sentence in each.notes:
             show(Text(f"{each.method}: {sentence}."))
@@ -61,7 +61,7 @@ def show_acceptance(result: Acceptance) -> None:
     show(Text(f"Promised: of what people reject, at most {threshold.alpha:.0%} passes, on average over source images."))
     sure = result.sure
     strict = f"{beyond} {number(sure.value, result.spec)}" if sure.value is not None else f"none: {sure.note}"
-    show(Text(f"With a probability of 90 % instead of on average: {strict}."))
+    show(Text(f"With a probability of 90% instead of on average: {strict}."))
     if result.measured:
         mean = with_interval(result.measured.value, result.measured.low, result.measured.high)
         show(Text(f"Measured, each source image left out once: {mean}."))
@@ -99,7 +99,7 @@ def _question(plan: Plan) -> str:
         who, many = " against ".join(plan.methods), f", one of {plan.comparisons} comparisons"
         goal = f"a difference of {plan.detect:g}, power {plan.chance:.0%}"
         return f"{name}, {who}: {goal}{many if plan.comparisons > 1 else ''}"
-    return f"{name}, mean of {plan.methods[0]}: known to ± {plan.detect:g} (95 % interval)"
+    return f"{name}, mean of {plan.methods[0]}: known to ± {plan.detect:g} (95% interval)"
 
 
 SHOWN_AT = (0.25, 0.5, 0.75)

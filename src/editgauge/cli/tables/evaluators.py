@@ -39,7 +39,7 @@ def show_behind(behind: Sequence[Paired], what: str) -> None:
     if not behind:
         return
     title = f"{behind[0].first} against the others, on the {what} that both can answer"
-    columns = ["difference", "95 % interval", "better", "worse", "n", "p", "p (Holm)"]
+    columns = ["difference", "95% interval", "better", "worse", "n", "p", "p (Holm)"]
     table = new_table(title, ["against"], columns)
     for each in behind:
         counts = (each.only_first, each.only_second, each.difference.n)

@@ -57,7 +57,7 @@ def show_inspector_tables(result: InspectorTables) -> None:
         ("EditInspector, table 3: questions (balanced accuracy) and difference captions", result.table_3),
         ("EditInspector, table 4: difference captions by their words", result.table_4),
     ):
-        table = new_table(f"{title}, 95 % intervals, (n)")
+        table = new_table(f"{title}, 95% intervals, (n)")
         table.add_column("", no_wrap=True)
         for judge in result.judges:
             table.add_column(judge, justify="right")
@@ -82,7 +82,7 @@ def show_side_by_side(result: SideBySide) -> None:
     """A row per score and judge, then who repeats themselves, then where they differ most."""
     if result.scores:
         columns = ["mean", "coverage", "agreement"]
-        table = new_table("Judges side by side, 95 % intervals", ["protocol", "score", "judge"], columns)
+        table = new_table("Judges side by side, 95% intervals", ["protocol", "score", "judge"], columns)
         for each in result.scores:
             alpha = each.agreement
             agreed = "-" if alpha.value is None else with_interval(alpha.value, alpha.low, alpha.high)
@@ -116,7 +116,7 @@ def _drift(what: str, drift: Drift) -> str:
     shift = f"{drift.shift:+.3f} ({_number(drift.shift_low)} … {_number(drift.shift_high)}) of the scale"
     return (
         f"since {what} ({drift.since}): {verdict}{name}. {drift.changed:.0%} of {drift.anchors} anchors answered "
-        f"otherwise, {excess}; answers shifted by {shift}; 95 % intervals"
+        f"otherwise, {excess}; answers shifted by {shift}; 95% intervals"
     )
 
 

@@ -97,7 +97,7 @@ def _step(step: Step) -> str:
 
 def show_disentanglement(models: Sequence[Disentanglement], beside: Sequence[Beside]) -> None:
     """A row per score, a column per model; rows in gray are computed as released."""
-    table = new_table("disentanglement: value and 95 % interval, drawn by attribute")
+    table = new_table("disentanglement: value and 95% interval, drawn by attribute")
     table.add_column("score", no_wrap=True)
     for model in models:
         table.add_column(model.model, justify="right", no_wrap=True)

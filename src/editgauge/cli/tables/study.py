@@ -68,7 +68,7 @@ def show_findings(result: StudyFindings) -> None:
 
 def show_weights(result: Sequence[WeightAgreement]) -> None:
     """How far weights of attributes agree with people, as in AugCLIP's table 7."""
-    title = "Weights of attributes and people's answers: Pearson's r and share of choices, 95 % intervals"
+    title = "Weights of attributes and people's answers: Pearson's r and share of choices, 95% intervals"
     table = new_table(title, ["protocol", "attributes"], ["Pearson's r", "choices", "pairs", "edits"])
     for row in result:
         r, choices = row.correlation, row.choices
@@ -84,7 +84,7 @@ def _estimated(its: Estimate) -> str:
 
 
 def _show_question(question: QuestionFindings) -> None:
-    title = f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95 % interval"
+    title = f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95% interval"
     columns = [*(level.label for level in question.asked.levels), "mean", "outcomes"]
     table = new_table(title, ["method", "edit type"], columns)
     for (method, kind), cell in question.cells.items():
@@ -142,8 +142,8 @@ def _formatted(result: Mean | Estimate | None) -> str:
 def show_feedback(result: Sequence[Feedback]) -> None:
     """For each question the share of remarks that speak of each kind of issue."""
     for each in result:
-        title = f"{each.question}: kinds of issue in {each.remarks} remarks, share and 95 % interval"
-        table = new_table(title, ["kind"], ["share", "95 % interval"], wrap_text=False, wrap_numbers=False)
+        title = f"{each.question}: kinds of issue in {each.remarks} remarks, share and 95% interval"
+        table = new_table(title, ["kind"], ["share", "95% interval"], wrap_text=False, wrap_numbers=False)
         for label, share in each.kinds.items():
             between = "-" if share.low is None or share.high is None else f"{share.low:.1%}…{share.high:.1%}"
             table.add_row(label, f"{share.value:.1%}", between)

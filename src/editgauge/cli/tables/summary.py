@@ -61,7 +61,7 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> list[st
     Returns what is to be said about scores that are not shown.
     """
     methods = list(run.manifest.methods)
-    title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95 % confidence interval"
+    title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95% confidence interval"
     scored = {
         (protocol, spec.name): [cells.get((protocol, spec.name, method)) for method in methods]
         for protocol, entry in run.manifest.protocols.items()
@@ -95,7 +95,7 @@ def _show_figures(run: Run) -> None:
     measured = measured_figures(run)
     if not measured:
         return
-    title = "what the paper prints: mean and 95 % confidence interval"
+    title = "what the paper prints: mean and 95% confidence interval"
     table = new_table(title, ["figure"], list(run.manifest.methods))
     for each in measured:
         name = Text(each.title).append(f"\n{each.figure.averaging}", style="dim")
@@ -134,7 +134,7 @@ def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
 def _show_by_protocol(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:
     methods = list(run.manifest.methods)
     for protocol, entry in run.manifest.protocols.items():
-        heading = f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95 % interval"
+        heading = f"{protocol} on {run.manifest.benchmark}, {run.manifest.edits} edits: mean and 95% interval"
         table = new_table(heading, ["score"], methods, wrap_text=False)
         for spec in entry.scores:
             row = [cells.get((protocol, spec.name, method)) for method in methods]

@@ -37,7 +37,7 @@ class SetScore:
     """Why they could not, in the words of `Unscored`, to how many."""
     low: float | None = None
     high: float | None = None
-    """The 95 % interval, where the protocol has one."""
+    """The 95% interval, where the protocol has one."""
     interval_method: str = ""
 
 

@@ -54,7 +54,7 @@ class TrialCell:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Where the mean over all possible trials lies with 95 % confidence, by Student's t."""
+        """Where the mean over all possible trials lies with 95% confidence, by Student's t."""
         if self.deviation is None:
             return None
         return student_interval(self.mean, self.deviation / len(self.means) ** 0.5, 0.0, len(self.means) - 1, LEVEL)

@@ -37,7 +37,7 @@ class _ImageNetClassifier(FromCatalog, ABC):
     id: str
     side: int
     operating_point = 0.1
-    """Measured on 75 boxes of photographs: 69 % of the right words reach it, and 0.3 % of the wrong ones."""
+    """Measured on 75 boxes of photographs: 69% of the right words reach it, and 0.3% of the wrong ones."""
     batch = 8
 
     @property
@@ -71,7 +71,7 @@ class _ImageNetClassifier(FromCatalog, ABC):
 
 
 class EfficientNetLite2(_ImageNetClassifier):
-    """Role `classifier`: 77 % right on ImageNet; about a tenth of a second a picture on one core."""
+    """Role `classifier`: 77% right on ImageNet; about a tenth of a second a picture on one core."""
 
     name = "efficientnet-lite2"
     id = "EfficientNet-Lite2"
@@ -88,7 +88,7 @@ class EfficientNetLite2(_ImageNetClassifier):
 
 
 class EfficientNetLite3(_ImageNetClassifier):
-    """Role `classifier`: 79 % right on ImageNet; in steps of 1/256, so that small shares add up to nothing."""
+    """Role `classifier`: 79% right on ImageNet; in steps of 1/256, so that small shares add up to nothing."""
 
     name = "efficientnet-lite3"
     id = "EfficientNet-Lite3"

@@ -43,7 +43,7 @@ AS_IN_THE_PAPER = (
 )
 AS_RELEASED = (
     *COMMON,
-    "Follows the authors' notebook: a rise of confidence counts like a drop; objects that cover 40 % of the mask or "
+    "Follows the authors' notebook: a rise of confidence counts like a drop; objects that cover 40% of the mask or "
     "more, hardly overlap it, or are inside it are ignored; touching boxes of one class are the same object.",
     "Lost objects count for additions only, and new ones for removals, if they touch no box of any class in the other "
     "picture; the box of the edited object is not used, because the notebook discards it.",

@@ -31,7 +31,7 @@ UNREADABLE = "'{}' is no calibration that `editgauge build calibration` wrote: {
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a curve makes of one value, with its 95 % interval; none when all ratings are of one source image."""
+    """What a curve makes of one value, with its 95% interval; none when all ratings are of one source image."""
 
     value: float
     calibrated: float

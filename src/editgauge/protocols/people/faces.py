@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAME_PERSON = 0.363
 """The cosine from which SFace's authors call two faces one person. Of 2,750 pairs of faces from different photographs
-8 reach it (0.3 %); of faces in the same photograph after JPEG, noise or darkening 98 to 100 %."""
+8 reach it (0.3%); of faces in the same photograph after JPEG, noise or darkening 98 to 100%."""
 COMPARABLE_SIDE = 32
 """Of a face in pixels; smaller ones have too little detail to be compared."""
 FULL_TURN = 25.0

@@ -171,7 +171,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
             better = "higher" if spec.higher_is_better else "lower"
-            values = f"mean [95 % interval] n scored + unscored; few: under {FEW_SOURCES} source images"
+            values = f"mean [95% interval] n scored + unscored; few: under {FEW_SOURCES} source images"
             score_verdicts = verdicts.of(protocol, spec.name)
             ranks = score_verdicts.ranks if score_verdicts and len(score_verdicts.methods) > 1 else {}
             yield ResultTable(
@@ -184,7 +184,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
                         [label, *(_cell(cells.get((protocol, spec.name, method, label))) for method in methods)]
                         for label in labels
                     ),
-                    *([["place [95 %]", *(str(ranks.get(method, "-")) for method in methods)]] if ranks else []),
+                    *([["place [95%]", *(str(ranks.get(method, "-")) for method in methods)]] if ranks else []),
                 ],
                 title=f"{protocol}: {spec.name}",
                 legend=f"{better} is better; {values}",
@@ -200,7 +200,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
                 for kind, cells in zip(table.kinds, by_kind, strict=True)
             ],
             title=f"{table.protocol}: {table.name}",
-            legend=f"{better} is better; of all outcomes together [95 % interval]",
+            legend=f"{better} is better; of all outcomes together [95% interval]",
         )
 
 

@@ -15,6 +15,7 @@ from editgauge import __version__
 from editgauge.core.errors import BadInput
 from editgauge.core.files import write_bytes
 from editgauge.findings.summary import ALL, FEW_SOURCES
+from editgauge.render import words
 from editgauge.render.templates import open_templates
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def number(value: float, percent: bool = False) -> str:
     """Two decimals, or a whole percentage.
 
     >>> number(-0.5), number(0.256, True)
-    ('−0.50', '26 %')
+    ('−0.50', '26%')
     """
-    return (f"{value:.0%}".replace("%", " %") if percent else f"{value:.2f}").replace("-", "−")
+    return words.percent(value) if percent else f"{value:.2f}".replace("-", "−")
 
 
 def methods(question: QuestionFindings) -> list[str]:

@@ -69,7 +69,7 @@ export class Viewer {
     style.setProperty("--x", `${this.x * 100}%`);
     style.setProperty("--y", `${this.y * 100}%`);
     this.element.classList.toggle("is-zoomed", zoom > 1);
-    this.element.querySelector(".zoomed").value = `${Math.round(zoom * 100)} %`;
+    this.element.querySelector(".zoomed").value = `${Math.round(zoom * 100)}%`;
   }
 
   #listen(frame) {
