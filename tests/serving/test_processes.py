@@ -82,11 +82,28 @@ def test_outcomes_of_a_source_go_to_one_process_unless_it_is_much_busier() -> No
         def __init__(self) -> None:
             self.waiting: dict[int, None] = {}
 
+    def busy(process: Any, items: int) -> None:
+        process.waiting = dict.fromkeys(range(items))
+
     scoring = ScorerProcesses(OPTIONS, {}, 2)
     scoring._processes = [Process(), Process()]  # type: ignore[list-item]
 
     known = scoring._process_for("a source")
-    known.waiting |= dict.fromkeys(range(FURTHER_ITEMS))  # type: ignore[arg-type]
+    [other] = [each for each in scoring._processes if each is not known]
     assert scoring._process_for("a source") is known
-    known.waiting[FURTHER_ITEMS] = None  # type: ignore[assignment]
-    assert scoring._process_for("a source") is not known
+    busy(known, 1)
+    assert scoring._process_for("another source") is other  # which is idle
+    busy(other, 1)
+    busy(known, 1 + FURTHER_ITEMS)
+    assert scoring._process_for("a source") is known
+    busy(known, 2 + FURTHER_ITEMS)
+    assert scoring._process_for("a source") is other
+    busy(known, 1)
+    busy(other, 2)
+    assert scoring._process_for("a source") is known  # both know it now
+    busy(other, 0)
+    assert scoring._process_for("another source") is other
+    known.has_ended = True
+    busy(other, 9)
+    scoring._processes = [other]
+    assert scoring._process_for("a source") is other

@@ -26,6 +26,7 @@ WARM_UP, STOP = "warm up", "stop"
 """Sent to a process instead of a request: load the models; give up the item of this number."""
 FURTHER_ITEMS = 4
 """A process that knows the source image may have this many more items in hand than the least busy one."""
+SOURCES_REMEMBERED = 64
 SECONDS_TO_LEAVE = 5
 ANSWERS_KEPT = 1024
 """Of the latest requests, at some ten kilobytes each."""
@@ -164,6 +165,8 @@ class ScorerProcesses:
         self._options = options
         self._number = processes
         self._processes: list[ScoringProcess] = []
+        self._knows: dict[int, set[ScoringProcess]] = {}
+        """Which processes had the latest source images, by their hash."""
 
     async def warm_up(self) -> None:
         """Starts the processes and loads the models of each."""
@@ -182,9 +185,17 @@ class ScorerProcesses:
             each.close()
 
     def _process_for(self, source: str) -> ScoringProcess:
-        least_busy = min(self._processes, key=lambda each: len(each.waiting))
-        known = self._processes[hash(source) % len(self._processes)]
-        return known if len(known.waiting) <= len(least_busy.waiting) + FURTHER_ITEMS else least_busy
+        """One that knows the source image, unless another is idle or has far less to do."""
+        name = hash(source)
+        know = [each for each in self._knows.pop(name, ()) if not each.has_ended]
+        least_busy, chosen = (min(some, key=_items_in_hand) for some in (self._processes, know or self._processes))
+        further = FURTHER_ITEMS if least_busy.waiting else 0
+        if len(chosen.waiting) > len(least_busy.waiting) + further:
+            chosen = least_busy
+        self._knows[name] = {*know, chosen}
+        while len(self._knows) > SOURCES_REMEMBERED:
+            del self._knows[next(iter(self._knows))]
+        return chosen
 
     def _replace_ended(self) -> None:
         for each in self._processes:
@@ -193,6 +204,10 @@ class ScorerProcesses:
         alive = [each for each in self._processes if not each.has_ended]
         missing = self._number - len(alive)
         self._processes = alive + [ScoringProcess(self._options, self._number) for _ in range(missing)]
+
+
+def _items_in_hand(process: ScoringProcess) -> int:
+    return len(process.waiting)
 
 
 class ScoringProcess:
