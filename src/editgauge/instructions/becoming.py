@@ -9,7 +9,7 @@ from editgauge.instructions.lexicon import words
 from editgauge.instructions.places import find_place
 from editgauge.instructions.steps import (
     UNREAD,
-    Context,
+    EarlierThings,
     Tokens,
     adding,
     becoming,
@@ -32,7 +32,7 @@ BEFORE_STYLES = frozenset(
 )
 
 
-def becomes(thing: Thing, new: Tokens, context: Context) -> Step:
+def becomes(thing: Thing, new: Tokens, context: EarlierThings) -> Step:
     """The step by which a thing becomes what the words `new` say."""
     changed = _property(thing)
     if changed:
@@ -83,7 +83,7 @@ _PROPERTY_WORDS = {
 }
 
 
-def _property_becomes(name: str, thing: Thing, new: Tokens, context: Context) -> Step:
+def _property_becomes(name: str, thing: Thing, new: Tokens, context: EarlierThings) -> Step:
     """The step by which a property of a thing, or of the picture, becomes what the words `new` say."""
     place, _ = read_thing(new)
     plain = " ".join(token for token in new if token not in ARTICLES) or None
@@ -103,7 +103,7 @@ def _property_becomes(name: str, thing: Thing, new: Tokens, context: Context) ->
             return Step(type="style", to=style_text(new) or None, sure=True)
 
 
-def _owner(thing: Thing, context: Context) -> str | None:
+def _owner(thing: Thing, context: EarlierThings) -> str | None:
     """Whose color: "color of the car", "car's color", "hair color", "its color"."""
     if "of" in thing.words:
         at = thing.words.index("of") + 1
@@ -116,7 +116,7 @@ def _owner(thing: Thing, context: Context) -> str | None:
     return context.resolve(Thing(pronoun=pronoun))
 
 
-def _it_becomes(new: Thing, subject: str | None, context: Context) -> Step:
+def _it_becomes(new: Thing, subject: str | None, context: EarlierThings) -> Step:
     """ "make it a black sheep": where a sheep is in the caption, its color; else what is there becomes a sheep."""
     same = context.shown(new.head)
     more = new.count is not None and new.count > 1
@@ -147,7 +147,7 @@ def written(tokens: Tokens) -> str:
     return " ".join(token.raw for token in tokens[at:])
 
 
-def text_becomes(about: Tokens, new: Tokens, context: Context) -> Step:
+def text_becomes(about: Tokens, new: Tokens, context: EarlierThings) -> Step:
     """The text on something changes: "change the text on the sign from A to B"."""
     place = find_place(about)
     quoted = [token.raw for token in about if token.quoted]

@@ -9,7 +9,7 @@ from editgauge.instructions.becoming import ARTICLES, becomes, style_text, text_
 from editgauge.instructions.lexicon import is_ing_verb, match, singular, table, words
 from editgauge.instructions.places import SIDED, Place, find_place, read_place
 from editgauge.instructions.steps import (
-    Context,
+    EarlierThings,
     Tokens,
     added_to,
     adding,
@@ -39,7 +39,7 @@ RESTYLED = {
 }
 
 
-def command(effect: str, verb: Tokens, rest: list[Token], context: Context) -> list[Step]:
+def command(effect: str, verb: Tokens, rest: list[Token], context: EarlierThings) -> list[Step]:
     """What a verb of a request asks for, by its effect; empty when the words after it have no known form."""
     match effect:
         case "add" | "put":
@@ -75,7 +75,7 @@ def command(effect: str, verb: Tokens, rest: list[Token], context: Context) -> l
     return []
 
 
-def adds(rest: list[Token], context: Context) -> list[Step]:
+def adds(rest: list[Token], context: EarlierThings) -> list[Step]:
     """Something comes: "add a cat on the sofa", "add a hat to the dog", "add a car instead of the bike"."""
     if _is_writing(rest):
         return writes(rest, context)
@@ -113,7 +113,7 @@ def _recipient(rest: Tokens, end: int) -> Thing | None:
     return None
 
 
-def instead_of(rest: Tokens, context: Context) -> list[Step]:
+def instead_of(rest: Tokens, context: EarlierThings) -> list[Step]:
     """ "a pizza instead of the sandwich"."""
     for at in range(1, len(rest)):
         length = match("instead", rest, at)
@@ -127,7 +127,7 @@ def instead_of(rest: Tokens, context: Context) -> list[Step]:
     return []
 
 
-def puts(rest: list[Token], context: Context) -> list[Step]:
+def puts(rest: list[Token], context: EarlierThings) -> list[Step]:
     """A new thing comes, or one that is there moves: the article tells."""
     if rest[0] == "on":
         return []
@@ -138,7 +138,7 @@ def puts(rest: list[Token], context: Context) -> list[Step]:
     return relocated(things[0], rest[end:], context)
 
 
-def relocated(thing: Thing, rest: Tokens, context: Context) -> list[Step]:
+def relocated(thing: Thing, rest: Tokens, context: EarlierThings) -> list[Step]:
     """Something that is there gets another place: a background, a side, or a thing that comes along."""
     subject = context.resolve(thing)
     place = find_place(rest)
@@ -162,7 +162,7 @@ def relocated(thing: Thing, rest: Tokens, context: Context) -> list[Step]:
     return [adding(anchor, subject, sure=False)]
 
 
-def gives(rest: list[Token], context: Context) -> list[Step]:
+def gives(rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "give the man a hat", "give a hat to the man", "give her jean pants"."""
     whom, end = read_thing(rest, predicate=True)
     if whom.owner == "her" and end >= len(rest) and not whom.is_part:
@@ -186,14 +186,14 @@ def gives(rest: list[Token], context: Context) -> list[Step]:
     return [owning(whom, thing, context) for thing in read_things(rest, end)[0]]
 
 
-def removes(rest: list[Token], context: Context) -> list[Step]:
+def removes(rest: list[Token], context: EarlierThings) -> list[Step]:
     """Something goes: "remove the dog", "take the bowl off the table"."""
     if rest[0] in {"of", "away", "off", "out"} and len(rest) > 1:
         rest = rest[1:]
     return [removal(thing, rest, context) for thing in read_things(rest)[0]]
 
 
-def replaces(rest: list[Token], context: Context, verb: str) -> list[Step]:
+def replaces(rest: list[Token], context: EarlierThings, verb: str) -> list[Step]:
     """ "replace X with Y", "swap X for Y"."""
     for at in range(1, len(rest) - 1):
         if rest[at] in {"with", "by", "for", "to", "into"}:
@@ -204,7 +204,7 @@ def replaces(rest: list[Token], context: Context, verb: str) -> list[Step]:
     return instead_of(rest, context)
 
 
-def _exchanged(olds: list[Thing], rest: list[Token], at: int, context: Context, verb: str) -> list[Step]:
+def _exchanged(olds: list[Thing], rest: list[Token], at: int, context: EarlierThings, verb: str) -> list[Step]:
     old, (new, _) = olds[0], read_thing(rest, at + 1)
     if old.head in words("text_words") or rest[at + 1].quoted or rest[at - 1].quoted:
         return [text_becomes(rest[:at], rest[at + 1 :], context)]
@@ -226,7 +226,7 @@ def _exchanged(olds: list[Thing], rest: list[Token], at: int, context: Context, 
     return [swap(each, new, context) for each in olds]
 
 
-def moves(rest: list[Token], context: Context) -> list[Step]:
+def moves(rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "move the dog from the right to the left"."""
     thing, at = read_thing(rest)
     if not thing:
@@ -249,7 +249,7 @@ def moves(rest: list[Token], context: Context) -> list[Step]:
     return [Step(type="position_replacement", subject=subject, from_=before, to=to_side, sure=side is not None)]
 
 
-def paints(rest: list[Token], context: Context) -> list[Step]:
+def paints(rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "paint the fence white", "paint a tree on the wall"."""
     things, end = read_things(rest, predicate=rest[0] not in words("indefinite"))
     tail = [token for token in rest[end:] if token not in {"in", "with", "to", "into"}]
@@ -262,7 +262,7 @@ def paints(rest: list[Token], context: Context) -> list[Step]:
     return [replace(step, to=step.to or None) for step in steps]
 
 
-def resizes(effect: str, rest: list[Token], context: Context) -> list[Step]:
+def resizes(effect: str, rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "enlarge the dog", "reduce the size of the cup", "resize the cup to be smaller"."""
     to: str | None = {"enlarge": "large", "reduce": "small"}.get(effect)
     if amount := read_amount(rest):
@@ -281,7 +281,7 @@ def resizes(effect: str, rest: list[Token], context: Context) -> list[Step]:
     return [Step(type="size", subject=name, to=to, sure=True) for name in names]
 
 
-def writes(rest: list[Token], context: Context) -> list[Step]:
+def writes(rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "write HELLO on the wall", "add the word OPEN to the sign"."""
     place = find_place(rest, 1)
     if place is None:
@@ -296,7 +296,7 @@ def writes(rest: list[Token], context: Context) -> list[Step]:
     return [Step(type="text", subject=subject, to=written(rest[:cut]), position=position, sure=True)]
 
 
-def restyles(verb: str, rest: list[Token], context: Context) -> list[Step]:
+def restyles(verb: str, rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "render the image as a sketch", "blur the background", "apply a watercolor effect"."""
     thing, end = read_thing(rest)
     if verb in {"apply", "use"}:
@@ -313,7 +313,7 @@ def restyles(verb: str, rest: list[Token], context: Context) -> list[Step]:
     return [Step(type="style", subject=subject, to=to, sure=subject is None)]
 
 
-def fills(rest: list[Token], context: Context) -> list[Step]:
+def fills(rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "fill the vase with roses", "cover the car in snow"."""
     for at in range(1, len(rest) - 1):
         if rest[at] in {"with", "in", "by"}:
@@ -324,21 +324,21 @@ def fills(rest: list[Token], context: Context) -> list[Step]:
     return []
 
 
-def dresses(rest: list[Token], context: Context) -> list[Step]:
+def dresses(rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "dress the man in a kilt"."""
     whom, end = read_thing(rest)
     clothes, _ = read_things(rest, skip(rest, {"up", "in", "with", "as"}, end))
     return [owning(whom, thing, context, "wear") for thing in clothes]
 
 
-def turns_around(verb: str, rest: list[Token], context: Context) -> list[Step]:
+def turns_around(verb: str, rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "rotate the car", "zoom in on the face"."""
     thing, end = read_thing(rest)
     subject = None if thing.head in words("whole") | {"camera", "view"} else context.resolve(thing)
     return [Step(type="viewpoint", subject=subject, to=" ".join(rest[end:]) or verb)]
 
 
-def done_to(effect: str, verb: str, rest: list[Token], context: Context) -> list[Step]:
+def done_to(effect: str, verb: str, rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "open the door", "slice the banana": the thing is in another state afterwards."""
     if effect == "shape" and rest[0] in {"out", "off"} and len(rest) > 1:
         return removes(rest, context)

@@ -15,7 +15,7 @@ from editgauge.instructions.commands import command, instead_of
 from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, lists_in, match, match_any, singular, words
 from editgauge.instructions.places import find_place, read_place
 from editgauge.instructions.statements import comes_to_be, said_of, statement
-from editgauge.instructions.steps import UNREAD, Context, Tokens, adding, becoming, placed, removal, swap
+from editgauge.instructions.steps import UNREAD, EarlierThings, Tokens, adding, becoming, placed, removal, swap
 from editgauge.instructions.things import Thing, read_amount, read_number, read_thing, read_things
 from editgauge.instructions.tokens import Token, skip, token_at
 from editgauge.instructions.values import Value, doing, read_value
@@ -27,7 +27,7 @@ NOUN_LIKE = frozenset(
 """Effects with verbs that are nouns as well: "the paint should be red"."""
 
 
-def read_clause(clause: Tokens, context: Context) -> list[Step]:
+def read_clause(clause: Tokens, context: EarlierThings) -> list[Step]:
     """The steps that a clause asks for; empty when the grammar has no form for it."""
     steps = _read(list(clause), context)
     for step in steps:
@@ -38,7 +38,7 @@ def read_clause(clause: Tokens, context: Context) -> list[Step]:
     return steps
 
 
-def _read(clause: list[Token], context: Context) -> list[Step]:
+def _read(clause: list[Token], context: EarlierThings) -> list[Step]:
     wish = match("wishes", clause)
     if wish:
         return _wished(clause[wish:], context)
@@ -59,7 +59,7 @@ def _read(clause: list[Token], context: Context) -> list[Step]:
     return _commanded(clause, context, is_statement) or statement(clause, context)
 
 
-def _in_its_stead(rest: list[Token], context: Context) -> list[Step]:
+def _in_its_stead(rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "instead of the clock, a bell should be there"."""
     old, end = read_thing(rest)
     steps = _read([token for token in rest[end:] if token != ","], context) if old and end < len(rest) else []
@@ -72,7 +72,7 @@ def _in_its_stead(rest: list[Token], context: Context) -> list[Step]:
     ]
 
 
-def _wished(rest: list[Token], context: Context) -> list[Step]:
+def _wished(rest: list[Token], context: EarlierThings) -> list[Step]:
     """After "what if", "I want", "can we have": a statement, or a thing alone."""
     rest = rest[skip(rest, {"that", "to", "if", "have", "see"}) :]
     if not rest:
@@ -93,7 +93,7 @@ def _existential(clause: Tokens) -> list[Token] | None:
     return list(clause[after:])
 
 
-def _commanded(clause: list[Token], context: Context, is_statement: bool) -> list[Step]:
+def _commanded(clause: list[Token], context: EarlierThings, is_statement: bool) -> list[Step]:
     """The clause as a command, when it begins with the verb of one."""
     name, length = match_any(lists_in("verbs"), clause)
     effect, rest = name.removeprefix("verbs."), clause[length:]
@@ -110,7 +110,7 @@ def _commanded(clause: list[Token], context: Context, is_statement: bool) -> lis
     return command(effect, clause[:length], rest, context)
 
 
-def _changed(verb: str, rest: list[Token], context: Context) -> list[Step]:
+def _changed(verb: str, rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "change X to Y", "make X Y", "let X do Y"."""
     if rest[:2] == ["it", "so"] and len(rest) > 3:
         return statement([token for token in rest[2:] if token != "that"], context)
@@ -153,7 +153,7 @@ def _predicate_start(rest: Tokens, end: int, verb: str) -> int:
     return place.end if tells_which and more else end
 
 
-def _by_doing(rest: list[Token], at: int, context: Context) -> list[Step]:
+def _by_doing(rest: list[Token], at: int, context: EarlierThings) -> list[Step]:
     """ "edit the background by removing the museum and placing a castle"."""
     about, _ = read_thing(rest[:at])
     steps: list[Step] = []
@@ -191,7 +191,7 @@ def _into(rest: Tokens, verb: str) -> int | None:
     return None
 
 
-def _turned(rest: list[Token], at: int, context: Context) -> list[Step]:
+def _turned(rest: list[Token], at: int, context: EarlierThings) -> list[Step]:
     """ "change X from A to B"."""
     about, new = rest[:at], rest[at + 1 :]
     before: list[Token] = []
@@ -218,7 +218,7 @@ def _turned(rest: list[Token], at: int, context: Context) -> list[Step]:
     return steps
 
 
-def _unfinished(things: list[Thing], verb: str, context: Context) -> list[Step]:
+def _unfinished(things: list[Thing], verb: str, context: EarlierThings) -> list[Step]:
     """Nothing is said of the thing: "change the shirt", "make a hill", "make both the pizzas pepperoni"."""
     first = things[0]
     if first.head in {"color", "colour"} | words("text_words") | words("backgrounds") | words("whole"):

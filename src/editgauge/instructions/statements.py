@@ -27,7 +27,7 @@ from editgauge.instructions.lexicon import (
 )
 from editgauge.instructions.places import SIDED, find_place, read_place
 from editgauge.instructions.steps import (
-    Context,
+    EarlierThings,
     Tokens,
     adding,
     becoming,
@@ -52,7 +52,7 @@ WAYS = frozenset(
 VIEWED = frozenset({"camera", "left", "right", "viewer", "front", "away", "us", "forward"})
 
 
-def statement(clause: list[Token], context: Context, question: bool = False) -> list[Step]:
+def statement(clause: list[Token], context: EarlierThings, question: bool = False) -> list[Step]:
     """ "the dog should be removed", "could the dog be black", "a lake next to the hut"."""
     things, end = read_things(clause, predicate=True)
     if not things or end >= len(clause):
@@ -75,7 +75,7 @@ def statement(clause: list[Token], context: Context, question: bool = False) -> 
     return said_of(things, clause[end:], context, new_ones=False)
 
 
-def said_of(things: list[Thing], rest: list[Token], context: Context, new_ones: bool) -> list[Step]:
+def said_of(things: list[Thing], rest: list[Token], context: EarlierThings, new_ones: bool) -> list[Step]:
     """What is said of one or more things; with `new_ones`, a thing without an article may come by being named."""
     first = things[0]
     rest = rest[skip(rest, words("modals") | SKIPPED) :]
@@ -95,7 +95,7 @@ def _after_be(rest: list[Token]) -> list[Token]:
     return rest[skip(rest, words("be") | SKIPPED | {"completely", "fully", "being"}) :]
 
 
-def _negated(things: list[Thing], rest: list[Token], context: Context) -> list[Step]:
+def _negated(things: list[Thing], rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "make the man not swing but hold the bat": what follows "but" is asked for."""
     if "but" in rest[:-1]:
         at = list(rest).index(Token("but")) + 1
@@ -114,7 +114,7 @@ def _negated(things: list[Thing], rest: list[Token], context: Context) -> list[S
     return [Step(type="action", subject=context.resolve(thing), to=to) for thing in things]
 
 
-def comes_to_be(rest: list[Token], context: Context, sure: bool = True) -> list[Step]:
+def comes_to_be(rest: list[Token], context: EarlierThings, sure: bool = True) -> list[Step]:
     """ "there should be a dog on the sofa", "no people"."""
     if not rest:
         return []
@@ -139,7 +139,7 @@ def comes_to_be(rest: list[Token], context: Context, sure: bool = True) -> list[
     return new_things(things, tail, context, sure=sure or known is None)
 
 
-def _new_things(things: list[Thing], rest: list[Token], context: Context) -> list[Step]:
+def _new_things(things: list[Thing], rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "let a child play nearby", "a dog should be near the sheep": the thing is new."""
     body = _after_be(rest)
     if body[:1] == ["the"] and set(body[1:2]) & words("backgrounds"):
@@ -152,7 +152,7 @@ def _new_things(things: list[Thing], rest: list[Token], context: Context) -> lis
     return new_things(things, body, context)
 
 
-def _predicate(thing: Thing, rest: list[Token], context: Context) -> list[Step]:
+def _predicate(thing: Thing, rest: list[Token], context: EarlierThings) -> list[Step]:
     """What is said of something that is there."""
     subject = context.resolve(thing)
     if rest[0] in words("be") and match_any(("wear", "hold"), rest, 1)[1]:
@@ -194,7 +194,7 @@ def _says_text(thing: Thing, rest: Tokens) -> bool:
     return holds_text and rest[0] in {"read", "reads", "reading"}
 
 
-def _shows(thing: Thing, rest: Tokens, context: Context) -> list[Step]:
+def _shows(thing: Thing, rest: Tokens, context: EarlierThings) -> list[Step]:
     """ "let the laptop show a cat", "let the window show a garden", "make the traffic light show red"."""
     shown, _ = read_thing(rest, 1)
     subject = context.resolve(thing)
@@ -208,7 +208,7 @@ def _shows(thing: Thing, rest: Tokens, context: Context) -> list[Step]:
     return [adding(shown, position=Position("on", subject), sure=False)]
 
 
-def _looks(thing: Thing, rest: Tokens, context: Context) -> Step:
+def _looks(thing: Thing, rest: Tokens, context: EarlierThings) -> Step:
     """ "look like a painting", "look older"."""
     whole = bool(thing.pronoun) or thing.head in words("whole")
     as_a_whole = list(rest[2:4]) in (["it", "was"], ["it", "were"], ["it", "is"], ["if", "it"])
@@ -217,7 +217,7 @@ def _looks(thing: Thing, rest: Tokens, context: Context) -> Step:
     return unsure(becomes(thing, [token for token in rest[1:] if token not in {"like", "as", "if"}], context))
 
 
-def _owned(thing: Thing, how: str, rest: list[Token], context: Context) -> list[Step]:
+def _owned(thing: Thing, how: str, rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "… wear a hat", "… have its eyes closed", "… contain ice cream"."""
     if how == "have" and rest[0] in {"been", "to", "be"}:
         return _is(thing, _after_be(rest), context)
@@ -249,7 +249,7 @@ def _owned(thing: Thing, how: str, rest: list[Token], context: Context) -> list[
     return steps
 
 
-def _is(thing: Thing, rest: list[Token], context: Context) -> list[Step]:
+def _is(thing: Thing, rest: list[Token], context: EarlierThings) -> list[Step]:
     """What something is: changed by a participle, in a place, or another thing or look."""
     if not rest:
         return []
@@ -288,7 +288,7 @@ def _is(thing: Thing, rest: list[Token], context: Context) -> list[Step]:
     return [becomes(thing, rest, context)]
 
 
-def _passive(effect: str, thing: Thing, rest: list[Token], whole: list[Token], context: Context) -> list[Step]:
+def _passive(effect: str, thing: Thing, rest: list[Token], whole: list[Token], context: EarlierThings) -> list[Step]:
     """ "… be removed", "… be replaced by a cat": the command, with the thing as its object."""
     owner = [*map(Token, thing.owner.split()), Token("'s")] if thing.owner else []
     named = [Token(thing.determiner or "the"), *owner, *thing.words] if thing.words else [Token(thing.pronoun)]
@@ -325,7 +325,7 @@ def _passive(effect: str, thing: Thing, rest: list[Token], whole: list[Token], c
     return []
 
 
-def _acts(thing: Thing, rest: list[Token], context: Context) -> list[Step]:
+def _acts(thing: Thing, rest: list[Token], context: EarlierThings) -> list[Step]:
     """ "… sleep", "… jump over a ball", "… face the camera"."""
     subject = context.resolve(thing)
     base = action_base(rest[0])

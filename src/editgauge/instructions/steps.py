@@ -34,7 +34,7 @@ BODY = frozenset(
 
 
 @dataclass
-class Context:
+class EarlierThings:
     """What was named before: what "it" and "him" stand for."""
 
     caption: Sequence[Thing] = ()
@@ -103,7 +103,7 @@ def becoming_place(to: Thing, subject: str | None = None, sure: bool = True) -> 
     return Step(type="background", subject=subject, to=to.name or None, attributes=to.adjectives, sure=sure)
 
 
-def added_to(thing: Thing, whom: Thing, context: Context) -> Step:
+def added_to(thing: Thing, whom: Thing, context: EarlierThings) -> Step:
     """ "add a hat to the dog", "add cookies to the tray"."""
     owner = context.resolve(whom)
     if thing.is_part:
@@ -117,7 +117,7 @@ def added_to(thing: Thing, whom: Thing, context: Context) -> Step:
     return adding(thing, position=Position("in" if inside else "on", owner))
 
 
-def new_things(things: Sequence[Thing], rest: Tokens, context: Context, sure: bool = True) -> list[Step]:
+def new_things(things: Sequence[Thing], rest: Tokens, context: EarlierThings, sure: bool = True) -> list[Step]:
     """New things with what is said of them: "a man holding an umbrella" asks for the umbrella too.
 
     "a kid holding the plate" does not ask for a plate: it is there already.
@@ -128,7 +128,7 @@ def new_things(things: Sequence[Thing], rest: Tokens, context: Context, sure: bo
     return [*steps, adding(held, things[0].name)] if held.words and not held.is_definite else steps
 
 
-def placed(thing: Thing, rest: Tokens, context: Context, sure: bool = True) -> Step:
+def placed(thing: Thing, rest: Tokens, context: EarlierThings, sure: bool = True) -> Step:
     """A new thing with what is said of it: its place, or what it does."""
     place = find_place(rest)
     doing_now = tuple(str(token) for token in rest[:1] if is_ing_verb(token))
@@ -156,7 +156,7 @@ def placed(thing: Thing, rest: Tokens, context: Context, sure: bool = True) -> S
     return replace(step, position=position)
 
 
-def owning(owner: Thing, thing: Thing, context: Context, how: str = "") -> Step:
+def owning(owner: Thing, thing: Thing, context: EarlierThings, how: str = "") -> Step:
     """Someone wears, holds or has something: a part of it, or a thing that comes; what is worn is on its wearer."""
     subject = context.resolve(owner)
     if thing.determiner == "no":
@@ -174,7 +174,7 @@ def owning(owner: Thing, thing: Thing, context: Context, how: str = "") -> Step:
     return adding(thing, subject, Position("on", subject) if is_worn and subject else None)
 
 
-def removal(thing: Thing, rest: Tokens, context: Context) -> Step:
+def removal(thing: Thing, rest: Tokens, context: EarlierThings) -> Step:
     """Something goes: all of its kind, or one of several."""
     if thing.head in words("backgrounds"):
         return Step(type="background", sure=False)
@@ -201,7 +201,7 @@ def removal(thing: Thing, rest: Tokens, context: Context) -> Step:
     )
 
 
-def swap(old: Thing, new: Thing, context: Context) -> Step:
+def swap(old: Thing, new: Thing, context: EarlierThings) -> Step:
     """One thing takes the place of another; the same thing with another color or material changes that."""
     before = context.resolve(old)
     if new.head in {"one", "ones"} or (old.words and singular(old.head) == singular(new.head)):

@@ -14,7 +14,7 @@ from editgauge.instructions.clauses import split_clauses
 from editgauge.instructions.differences import compare_captions
 from editgauge.instructions.grammar import read_clause
 from editgauge.instructions.lexicon import lists_in, match, mentions, singular, words
-from editgauge.instructions.steps import UNREAD, Context
+from editgauge.instructions.steps import UNREAD, EarlierThings
 from editgauge.instructions.tokens import LONGEST, Token, tokenize
 
 LATIN = range(0x250)
@@ -53,7 +53,7 @@ def _understood(text: str, source_caption: str | None, target_caption: str | Non
         return Reading((Step(type=UNREAD),), "rules", problem)
     tokens = tokenize(text)
     things = caption_things(source_caption)
-    context = Context(caption=things)
+    context = EarlierThings(caption=things)
     steps: list[Step] = []
     left: list[str] = []
     as_caption = form is not None and "caption" in form
