@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from editgauge.core.errors import BadImage
-from editgauge.core.images import MAX_PIXELS, Pixels, as_unit, pixel_hash, read_image, resized, write_png
+from editgauge.core.images import (
+    MAX_PIXELS,
+    Pixels,
+    as_unit,
+    kept_for_latest,
+    pixel_hash,
+    read_image,
+    resized,
+    write_png,
+)
 
 ORIENTATION = 0x0112
 GRAY, RGB, GRAY_ALPHA, RGB_ALPHA = 0, 2, 4, 6  # color types of PNG
@@ -382,3 +391,19 @@ def test_resized_gives_the_asked_size_and_the_same_picture(photo: Pixels) -> Non
     assert small.shape == (30, 50, 3)
     assert abs(float(small.mean()) - float(photo.mean())) < 2
     assert resized(photo, 128, 128) is photo
+
+
+def test_what_is_made_of_the_latest_pictures_is_made_once_and_by_what_they_show(photo: Pixels) -> None:
+    asked = []
+
+    @kept_for_latest
+    def brightest(picture: Pixels, least: int) -> int:
+        asked.append(least)
+        return max(least, int(picture.max()))
+
+    assert [brightest(photo, 1), brightest(photo.copy(), 1)] == [int(photo.max())] * 2
+    assert asked == [1]
+    assert brightest(photo // 4, 1) == int(photo.max()) // 4
+    assert brightest(photo, 999) == 999
+    assert brightest(photo.reshape(photo.shape[1], photo.shape[0], 3), 1) == int(photo.max())
+    assert asked == [1, 1, 999, 1]

@@ -17,7 +17,7 @@ from editgauge.core.images import Picture, Pixels, as_lab
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Edit, Position, Score, Unscored
 from editgauge.protocols import editgauge as own
-from editgauge.protocols.editgauge.appearance import style_fit
+from editgauge.protocols.editgauge.appearance import mean_at, style_fit
 from editgauge.protocols.editgauge.artifact_features import flaws
 from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.explanations import CLAIMS, MEANINGS, reasons
@@ -433,3 +433,10 @@ def test_the_view_of_a_moved_frame_is_the_source_s(cat: Pixels) -> None:
 
     assert np.array_equal(view.edited[view.shown], cat[view.shown])
     assert replace(view, mask=None).expected.mask is None
+
+
+def test_no_pixel_has_no_mean() -> None:
+    values, where = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([[True, False, True], [False] * 3])
+    assert mean_at(values, where) == 1
+    with pytest.raises(ValueError, match="no mean"):
+        mean_at(values, np.zeros_like(where))

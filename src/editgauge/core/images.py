@@ -6,11 +6,11 @@ import hashlib
 import io
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from editgauge.core.text import printable
 if TYPE_CHECKING:
     from PIL import ImageCms
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Pixels = NDArray[np.uint8]
 """Height x width x 3, RGB, uint8."""
 Unit = NDArray[np.float32]
@@ -320,6 +321,23 @@ def as_lab(image: Pixels) -> Lab:
     import cv2
 
     return np.asarray(cv2.cvtColor(as_unit(image), cv2.COLOR_RGB2LAB), np.float32)
+
+
+def kept_for_latest(function: Function) -> Function:
+    """Keeps what a function makes of the latest two pictures: the outcomes of a source come one after another.
+
+    What it makes is shared, so nobody may write on it. Further arguments must be hashable.
+    """
+
+    @lru_cache(maxsize=2)
+    def of_content(shape: tuple[int, ...], content: bytes, *more: Hashable) -> Any:
+        return function(np.frombuffer(content, np.uint8).reshape(shape), *more)
+
+    @wraps(function)
+    def of_picture(picture: Pixels, *more: Hashable) -> Any:
+        return of_content(picture.shape, picture.tobytes(), *more)
+
+    return cast("Function", of_picture)
 
 
 def working_size(width: int, height: int) -> tuple[int, int]:

@@ -177,13 +177,13 @@ class RecentSources:
 
     def load(self, image: ImageLike) -> LoadedImage:
         """The image, decoded."""
-        loaded = self._known.get(image) if isinstance(image, bytes) else None
-        if loaded is None:
-            loaded = load_image(image, "source image")
-            if isinstance(image, bytes) and loaded.pixels.nbytes <= MOST_BYTES_OF_A_SOURCE:
-                self._known[image] = loaded
-                while len(self._known) > SOURCES_KEPT:
-                    del self._known[next(iter(self._known))]
+        if isinstance(image, bytes) and image in self._known:
+            return self._known[image]
+        loaded = load_image(image, "source image")
+        if isinstance(image, bytes) and loaded.pixels.nbytes <= MOST_BYTES_OF_A_SOURCE:
+            self._known[image] = loaded
+            while len(self._known) > SOURCES_KEPT:
+                del self._known[next(iter(self._known))]
         return loaded
 
 

@@ -8,14 +8,13 @@ is clearly different grows into what is somewhat different around it; specks are
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels, as_lab
+from editgauge.core.images import Pixels, as_lab, kept_for_latest
 from editgauge.core.masks import BoolMask
 from editgauge.vision.registration import Alignment, align
 
@@ -94,7 +93,7 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     alignment = align(source, edited)
     height, width = source.shape[:2]
     scale = min(1.0, LONGER_SIDE / max(height, width))
-    known, after = _source(source.shape, source.tobytes(), scale), _lab(alignment.aligned, scale)
+    known, after = _source(source, scale), _lab(alignment.aligned, scale)
     before = known.lab
     seen = _scaled(alignment.valid, before.shape[1], before.shape[0])
     cast = _common_cast(*(_picked(each, seen) for each in (before, after))) if seen.any() else np.zeros(3, np.float32)
@@ -120,9 +119,7 @@ def _beyond_reach(one: Map, other: Map) -> Map:
     above, below = cv2.dilate(other, around), cv2.erode(other, around)
     np.subtract(one, above, out=above)
     np.subtract(below, one, out=below)
-    beyond = np.maximum(np.maximum(above, below, out=above), 0, out=above)
-    beyond *= beyond
-    return np.asarray(cv2.sqrt(cv2.transform(beyond, np.ones((1, 3), np.float32))), np.float32)
+    return lengths(np.maximum(np.maximum(above, below, out=above), 0, out=above))
 
 
 def _structure_difference(source: _Source, other: Map) -> Map:
@@ -154,13 +151,15 @@ def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDA
     """The shift in Lab that most of the picture underwent; none when more of it stayed as it was."""
     shift = after[::SOME] - before[::SOME]
     middle = np.median(shift, axis=0)
-    followed, stayed = _lengths(shift - middle) < SAME, _lengths(shift) < SAME
+    followed, stayed = lengths(shift - middle) < SAME, lengths(shift) < SAME
     return np.asarray(middle if followed.mean() > stayed.mean() else np.zeros(3), np.float32)
 
 
-def _lengths(colors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of vectors along the last axis; numpy's norm takes three times as long where they are short."""
-    return np.asarray(np.sqrt(np.einsum("...i,...i->...", colors, colors)), np.float32)
+def lengths(colors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of colors as vectors; numpy's norm takes many times as long where they are short."""
+    squares = (colors * colors).reshape(-1, 1, 3)
+    sums = np.asarray(cv2.transform(squares, np.ones((1, 3), np.float32)), np.float32)
+    return np.asarray(np.sqrt(sums).reshape(colors.shape[:-1]))
 
 
 def _forgiven(cast: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -222,10 +221,9 @@ class _Source(NamedTuple):
     varies: Map
 
 
-@lru_cache(maxsize=2)
-def _source(shape: tuple[int, ...], content: bytes, scale: float) -> _Source:
-    """Kept, for the outcomes of a source come one after another."""
-    lab = _lab(np.frombuffer(content, np.uint8).reshape(shape), scale)
+@kept_for_latest
+def _source(picture: Pixels, scale: float) -> _Source:
+    lab = _lab(picture, scale)
     light = np.ascontiguousarray(lab[..., 0])
     source = _Source(lab, light, *_mean_and_variance(light))
     for each in source:

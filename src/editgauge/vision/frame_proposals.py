@@ -8,11 +8,12 @@ matched, which takes longer: on smaller copies, for the corners can then be foll
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from editgauge.core.images import kept_for_latest
 
 Matrix = NDArray[np.float64]
 """2 x 3: where a point of the source is in the edited picture."""
@@ -100,7 +101,7 @@ def _followed(
     one: NDArray[np.uint8], other: NDArray[np.uint8], known: Matrix
 ) -> tuple[Points, Points, NDArray[np.bool_]]:
     """The corners of one picture, where they went in the other, and which of them found their way back."""
-    corners = _corners(one.shape, one.tobytes())
+    corners = _corners(one)
     if corners is None:
         return np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, np.bool_)
     expected = np.asarray(cv2.transform(corners, known), np.float32)
@@ -113,10 +114,8 @@ def _followed(
     return start, end, kept
 
 
-@lru_cache(maxsize=2)
-def _corners(shape: tuple[int, int], content: bytes) -> NDArray[np.float32] | None:
-    """Those of a source are kept, for its outcomes come one after another."""
-    picture = np.frombuffer(content, np.uint8).reshape(shape)
+@kept_for_latest
+def _corners(picture: NDArray[np.uint8]) -> NDArray[np.float32] | None:
     corners = cv2.goodFeaturesToTrack(picture, MOST_CORNERS, FAINTEST_CORNER, APART)
     return None if corners is None else np.asarray(corners, np.float32)
 
@@ -125,7 +124,7 @@ def _matched(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> tuple[Points, 
     """Key points of one picture, and the same points in the other."""
     scale = min(1.0, SIDE_FOR_KEY_POINTS / max(one.shape))
     one, other = _smaller(one, scale), _smaller(other, scale)
-    (points, first), (others, second) = _key_points(one.shape, one.tobytes()), _described(other)
+    (points, first), (others, second) = _key_points_of_source(one), _key_points(other)
     nothing = np.zeros((0, 2))
     if first is None or second is None or min(len(first), len(second)) < FEWEST_MATCHES:
         return nothing, nothing
@@ -142,15 +141,12 @@ def _smaller(picture: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
     return np.asarray(cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.uint8)
 
 
-@lru_cache(maxsize=2)
-def _key_points(shape: tuple[int, int], content: bytes) -> KeyPoints:
-    """Kept like the corners."""
-    return _described(np.frombuffer(content, np.uint8).reshape(shape))
-
-
-def _described(picture: NDArray[np.uint8]) -> KeyPoints:
+def _key_points(picture: NDArray[np.uint8]) -> KeyPoints:
     points, descriptions = cv2.SIFT.create(nfeatures=MOST_KEY_POINTS).detectAndCompute(picture, None)
     return points, None if descriptions is None else np.asarray(descriptions, np.float32)
+
+
+_key_points_of_source = kept_for_latest(_key_points)
 
 
 def _shifted(by: NDArray[np.float64]) -> Matrix:

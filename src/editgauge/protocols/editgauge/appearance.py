@@ -81,7 +81,9 @@ def lightness(lab: Lab) -> Lightness:
 
 
 def mean_at(values: Lightness, where: BoolMask) -> float:
-    """The mean of some pixels; numpy takes several times as long."""
+    """The mean of some pixels, of at least one; numpy takes several times as long."""
+    if not where.any():
+        raise ValueError("no pixel has no mean")  # OpenCV would say 0
     return cv2.mean(values, where.view(np.uint8))[0]
 
 
@@ -105,11 +107,6 @@ def blurrier(light: Lightness, where: BoolMask, than: BoolMask) -> float:
         math.log2((mean_at(finest, part) + 0.1) / (mean_at(coarse, part) + 0.5)) for part in (than, where)
     )
     return sharp - less_sharp
-
-
-def lengths(colors: Lab) -> Lightness:
-    """How far each color is from black; numpy's norm takes many times as long for so short vectors."""
-    return np.asarray(cv2.sqrt(cv2.transform(colors * colors, np.ones((1, 3), np.float32))), np.float32)
 
 
 def residue(before: Lightness, after: Lightness, where: BoolMask) -> float:

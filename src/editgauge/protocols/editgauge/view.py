@@ -5,14 +5,14 @@ from __future__ import annotations
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.core.errors import CannotTell
-from editgauge.core.images import Lab, as_lab
+from editgauge.core.images import Lab, Pixels, as_lab, kept_for_latest
 from editgauge.core.masks import BoolMask, Rectangle, grown
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
@@ -21,7 +21,6 @@ from editgauge.protocols.editgauge.appearance import (
     Color,
     Lightness,
     fine_structure,
-    lengths,
     lightness,
     middle_color,
     style_fit,
@@ -30,12 +29,11 @@ from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidenc
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
 from editgauge.protocols.preservation_aligned import in_frame
-from editgauge.vision.changed_regions import Changes
+from editgauge.vision.changed_regions import Changes, lengths
 from editgauge.vision.object_changes import HALF_SURE, PicturedThing
 from editgauge.vision.tokens import semantic_change
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
     from editgauge.core.types import Edit, Item
     from editgauge.models.interfaces import Perception
 
@@ -96,17 +94,17 @@ class View:
     @cached_property
     def labs(self) -> tuple[Lab, Lab]:
         """Both pictures in CIE Lab."""
-        return _looks_of_source(self.source.shape, self.source.tobytes()).lab, as_lab(self.edited)
+        return _looks_of_source(self.source).lab, as_lab(self.edited)
 
     @cached_property
     def lights(self) -> tuple[Lightness, Lightness]:
         """The lightness of both pictures."""
-        return _looks_of_source(self.source.shape, self.source.tobytes()).light, lightness(self.labs[1])
+        return _looks_of_source(self.source).light, lightness(self.labs[1])
 
     @cached_property
     def fine(self) -> tuple[Lightness, Lightness]:
         """The fine structure of both pictures."""
-        return _looks_of_source(self.source.shape, self.source.tobytes()).fine, fine_structure(self.lights[1])
+        return _looks_of_source(self.source).fine, fine_structure(self.lights[1])
 
     @cached_property
     def shift(self) -> Lab:
@@ -181,10 +179,9 @@ class _Looks(NamedTuple):
     fine: Lightness
 
 
-@lru_cache(maxsize=2)
-def _looks_of_source(shape: tuple[int, ...], content: bytes) -> _Looks:
-    """Kept, for the outcomes of a source come one after another."""
-    lab = as_lab(np.frombuffer(content, np.uint8).reshape(shape))
+@kept_for_latest
+def _looks_of_source(picture: Pixels) -> _Looks:
+    lab = as_lab(picture)
     light = lightness(lab)
     looks = _Looks(lab, light, fine_structure(light))
     for each in looks:

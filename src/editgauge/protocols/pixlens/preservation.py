@@ -6,7 +6,6 @@ import math
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import cv2
@@ -15,7 +14,7 @@ import numpy as np
 from editgauge.core.edit_types import EDIT_TYPES
 from editgauge.core.errors import CannotTell
 from editgauge.core.evidence import Arrow, Evidence, Note, Region
-from editgauge.core.images import Pixels, Unit, as_unit
+from editgauge.core.images import Pixels, Unit, as_unit, kept_for_latest
 from editgauge.core.masks import BoolMask
 from editgauge.core.types import Score, Unscored
 from editgauge.metrics.base import check_pair
@@ -155,7 +154,7 @@ def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_aft
     PixLens, supplement 10: good matches by Lowe's ratio over the larger of both counts. Matches are searched
     exhaustively, so that the score does not depend on an approximate index.
     """
-    points, first = _key_points_of_source(before.shape, before.tobytes(), where_before.tobytes())
+    points, first = _key_points_of_source(before, where_before.tobytes())
     new_points, second = _key_points(after, where_after)
     if first is None or second is None or min(len(first), len(second)) < 3:
         return KeypointMatches(0.0, ())
@@ -168,11 +167,9 @@ def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_aft
     return KeypointMatches(score, tuple((_at(points[one.queryIdx]), _at(new_points[one.trainIdx])) for one in good))
 
 
-@lru_cache(maxsize=2)
-def _key_points_of_source(shape: tuple[int, ...], content: bytes, where: bytes) -> KeyPoints:
-    """Kept, for the outcomes of a source come one after another."""
-    picture = np.frombuffer(content, np.uint8).reshape(shape)
-    return _key_points(picture, np.frombuffer(where, np.bool_).reshape(shape[:2]))
+@kept_for_latest
+def _key_points_of_source(picture: Pixels, where: bytes) -> KeyPoints:
+    return _key_points(picture, np.frombuffer(where, np.bool_).reshape(picture.shape[:2]))
 
 
 def _key_points(picture: Pixels, where: BoolMask) -> KeyPoints:
