@@ -25,15 +25,16 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import as_unit, read_image
+from editgauge._vision.natural_statistics import natural_statistics
+from editgauge._vision.tokens import focus_of_change, semantic_change, structure_distance
 from editgauge.audits.fit.rated import Rated
 from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import as_unit, read_image
-from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.worker.scoring import prepare
+from editgauge.errors import UnscorableError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
@@ -46,8 +47,7 @@ from editgauge.protocols.editgauge.redrawn import changed_places, token_features
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.people.matching import pairs_of_boxes
-from editgauge.vision.natural_statistics import natural_statistics
-from editgauge.vision.tokens import focus_of_change, semantic_change, structure_distance
+from editgauge.types import Edit, Item, Outcome
 
 ROLES = (
     "detector", "segmenter", "image_embedder", "classifier", "text_reader", "face_reader", "perceptual_distance"
@@ -125,7 +125,7 @@ async def _rises(item: Item, see: ModelService) -> dict[str, float | None]:
     rises: dict[str, float | None] = {"detector": None, "classifier": None}
     if not word:
         return rises
-    with suppress(CannotTell):
+    with suppress(UnscorableError):
         seen = await asyncio.gather(*(see.detect(each, word, least=LEAST_SURE) for each in (item.source, item.edited)))
         before, after = (float(each.confidences.max(initial=0)) for each in seen)
         rises["detector"] = after - before

@@ -19,9 +19,9 @@ from skimage.metrics import structural_similarity
 from torchmetrics.functional.classification import binary_jaccard_index
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
 
+from editgauge._vision.positions import centroid
+from editgauge._vision.regions import aligned_overlap, overlap
 from editgauge.metrics import metrics
-from editgauge.vision.positions import centroid
-from editgauge.vision.regions import aligned_overlap, overlap
 
 SIDE = 512
 OF_TORCHMETRICS: dict[str, Callable[..., Any]] = {

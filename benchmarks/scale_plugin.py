@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from editgauge.core.images import Pixels
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.protocols import Protocol
+from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.protocols import Sight

@@ -19,13 +19,13 @@ from metrics import photograph_and_noise
 from rows import TURNS, Row, in_milliseconds
 from scale import cpu_of_children
 
-from editgauge.core.images import Picture, Pixels, Unit, read_image
-from editgauge.core.types import Edit, Outcome
+from editgauge._util.images import Picture, Pixels, Unit, read_image
+from editgauge._vision import frame_proposals, registration
+from editgauge._vision.changed_regions import find_changes
 from editgauge.engine.worker import scoring
 from editgauge.metrics.ssim import ssim
 from editgauge.models import models
-from editgauge.vision import frame_proposals, registration
-from editgauge.vision.changed_regions import find_changes
+from editgauge.types import Edit, Outcome
 
 SIDE, EDITS_OF_A_SOURCE = 512, 5
 WORDS = ("cat", "cup", "person", "chair", "dog")

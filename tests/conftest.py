@@ -36,16 +36,16 @@ import numpy as np
 import pytest
 import skimage.data
 
+from editgauge._util.images import Pixels, read_image, write_png
+from editgauge._util.registry import Registry
 from editgauge.benchmarks import benchmarks
-from editgauge.core.images import Pixels, read_image, write_png
-from editgauge.core.registry import Registry
-from editgauge.core.run import ImageStamp, Record, Row, RunWriter
-from editgauge.core.run.manifest import Manifest, ProtocolEntry
-from editgauge.core.types import ScoreSpec
 from editgauge.methods import methods
 from editgauge.metrics import metrics
 from editgauge.models import models
 from editgauge.protocols import protocols
+from editgauge.results import ImageStamp, Record, Row, RunWriter
+from editgauge.results.manifest import Manifest, ProtocolEntry
+from editgauge.types import ScoreSpec
 from tests.command_server import CommandServer, serve
 from tests.shared_data import MISSING, shared_data
 

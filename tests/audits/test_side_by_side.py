@@ -11,8 +11,8 @@ import pytest
 
 from editgauge import diff, run, verify
 from editgauge.audits.judges.side_by_side import side_by_side
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
+from editgauge.errors import BadInputError
+from editgauge.results import Run
 from tests.endpoint import Served, say
 
 pytestmark = pytest.mark.slow
@@ -61,7 +61,7 @@ def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_
 
 
 def test_a_run_without_judges_has_none_to_compare(make_record: Any, make_run: Any) -> None:
-    with pytest.raises(BadInput, match="No judge was asked"):
+    with pytest.raises(BadInputError, match="No judge was asked"):
         side_by_side(make_run(make_record("a", {"gain": 1.0, "loss": 0.0})))
 
 

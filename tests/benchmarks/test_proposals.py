@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import skimage.data
 
+from editgauge._util.images import Picture, Pixels, write_png
+from editgauge._util.masks import BoolMask
 from editgauge.benchmarks.proposals import Photograph, propose, understood
-from editgauge.core.images import Picture, Pixels, write_png
-from editgauge.core.masks import BoolMask
-from editgauge.core.recipes import Move, Paste, Recolor, Remove, Replace, Resize
-from editgauge.core.types import Edit
 from editgauge.methods.reference.editors import careless, classical
 from editgauge.models.answers import Detections, Instances
+from editgauge.recipes import Move, Paste, Recolor, Remove, Replace, Resize
+from editgauge.types import Edit
 
 photographs: Any = skimage.data
 Seen = tuple[str, tuple[int, int, int, int], float]

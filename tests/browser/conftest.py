@@ -21,12 +21,12 @@ import numpy as np
 import pytest
 import skimage
 
-from editgauge.core.evidence import Box, Note, Region, to_json
-from editgauge.core.images import Pixels, pixel_hash, read_image, write_png
-from editgauge.core.run import ImageStamp, Record, Row, RunWriter
-from editgauge.core.run.manifest import Manifest, ProtocolEntry
-from editgauge.core.types import ScoreSpec
+from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
+from editgauge.evidence import Box, Note, Region, to_json
 from editgauge.reports.page import report
+from editgauge.results import ImageStamp, Record, Row, RunWriter
+from editgauge.results.manifest import Manifest, ProtocolEntry
+from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

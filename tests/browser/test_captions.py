@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
 from editgauge.reports.page import report
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from editgauge.core.run import Record
+    from editgauge.results import Record
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from editgauge.core.evidence import Heat, Note, to_json
-from editgauge.core.images import Pixels, write_png
-from editgauge.core.run import ImageStamp, Record
+from editgauge._util.images import Pixels, write_png
+from editgauge.evidence import Heat, Note, to_json
 from editgauge.reports.page import report
+from editgauge.results import ImageStamp, Record
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

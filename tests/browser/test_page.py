@@ -15,7 +15,7 @@ from editgauge.reports.page import report
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from editgauge.core.run import Record
+    from editgauge.results import Record
 
 OpenPage = Callable[..., "Page"]
 TABS = ("Answer", "Gallery", "Edit types", "Methods", "Numbers", "Unscored", "Setup")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import editgauge as face
-from editgauge.cli.tables.agreement import PAGE_LEVELS, _show_best_rated
-from editgauge.core.run import Record
-from editgauge.core.types import ScoreSpec
+from editgauge._cli.tables.agreement import PAGE_LEVELS, _show_best_rated
+from editgauge.results import Record
+from editgauge.types import ScoreSpec
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 METHODS = ("first-method", "second-method", "third-method")

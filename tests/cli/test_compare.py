@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.cli.tables.comparison import show_comparison
-from editgauge.core.run import Record, Run
-from editgauge.core.types import ScoreSpec
-from editgauge.findings.compare import Comparison
+from editgauge._cli.tables.comparison import show_comparison
+from editgauge.analysis.compare import Comparison
+from editgauge.results import Record, Run
+from editgauge.types import ScoreSpec
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 METHODS = ("instruct-pix2pix", "another-method", "third")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from editgauge.cli import app
-from editgauge.core.run import Record
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
+from editgauge._cli import app
+from editgauge.results import Record
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 ENTRY = ProtocolEntry("About " * 40, "none", "1", (), (ScoreSpec("gain", True, (0.0, 1.0)),))
 NEWER = dataclasses.replace(ENTRY, version="2", deviations=("Another rule.",))

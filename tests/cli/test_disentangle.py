@@ -11,13 +11,13 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from editgauge.cli import app
-from editgauge.cli.show import verbs as show
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Record
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
+from editgauge._cli import app
+from editgauge._cli.show import verbs as show
 from editgauge.disentanglement.verb import disentangle
+from editgauge.errors import BadInputError
+from editgauge.results import Record
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 WORDS = {
     "objects": ["chair", "bowl", "ball"],
@@ -81,7 +81,7 @@ def test_a_page_of_others_is_not_touched_and_nothing_is_computed(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "disentanglement.html").write_text("mine")
-    with pytest.raises(BadInput, match="it would be overwritten"):
+    with pytest.raises(BadInputError, match="it would be overwritten"):
         disentangle(latents, out=tmp_path / "out", vocabulary=vocabulary, quiet=True)
     assert not (tmp_path / "out" / "disentanglement.json").exists()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.run import Record
+from editgauge.results import Record
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

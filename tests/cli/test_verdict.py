@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from editgauge.core.images import Picture
-from editgauge.core.types import Edit, Item, Outcome
-from editgauge.look.result import ScoreResult, Verdict
-from editgauge.look.verdict import sum_up
+from editgauge._util.images import Picture
+from editgauge.engine.result import ScoreResult, Verdict
+from editgauge.engine.verdict import sum_up
+from editgauge.types import Edit, Item, Outcome
 
 
 def row(protocol: str, name: str, value: float | None, note: str = "", reason: str | None = None) -> Verdict:

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import Picture, pixel_hash, read_image, write_png
-from editgauge.core.run.records import ImageStamp, Record
-from editgauge.core.types import Edit
+from editgauge._util.images import Picture, pixel_hash, read_image, write_png
 from editgauge.engine.best_of import RECORD, best
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
+from editgauge.results.records import ImageStamp, Record
+from editgauge.types import Edit
 
 GAINS: dict[tuple[str, str, int], float | str] = {
     ("a", "one", 0): 0.2,
@@ -72,14 +72,14 @@ def test_where_lower_is_better_the_lowest_is_chosen_and_methods_can_be_named(run
 
 
 def test_what_cannot_be_chosen_is_explained(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="quality"):
+    with pytest.raises(UnknownNameError, match="quality"):
         best(run, score="quality", out=tmp_path / "x")
-    with pytest.raises(UnknownName, match="three"):
+    with pytest.raises(UnknownNameError, match="three"):
         best(run, score="gain", out=tmp_path / "x", method=["three"])
-    with pytest.raises(BadInput, match="means 2 scores"):
+    with pytest.raises(BadInputError, match="means 2 scores"):
         best(run, score="toy/*", out=tmp_path / "x")
-    with pytest.raises(BadInput, match="holds something already"):
+    with pytest.raises(BadInputError, match="holds something already"):
         best(run, score="gain", out=tmp_path)
     write_png(np.full((8, 8, 3), 255, np.uint8), tmp_path / "one" / "a-1.png")
-    with pytest.raises(BadInput, match="another picture"):
+    with pytest.raises(BadInputError, match="another picture"):
         best(run, score="gain", out=tmp_path / "x")

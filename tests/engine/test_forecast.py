@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from editgauge._cli import app
+from editgauge._util.images import write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.cli import app
-from editgauge.core.errors import BadInput
-from editgauge.core.images import write_png
-from editgauge.core.run import Run, RunWriter
 from editgauge.engine.forecast.forecast import Forecast, _sample_size, plan
 from editgauge.engine.forecast.usage import ModelSpeeds
 from editgauge.engine.run import run
+from editgauge.errors import BadInputError
+from editgauge.results import Run, RunWriter
 from tests.endpoint import MODEL, Served
 
 Make = Callable[..., Path]
@@ -165,7 +165,7 @@ def test_a_damaged_calibration_is_measured_anew(content: str, tmp_path: Path) ->
 
 def test_nothing_to_tell_from(home: Path, plugged_in: Path) -> None:
     (home / "list.jsonl").write_text(json.dumps({"id": "edit-000", "absence": "refused"}) + "\n")
-    with pytest.raises(BadInput, match="No outcome has an image"):
+    with pytest.raises(BadInputError, match="No outcome has an image"):
         plan(home / "photos", outcomes={"mine": home / "list.jsonl"}, out=home / "run")
 
 
@@ -214,7 +214,7 @@ def test_a_run_remembers_where_its_benchmark_is_and_asks_when_it_moved(home: Pat
     moved = home / "elsewhere" / place.name
     moved.parent.mkdir()
     place.rename(moved)
-    with pytest.raises(BadInput, match=r"was run on '.*photos'.*editgauge plan FOLDER --out .*run"):
+    with pytest.raises(BadInputError, match=r"was run on '.*photos'.*editgauge plan FOLDER --out .*run"):
         plan(home / "run")
     words: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run"}
     outcomes = {"mine": home / "mine"}

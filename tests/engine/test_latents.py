@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import read_image
+from editgauge._util.images import read_image
 from editgauge.disentanglement.make_latents import PipelineSettings, make_latents, pipeline_settings
 from editgauge.disentanglement.verb import disentangle
+from editgauge.errors import BadInputError, UnknownNameError
 
 pytestmark = pytest.mark.slow
 
@@ -157,11 +157,11 @@ def test_the_same_seed_gives_the_same_latents_and_a_stop_costs_nothing(
 def test_settings_are_never_mixed(saved: Callable[[str], Path], tmp_path: Path) -> None:
     place = saved("StableDiffusionInstructPix2PixPipeline")
     make_latents(small(place), PROMPTS[:1], tmp_path / "made", quiet=True)
-    with pytest.raises(BadInput, match="seed: 0 there, 1 asked for"):
+    with pytest.raises(BadInputError, match="seed: 0 there, 1 asked for"):
         make_latents(small(place), PROMPTS, tmp_path / "made", seed=1, quiet=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "red.npy").write_bytes(b"")
-    with pytest.raises(BadInput, match="not made by `editgauge disentangle`"):
+    with pytest.raises(BadInputError, match="not made by `editgauge disentangle`"):
         make_latents(small(place), PROMPTS, tmp_path / "mine", quiet=True)
 
 
@@ -224,9 +224,9 @@ def test_settings_reach_the_pipeline(saved: Callable[[str], Path], tmp_path: Pat
         for number, more in enumerate(choices)
     ]
     assert len({latent.tobytes() for latent in made}) == 4
-    with pytest.raises(BadInput, match="has no strength; leave --strength out"):
+    with pytest.raises(BadInputError, match="has no strength; leave --strength out"):
         make_latents(small(place, strength=0.5), PROMPTS, tmp_path / "strength", quiet=True)
-    with pytest.raises(BadInput, match="no scheduler 'Euler'"):
+    with pytest.raises(BadInputError, match="no scheduler 'Euler'"):
         make_latents(small(place, scheduler="Euler"), PROMPTS, tmp_path / "scheduler", quiet=True)
 
 
@@ -235,15 +235,15 @@ def test_a_preset_has_the_settings_of_the_public_code_and_yours_go_before() -> N
     assert (preset.pipeline, preset.steps, preset.size) == ("timbrooks/instruct-pix2pix", 20, 360)
     assert (preset.guidance, preset.image_guidance) == (25, 1)
     assert pipeline_settings("controlnet", {"pipeline": "my-copy"}).pipeline == "my-copy"
-    with pytest.raises(UnknownName, match="lmc"):
+    with pytest.raises(UnknownNameError, match="lmc"):
         pipeline_settings("lmc", {})
-    with pytest.raises(BadInput, match="add --pipeline"):
+    with pytest.raises(BadInputError, match="add --pipeline"):
         pipeline_settings(None, {"guidance": 3.0})
 
 
 def test_what_is_no_pipeline_is_told(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(BadInput, match="cannot be loaded as one that edits an image"):
+    with pytest.raises(BadInputError, match="cannot be loaded as one that edits an image"):
         make_latents(small(tmp_path / "empty"), PROMPTS, tmp_path / "made", quiet=True)
-    with pytest.raises(BadInput, match="multiple of 8"):
+    with pytest.raises(BadInputError, match="multiple of 8"):
         small(tmp_path / "empty", size=20)

@@ -16,18 +16,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.files import DRAFT
-from editgauge.core.images import Picture
-from editgauge.core.run import Run
-from editgauge.core.types import Edit, Outcome
+from editgauge._util.files import DRAFT
+from editgauge._util.images import Picture
 from editgauge.engine.run import run
 from editgauge.engine.schedule.scheduler import WITH_MODELS, WITHOUT_MODELS, Attempt, Scheduler, in_hand
 from editgauge.engine.verify.verify import verify
 from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.scoring import ScoringTask
+from editgauge.errors import EditGaugeError
 from editgauge.models.cache.packing import unpack
 from editgauge.reports.export.export import export
+from editgauge.results import Run
+from editgauge.types import Edit, Outcome
 
 pytestmark = pytest.mark.slow
 

@@ -15,14 +15,14 @@ from typing import Any
 import psutil
 import pytest
 
-from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
-from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.core.trace.summary import read_profile
+from editgauge._util.trace.summary import read_profile
 from editgauge.engine.run import check_engine, run
 from editgauge.engine.schedule import ray_cluster
 from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
+from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.reports.export.export import export
+from editgauge.results import ImageStamp, Record, Run
 
 pytestmark = pytest.mark.slow
 
@@ -217,9 +217,9 @@ def test_a_node_that_misses_a_picture_is_no_missing_outcome(tmp_path: Path, make
 def test_engines_and_addresses_that_cannot_be_used_are_told(
     tmp_path: Path, make_benchmark: Make, make_outcomes: Make
 ) -> None:
-    with pytest.raises(UnknownName, match="no engine called 'rai'"):
+    with pytest.raises(UnknownNameError, match="no engine called 'rai'"):
         check_engine("rai", None)
-    with pytest.raises(BadInput, match="give --engine ray"):
+    with pytest.raises(BadInputError, match="give --engine ray"):
         check_engine("local", "auto")
     make_benchmark(tmp_path / "photos", edits=1, size=16)
     make_outcomes(tmp_path / "photos", tmp_path / "mine")

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
+from editgauge._util.images import Picture, Pixels
+from editgauge._util.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks.format.encoded_masks import RunLengths
-from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
-from editgauge.core.recipes import Move
-from editgauge.core.types import Edit, Item, Outcome, Position, Score, ScoreSpec
 from editgauge.engine.worker.memory import MOST_BYTES, bytes_of_work
 from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
+from editgauge.errors import BadImageError, BadInputError
+from editgauge.recipes import Move
+from editgauge.types import Edit, Item, Outcome, Position, Score, ScoreSpec
 
 OUTCOME = Outcome(edit_id="a", method="mine", image=Path("a.png"))
 
@@ -37,7 +37,7 @@ def picture(width: int, height: int) -> Pixels:
 def test_tiny_and_very_narrow_pictures_are_refused(width: int, height: int, side: str) -> None:
     pictures = {"source": picture(64, 64), "edited": picture(64, 64), side: picture(width, height)}
 
-    with pytest.raises(BadImage, match=rf"The {side} image is {width} x {height}"):
+    with pytest.raises(BadImageError, match=rf"The {side} image is {width} x {height}"):
         prepare(edit(), OUTCOME, pictures["source"], pictures["edited"])
 
 
@@ -60,7 +60,7 @@ OUTLINE = Polygons(((10.0, 10.0, 500.0, 10.0, 500.0, 40.0),))
     ],
 )
 def test_a_mask_that_was_drawn_on_another_picture_is_refused(mask: Mask) -> None:
-    with pytest.raises(BadImage, match=r"leaves its picture of 64 x 64|another shape"):
+    with pytest.raises(BadImageError, match=r"leaves its picture of 64 x 64|another shape"):
         prepare(edit(mask), OUTCOME, picture(64, 64), picture(64, 64))
 
 
@@ -78,15 +78,15 @@ def test_an_object_may_be_moved_half_out_of_the_picture() -> None:
 
     assert mask is not None
     assert mask[0, 30]
-    with pytest.raises(BadImage, match="leaves its picture"):
+    with pytest.raises(BadImageError, match="leaves its picture"):
         prepare(edit(Move(OUTLINE, (30.0, 0.0)).footprint()), OUTCOME, picture(64, 64), picture(64, 64))
 
 
 @pytest.mark.parametrize("field", ["instruction", "subject", "from_", "to", "source_caption", "target_caption"])
 def test_half_a_character_in_the_words_of_an_edit_is_told(field: str) -> None:
-    with pytest.raises(BadInput, match=r"'caf\\udce9' of the edit 'a' holds half a character"):
+    with pytest.raises(BadInputError, match=r"'caf\\udce9' of the edit 'a' holds half a character"):
         edit(None, **{field: "caf\udce9"})
-    with pytest.raises(BadInput, match="half a character"):
+    with pytest.raises(BadInputError, match="half a character"):
         edit(position=Position("left", "caf\udce9"))
 
 
@@ -122,7 +122,7 @@ class Toy:
 
 
 def test_converted_colors_are_noted_in_the_evidence_of_every_score(tmp_path: Path, photo: Pixels) -> None:
-    from editgauge.core.images import load_image
+    from editgauge._util.images import load_image
 
     lab = ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")).tobytes()
     Image.fromarray(photo).save(tmp_path / "odd.png", icc_profile=lab)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.core.errors import BadRun
-from editgauge.core.images import Pixels, pixel_hash, write_png
-from editgauge.core.run import ImageStamp, Record, Run, RunWriter
+from editgauge._util.images import Pixels, pixel_hash, write_png
 from editgauge.engine.verify.verify import verify
+from editgauge.errors import BadRunError
+from editgauge.results import ImageStamp, Record, Run, RunWriter
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]
@@ -196,7 +196,7 @@ def test_all_damaged_files_are_told(run: Path) -> None:
 
 
 def test_what_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(BadRun, match="is not a run folder"):
+    with pytest.raises(BadRunError, match="is not a run folder"):
         verify(tmp_path / "nowhere")
 
 

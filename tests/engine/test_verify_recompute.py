@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.images import read_image, write_png
-from editgauge.core.run import Key, Record, Row, Run, RunWriter
-from editgauge.core.run.records import ImageStamp
+from editgauge._util.images import read_image, write_png
 from editgauge.engine.run import run as score_all
 from editgauge.engine.verify.recompute import sample
 from editgauge.engine.verify.verify import verify
 from editgauge.protocols import protocols
+from editgauge.results import Key, Record, Row, Run, RunWriter
+from editgauge.results.records import ImageStamp
 
 pytestmark = pytest.mark.slow
 

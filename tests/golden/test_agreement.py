@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.run import Record
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
-from editgauge.findings.agree import agree
-from editgauge.stats.agreement import PEARSON, SPEARMAN, correlate
-from editgauge.stats.intervals import Labels, Numbers
-from editgauge.stats.levels import Parts, between, within
-from editgauge.stats.resampling import Estimate
+from editgauge._stats.agreement import PEARSON, SPEARMAN, correlate
+from editgauge._stats.intervals import Labels, Numbers
+from editgauge._stats.levels import Parts, between, within
+from editgauge._stats.resampling import Estimate
+from editgauge.analysis.agree import agree
+from editgauge.results import Record
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 from tests.golden.published import (
     JUDGES,
     PIXLENS_TABLE_4,

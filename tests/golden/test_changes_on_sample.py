@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import editgauge
+from editgauge._util.images import read_image
+from editgauge._vision.object_changes import Change
 from editgauge.benchmarks import benchmarks
-from editgauge.core.images import read_image
-from editgauge.core.types import Edit
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols._shared.changes import Differences, differences
-from editgauge.vision.object_changes import Change
+from editgauge.types import Edit
 
 MODELS = {
     "detector": "efficientdet-lite2",

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
+from editgauge.analysis.evaluators.binary import Confusion, binary_agreement
+from editgauge.analysis.people.feedback import feedback
 from editgauge.benchmarks.datasets import ratings
 from editgauge.benchmarks.editinspector.labels import QUESTIONS, Inspected, majority, read_inspected
-from editgauge.core.run import Record
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
-from editgauge.findings.evaluators.binary import Confusion, binary_agreement
-from editgauge.findings.people.feedback import feedback
+from editgauge.results import Record
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 from tests.shared_data import needs_shared_data, shared_data
 
 pytestmark = needs_shared_data

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.judges import pictures
 from editgauge.judges.pictures import REMEMBERED, DataUrls, sent_size
 

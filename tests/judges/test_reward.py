@@ -13,13 +13,13 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores
+from editgauge._util.images import Picture, Pixels
+from editgauge.errors import BadInputError
 from editgauge.judges import JudgeService, NoAnswer, Parameters, Shown, ask_text, ask_yes_no, open_judge
 from editgauge.judges.local import LocalModel
 from editgauge.judges.local.reward import HEADS, REWARD_MARK, RewardModel
 from editgauge.protocols import open_protocol
+from editgauge.types import Edit, Item, Outcome, Score, Scores
 
 pytestmark = pytest.mark.slow
 
@@ -185,5 +185,5 @@ def test_an_adapter_is_added_to_the_model_that_it_names(
     assert changed
     assert all("q_proj" in name or "v_proj" in name for name in changed)
     (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA"}))
-    with pytest.raises(BadInput, match="does not name the model"):
+    with pytest.raises(BadInputError, match="does not name the model"):
         LocalModel(str(tmp_path / "adapter"))._base  # noqa: B018

@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pytest
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.judges import FAULTS, Answer, Parameters, Question, Shown, ask_scale, ask_text, ask_yes_no, open_judge
 from editgauge.judges.forms import FreeText
 from editgauge.judges.local import LocalModel

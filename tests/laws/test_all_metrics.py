@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels, Unit, as_unit
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Pixels, Unit, as_unit
+from editgauge._util.masks import BoolMask
 from editgauge.metrics import BUILT_IN, metrics
 from editgauge.metrics.base import Metric
 

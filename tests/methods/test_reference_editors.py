@@ -15,10 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage import data
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.images import Picture, Pixels, as_lab, write_png
-from editgauge.core.masks import BoolMask, Polygons, grown
-from editgauge.core.recipes import (
+from editgauge._util.images import Picture, Pixels, as_lab, write_png
+from editgauge._util.masks import BoolMask, Polygons, grown
+from editgauge.errors import CannotEditError
+from editgauge.methods import Method, methods
+from editgauge.methods.reference.colors import lab_of
+from editgauge.methods.reference.editors import careless, classical, identity, overdone
+from editgauge.methods.reference.fill import filled
+from editgauge.methods.reference.flaws import FLAWS, spoiled
+from editgauge.recipes import (
     COLORS,
     MATERIALS,
     SCENES,
@@ -35,12 +40,7 @@ from editgauge.core.recipes import (
     Restyle,
     Texture,
 )
-from editgauge.core.types import Edit, Position
-from editgauge.methods import Method, methods
-from editgauge.methods.reference.colors import lab_of
-from editgauge.methods.reference.editors import careless, classical, identity, overdone
-from editgauge.methods.reference.fill import filled
-from editgauge.methods.reference.flaws import FLAWS, spoiled
+from editgauge.types import Edit, Position
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,7 +197,7 @@ class TestEveryEditor:
 @pytest.mark.parametrize("method", [classical, overdone, careless], ids=lambda method: method.name)
 def test_without_a_recipe_there_is_no_outcome(method: Method, pictures: dict[str, Picture]) -> None:
     edit, source = request(pictures, "remove", recipe=None)
-    with pytest.raises(CannotEdit, match="'remove' has no recipe"):
+    with pytest.raises(CannotEditError, match="'remove' has no recipe"):
         method.edit(edit, source, 0)
 
 
@@ -354,12 +354,12 @@ class TestClassical:
         ],
     )
     def test_what_cannot_be_done_is_said(self, recipe: Recipe, message: str, pictures: dict[str, Picture]) -> None:
-        with pytest.raises(CannotEdit, match=message):
+        with pytest.raises(CannotEditError, match=message):
             classical.edit(asked(recipe, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
 
     def test_a_missing_cutout_is_named(self, pictures: dict[str, Picture], tmp_path: Path) -> None:
         paste = Paste(Cutout(Picture("unicorn", tmp_path / "unicorn.png"), CUP), (100, 100), 50)
-        with pytest.raises(CannotEdit, match="needs the picture 'unicorn'"):
+        with pytest.raises(CannotEditError, match="needs the picture 'unicorn'"):
             classical.edit(asked(paste, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
 
 

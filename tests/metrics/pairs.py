@@ -12,8 +12,8 @@ import pytest
 import skimage.data
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels, Unit, as_unit
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Pixels, Unit, as_unit
+from editgauge._util.masks import BoolMask
 
 PHOTOGRAPHS: dict[str, Callable[[], Pixels]] = {
     "cat": skimage.data.chelsea,

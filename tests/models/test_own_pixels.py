@@ -12,8 +12,7 @@ import pytest
 from PIL import Image
 from skimage import data
 
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec
+from editgauge._util.images import Picture, Pixels
 from editgauge.engine.worker.scoring import item_rows, prepare
 from editgauge.models.answers import ClassMap, Detections, Faces, Poses, SegmentPrompt, TextLines
 from editgauge.models.own_pixels import in_own_pixels
@@ -21,6 +20,7 @@ from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols import Protocol
+from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 needs_weights = pytest.mark.skipif(

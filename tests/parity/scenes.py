@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score
+from editgauge._util.images import Picture, Pixels
 from editgauge.models.answers import Detections, Instances
 from editgauge.protocols import open_protocol
+from editgauge.types import Edit, Item, Outcome, Score
 
 THRESHOLD = 0.1
 SCENES = 200

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.evidence import Box, Note
-from editgauge.core.images import Pixels
-from editgauge.core.masks import Rectangle
-from editgauge.core.types import Item, Score
+from editgauge._util.images import Pixels
+from editgauge._util.masks import Rectangle
+from editgauge._vision.changed_regions import Changes, find_changes
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.evidence import Box, Note
 from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.interfaces import ModelCard
 from editgauge.protocols._shared import changes
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
-from editgauge.vision.changed_regions import Changes, find_changes
+from editgauge.types import Item, Score
 
 Stage = Callable[..., tuple[Item, Any]]
 MASK = Rectangle(100, 100, 300, 300)
@@ -41,7 +41,7 @@ class WithCard:
 
     def card(self, role: str) -> ModelCard:
         if role != "detector":
-            raise CannotTell("no_model", f"no model plays the role '{role}'")
+            raise UnscorableError("no_model", f"no model plays the role '{role}'")
         return ModelCard(
             role=role, id="staged", revision="1", sha256="", license="", settings={"operating_point": 0.3}
         )  # fmt: skip
@@ -133,7 +133,7 @@ def test_where_nothing_changed_nothing_suffered(staged: Stage) -> None:
 
 @pytest.mark.parametrize("options", [{"drop": "much"}, {"drop": "2"}, {"fall": "0.1"}])
 def test_wrong_options_are_refused(options: dict[str, str]) -> None:
-    with pytest.raises(BadInput, match="drop"):
+    with pytest.raises(BadInputError, match="drop"):
         artifacts.variant(options)
 
 

@@ -16,18 +16,18 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from editgauge._util.images import Picture, Pixels
 from editgauge.benchmarks.attributes import EXTRA, of_edit
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.evidence import Note, Scatter, from_json, to_json
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.options import JudgeOptions
-from editgauge.core.types import Edit, Item, Outcome, Score
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.evidence import Note, Scatter, from_json, to_json
+from editgauge.options import JudgeOptions
 from editgauge.protocols._shared.directions import cosine, units
 from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
 from editgauge.protocols.augclip import rule_attributes as rules
 from editgauge.protocols.augclip.judge_attributes import Wanted
+from editgauge.types import Edit, Item, Outcome, Score
 from tests.endpoint import MODEL, Served
 
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
@@ -252,21 +252,21 @@ def test_a_single_attribute_on_either_side_is_scored_and_drawn_on_a_level_line()
 def test_without_usable_attributes_nothing_is_scored_and_it_says_what_to_do(
     attributes: Any, why: str, clip: str
 ) -> None:
-    with pytest.raises(CannotTell, match=why) as unable:
+    with pytest.raises(UnscorableError, match=why) as unable:
         scored(augclip, item(attributes=attributes), clip)
     assert unable.value.reason == "not_applicable"
 
 
 def test_naive_weights_need_two_captions(clip: str) -> None:
-    with pytest.raises(CannotTell, match="a source caption"):
+    with pytest.raises(UnscorableError, match="a source caption"):
         scored(augclip.variant({"naive": ""}), item(), clip)
     same: dict[str, Any] = {"source_caption": "a cat", "target_caption": "a cat"}
-    with pytest.raises(CannotTell, match="both captions are the same"):
+    with pytest.raises(UnscorableError, match="both captions are the same"):
         scored(augclip.variant({"naive": ""}), item(**same), clip)
 
 
 def test_long_attributes_may_be_lacking(clip: str) -> None:
-    with pytest.raises(CannotTell, match="no source attribute is long"):
+    with pytest.raises(UnscorableError, match="no source attribute is long"):
         scored(augclip.variant({"long": ""}), item(), clip)
 
 
@@ -295,7 +295,7 @@ def test_a_free_number_and_length_take_everything() -> None:
     ],
 )
 def test_an_odd_option_is_refused(options: dict[str, str], problem: str) -> None:
-    with pytest.raises(BadInput, match=problem):
+    with pytest.raises(BadInputError, match=problem):
         augclip.variant(options)
 
 
@@ -348,7 +348,7 @@ def test_a_judge_that_answers_nonsense_leaves_the_edit_unscored(served: Served, 
         async with RunPerception({"joint_embedder": clip}, None, jury) as see:
             return await augclip.variant({"judge": MODEL}).score(item(attributes=None), see)
 
-    with pytest.raises(CannotTell) as unable:
+    with pytest.raises(UnscorableError) as unable:
         asyncio.run(ask())
     assert unable.value.reason == "unparsable"
 
@@ -402,7 +402,7 @@ def test_rules_take_attributes_from_the_words_of_an_edit(
 
 
 def test_rules_that_find_nothing_say_so() -> None:
-    with pytest.raises(CannotTell, match="no source attribute"):
+    with pytest.raises(UnscorableError, match="no source attribute"):
         rules.extract(edit(type="unspecified", instruction="brighten up"))
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note, Region
-from editgauge.core.images import Picture, Pixels, as_unit
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import Picture, Pixels, as_unit
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Note, Region
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.baselines import Baselines, baselines
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 LITE = {
     "perceptual_distance": "lpips-alex",
@@ -42,10 +42,10 @@ class Labeled:
         return ClassMap((image[..., 0] > 128).astype(np.uint8), ("grass", "cat"))
 
     async def distance(self, before: Pixels, after: Pixels) -> float:
-        raise CannotTell("no_model", "no model plays the role 'perceptual_distance'")
+        raise UnscorableError("no_model", "no model plays the role 'perceptual_distance'")
 
     async def embed_image(self, image: Pixels) -> None:
-        raise CannotTell("no_model", "no model plays the role 'image_embedder'")
+        raise UnscorableError("no_model", "no model plays the role 'image_embedder'")
 
 
 def seen(one: Item, models: dict[str, str]) -> Scores:

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from editgauge._util.images import Picture, Pixels
 from editgauge.benchmarks.attributes import EXTRA
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Heat, Note, from_json, to_json
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
 from editgauge.engine.worker.perception import RunPerception
+from editgauge.errors import BadInputError
+from editgauge.evidence import Heat, Note, from_json, to_json
 from editgauge.protocols._shared.directions import cosine, units
 from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.protocols.clip_family import ClipFamily, clip_family
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.small_clip import small_clip
 
 CAPTIONS: dict[str, Any] = {"source_caption": "a red cat", "target_caption": "a blue cat"}
@@ -220,6 +220,6 @@ def test_the_map_of_a_direction_is_the_difference_of_two(clip: str) -> None:
 
 @pytest.mark.parametrize(("options", "problem"), [({"map": ""}, "no option 'map'"), ({"maps": "2"}, "takes no value")])
 def test_an_option_that_is_none_is_refused_with_those_that_are(options: dict[str, str], problem: str) -> None:
-    with pytest.raises(BadInput, match=r"maps \(relevancy maps") as refused:
+    with pytest.raises(BadInputError, match=r"maps \(relevancy maps") as refused:
         clip_family.variant(options)
     assert problem in str(refused.value)

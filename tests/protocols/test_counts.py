@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.types import Score, Unscored
 from editgauge.protocols.counts import counts
+from editgauge.types import Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.evidence import Note
-from editgauge.core.images import Picture
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores
+from editgauge._util.images import Picture
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols.difference import as_released, difference_captions
 from editgauge.protocols.difference.answers import human_captions
+from editgauge.types import Edit, Item, Outcome, Score, Scores
 from tests.endpoint import MODEL, Served
 
 ASKED = {
@@ -72,7 +72,7 @@ class Seeing(JudgeService):
         return 0.0
 
     async def detect_all(self, image: Any) -> Any:
-        raise CannotTell("not_applicable", "an open vocabulary has no end")
+        raise UnscorableError("not_applicable", "an open vocabulary has no end")
 
 
 def item(**extras: Any) -> Item:
@@ -171,7 +171,7 @@ def test_a_refused_reading_takes_only_its_own_scores_with_it(served: Served) -> 
 
 def test_a_judge_that_refuses_to_look_leaves_nothing_to_score(served: Served) -> None:
     served.plan = answering(all=REFUSAL)
-    with pytest.raises(CannotTell, match="refused"):
+    with pytest.raises(UnscorableError, match="refused"):
         scored(served, differences=PEOPLE)
 
 
@@ -244,11 +244,11 @@ def test_it_is_named_after_its_judge_and_its_options() -> None:
     "options", [{"a": "", "b": ""}, {"pipeline": "3"}, {"zoom": "2"}, {"rules": ""}, {"grader": ""}]
 )
 def test_options_it_does_not_have_are_explained(options: Mapping[str, str]) -> None:
-    with pytest.raises(BadInput, match="three zooms"):
+    with pytest.raises(BadInputError, match="three zooms"):
         difference_captions.variant(options)
 
 
 def test_empty_captions_are_nobodys() -> None:
     assert human_captions(item(differences=["", " A cat was added. "]).edit) == ("A cat was added.",)
-    with pytest.raises(CannotTell):
+    with pytest.raises(UnscorableError):
         human_captions(item(differences=["  "], difference_caption="A machine wrote this.").edit)

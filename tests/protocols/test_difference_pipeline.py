@@ -15,15 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.masks import BoolMask
-from editgauge.core.options import JudgeOptions
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores
+from editgauge._util.images import Picture, Pixels
+from editgauge._util.masks import BoolMask
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
+from editgauge.errors import UnscorableError
 from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
+from editgauge.options import JudgeOptions
 from editgauge.protocols._shared.looking import cropped
 from editgauge.protocols.difference import difference_captions
 from editgauge.protocols.difference.pipeline import (
@@ -35,6 +34,7 @@ from editgauge.protocols.difference.pipeline import (
     nouns,
     zoom_frames,
 )
+from editgauge.types import Edit, Item, Outcome, Score, Scores
 from tests.endpoint import MODEL, Served
 
 SAID = {
@@ -124,7 +124,7 @@ def test_without_a_mask_the_place_is_the_strongest_change() -> None:
     assert found.how == "the strongest change"
     assert found.mask[20:50, 30:70].mean() > 0.8
     assert not found.mask[:10, :12].any()
-    with pytest.raises(CannotTell, match="do not differ"):
+    with pytest.raises(UnscorableError, match="do not differ"):
         place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=before))
 
 
@@ -245,7 +245,7 @@ def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
 
 def test_metadata_of_another_form_is_not_guessed_at(served: Served, blip: Path) -> None:
     served.plan = lambda text, seen: json.dumps({**SAID, "action": "Appear"})
-    with pytest.raises(CannotTell, match="unparsable"):
+    with pytest.raises(UnscorableError, match="unparsable"):
         scored(served, blip, item(box_mask((64, 96), 40, 20, 70, 50)))
 
 
@@ -255,5 +255,5 @@ def test_without_a_captioner_it_says_so(served: Served) -> None:
             about = item(box_mask((64, 96), 40, 20, 70, 50))
             return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(about, see)
 
-    with pytest.raises(CannotTell, match="captioner"):
+    with pytest.raises(UnscorableError, match="captioner"):
         asyncio.run(score())

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import editgauge
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import CannotTell
-from editgauge.core.types import Position, Reading, Relation, Score, Step, Unscored
+from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.options import USUAL_PROTOCOLS
+from editgauge.errors import UnscorableError
 from editgauge.models.weights import available
 from editgauge.protocols import BUILT_IN, open_protocol
+from editgauge.types import Position, Reading, Relation, Score, Step, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
 PASS = 0.5
@@ -40,7 +40,7 @@ def verdict(protocol: str, staging: tuple[Any, Any], name: str = "edit") -> Scor
     item, see = staging
     try:
         return asyncio.run(open_protocol(protocol).score(item, see))[name]
-    except CannotTell as unable:  # what the engine makes of it
+    except UnscorableError as unable:  # what the engine makes of it
         return Unscored(unable.reason, unable.detail)
 
 

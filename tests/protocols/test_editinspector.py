@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from editgauge import run
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Note
-from editgauge.core.images import Picture
-from editgauge.core.run import Run
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import Picture
+from editgauge.errors import BadInputError
+from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
+from editgauge.results import Run
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.endpoint import MODEL, Served
 
 ASKED = {
@@ -215,7 +215,7 @@ def test_it_is_named_after_its_judge_and_its_options() -> None:
 
 @pytest.mark.parametrize("name", ["a,b", "repeat=2", "repeat=1", "repeat=x", "swap=1", "gpt=4"])
 def test_options_it_does_not_have_are_explained(name: str) -> None:
-    with pytest.raises(BadInput, match="editinspector"):
+    with pytest.raises(BadInputError, match="editinspector"):
         open_protocol(f"editinspector[{name}]")
 
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Box, Note
-from editgauge.core.types import Position, Score, Unscored
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError
+from editgauge.evidence import Box, Note
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editval import rules
+from editgauge.types import Position, Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
 PAPER, RELEASED = "editval", "editval@released"
@@ -203,7 +203,7 @@ def test_an_unknown_word_of_a_closed_vocabulary_is_unscored(staged: Make) -> Non
 
 @pytest.mark.parametrize("name", ["editval[delta=far]", "editval[speed=3]", "editval@released[delta=25]"])
 def test_wrong_options_are_refused(name: str) -> None:
-    with pytest.raises(BadInput, match="editval"):
+    with pytest.raises(BadInputError, match="editval"):
         open_protocol(name)
 
 

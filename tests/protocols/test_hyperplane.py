@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.protocols._shared.directions import attribute_mean, cosine, directional, effects, units
 from editgauge.protocols.augclip.attribute_weights import FLOOR, Weights, even_weights, naive_weights, relative_weights
 from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, Classifier, Hyperplane, fit, likeness
@@ -235,9 +235,9 @@ def test_the_direction_of_the_text_is_followed_or_not() -> None:
 
 def test_no_change_has_no_direction() -> None:
     x, y, _ = np.eye(3, dtype=np.float32)
-    with pytest.raises(CannotTell, match="edited image is the source image"):
+    with pytest.raises(UnscorableError, match="edited image is the source image"):
         directional(x, x, x, y)
-    with pytest.raises(CannotTell, match="target text is the source text"):
+    with pytest.raises(UnscorableError, match="target text is the source text"):
         directional(x, y, x, x + np.float32(1e-8))
 
 

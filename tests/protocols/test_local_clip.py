@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import Picture, Pixels
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.protocols.local_clip import local_clip
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.small_clip import small_clip
 
 transformers: Any = import_module("transformers")

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 import skimage
 
-from editgauge.core.evidence import Note
-from editgauge.core.images import Picture, Pixels, as_lab
-from editgauge.core.masks import BoolMask
-from editgauge.core.types import Edit, Position, Score, Unscored
+from editgauge._util.images import Picture, Pixels, as_lab
+from editgauge._util.masks import BoolMask
+from editgauge._vision.changed_regions import find_changes
+from editgauge._vision.object_changes import PicturedThing
+from editgauge.evidence import Note
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.appearance import mean_at, style_fit
 from editgauge.protocols.editgauge.artifact_features import flaws
@@ -27,8 +28,7 @@ from editgauge.protocols.editgauge.outlines import seen_again
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import Named, Pair, View
 from editgauge.protocols.preservation_aligned import in_frame
-from editgauge.vision.changed_regions import find_changes
-from editgauge.vision.object_changes import PicturedThing
+from editgauge.types import Edit, Position, Score, Unscored
 
 CAT: Callable[[], Pixels] = skimage.data.chelsea
 POINT = 0.25

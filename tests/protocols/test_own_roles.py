@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import editgauge
-from editgauge.building.calibration.fit import fit_weights
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Picture, Pixels
+from editgauge.builders.calibration.fit import fit_weights
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Patches, SegmentPrompt
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import available
@@ -24,6 +23,7 @@ from editgauge.protocols.editgauge import Own
 from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration
 from editgauge.protocols.editgauge.further import JUDGED, WORDS, joint_evidence
+from editgauge.types import Edit, Item, Outcome, Score
 from tests.endpoint import MODEL, Served
 from tests.small_clip import small_clip
 
@@ -40,7 +40,7 @@ class OneSpace:
 
     async def joint_image(self, image: Pixels) -> Any:
         if self.unable:
-            raise CannotTell("no_model", self.unable)
+            raise UnscorableError("no_model", self.unable)
         red = image[..., 0].mean() / 255
         return np.array([red, np.sqrt(1 - red**2)])
 
@@ -123,7 +123,7 @@ class SeenByRole:
 
     async def detect(self, image: Pixels, *phrases: str, least: float | None = None) -> Detections:
         if not self.any_word and phrases != ("cat",):
-            raise CannotTell("unknown_word", f"no word for {phrases[0]!r}")
+            raise UnscorableError("unknown_word", f"no word for {phrases[0]!r}")
         if image is not self.after:
             return Detections.none()
         box = np.array([[20, 20, 60, 60]], np.float32)
@@ -136,13 +136,13 @@ class SeenByRole:
 
     async def patches(self, image: Pixels) -> Patches:
         if not self.tokens:
-            raise CannotTell("no_model", "no model plays the role 'image_embedder'")
+            raise UnscorableError("no_model", "no model plays the role 'image_embedder'")
         tokens = np.ones((16, 16, 4), np.float16)
         tokens[3:9, 3:9] = [1, -1, 1, -1] if image is self.after else 1
         return Patches(tokens, tokens[0, 0])
 
     async def joint_image(self, image: Pixels) -> Any:
-        raise CannotTell("no_model", "no model plays the role 'joint_embedder'")
+        raise UnscorableError("no_model", "no model plays the role 'joint_embedder'")
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import Picture, Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import EXPRESSIONS, JOINTS, Faces, Poses
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.people import people
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 photographs: Any = skimage.data
 BEFORE, AFTER = np.zeros((100, 100, 3), np.uint8), np.ones((100, 100, 3), np.uint8)
@@ -92,7 +92,7 @@ class Eyes:
 
     def _answer(self, role: str, image: Pixels) -> Any:
         if self._answers[role] is None:
-            raise CannotTell("no_model", f"no model plays the role '{role}'")
+            raise UnscorableError("no_model", f"no model plays the role '{role}'")
         return self._answers[role][image is AFTER]
 
 

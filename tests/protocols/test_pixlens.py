@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.evidence import Note, Region
-from editgauge.core.types import Position, Score, Scores, Unscored
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.evidence import Note, Region
 from editgauge.protocols import open_protocol
 from editgauge.protocols._shared.rule_set import NO_RULE
 from editgauge.protocols.pixlens import rules
+from editgauge.types import Position, Score, Scores, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
 PAPER, RELEASED = "pixlens", "pixlens@released"

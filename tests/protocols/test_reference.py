@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Score, Unscored
+from editgauge._util.images import Picture, Pixels
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Note
 from editgauge.protocols import open_protocol
 from editgauge.protocols._shared.set_distances import score_set
+from editgauge.types import Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
 MODELS = {"perceptual_distance": "lpips-alex", "joint_embedder": "clip-b16"}
@@ -29,7 +29,7 @@ class Comparing:
         return float(np.abs(before.astype(float) - after.astype(float)).mean() / 255)
 
     async def joint_image(self, image: Pixels) -> Any:
-        raise CannotTell("no_model", "no model plays the role 'joint_embedder'")
+        raise UnscorableError("no_model", "no model plays the role 'joint_embedder'")
 
 
 def scored(staged: Make, reference: Pixels | None, picture: Picture | None) -> Any:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.images import Pixels
-from editgauge.core.masks import Rectangle
-from editgauge.core.text import with_article
+from editgauge._util.images import Pixels
+from editgauge._util.masks import Rectangle
+from editgauge._util.text import with_article
+from editgauge._vision.change_sentences import sentences
+from editgauge._vision.object_changes import Change, PicturedThing
 from editgauge.models.answers import EXPRESSIONS, ClassScores, Faces
 from editgauge.protocols._shared.second_look import confirmed, described, face_changes
-from editgauge.vision.change_sentences import sentences
-from editgauge.vision.object_changes import Change, PicturedThing
 
 KING_PENGUIN, COWBOY_HAT = 145, 515
 PICTURE = np.zeros((40, 60, 3), np.uint8)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge.core.types import Score
+from editgauge._stats.resampling import half_sample_interval
 from editgauge.protocols import Part
 from editgauge.protocols._shared.set_distances import kid, score_set
-from editgauge.stats.resampling import half_sample_interval
+from editgauge.types import Score
 
 
 def parts(sources: int, edits: int = 2, shift: float = 0.5, seed: int = 0) -> list[Part]:

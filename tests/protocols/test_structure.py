@@ -11,13 +11,13 @@ import pytest
 import skimage.data
 from numpy.typing import NDArray
 
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import Picture, Pixels
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.models.lite.dinov2 import FILE, LENGTH, SIDE, DinoV2Small
 from editgauge.models.lite.runtime import imagenet_scaled
 from editgauge.models.weights import available, weights_of
 from editgauge.protocols import open_protocol
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 photographs: Any = skimage.data
 with_dino = pytest.mark.skipif(not available("dinov2-s14"), reason="NOT TESTED: run `editgauge models pull lite`")

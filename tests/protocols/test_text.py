@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import Picture, Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import TextLines
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.text import text
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 photographs: Any = skimage.data
 BEFORE, AFTER = np.zeros((100, 200, 3), np.uint8), np.ones((100, 200, 3), np.uint8)
@@ -46,7 +46,7 @@ class Reader:
     async def read_text(self, image: Pixels) -> TextLines:
         answer = self._lines[image is AFTER]
         if answer is None:
-            raise CannotTell("no_model", "no model plays the role 'text_reader'")
+            raise UnscorableError("no_model", "no model plays the role 'text_reader'")
         return answer
 
 

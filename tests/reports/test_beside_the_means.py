@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core.run import Record, Run
 from editgauge.reports.page import report
+from editgauge.results import Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

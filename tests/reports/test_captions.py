@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.run import Record, Run
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
-from editgauge.findings.captions import caption_groups
-from editgauge.findings.people.matching import scored_outcomes
+from editgauge.analysis.captions import caption_groups
+from editgauge.analysis.people.matching import scored_outcomes
 from editgauge.reports.page import report
+from editgauge.results import Record, Run
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 NAME = "difference-captions[gpt]"
 SCORES = tuple(ScoreSpec(name, True, (0.0, 100.0)) for name in ("mp", "hr", "objects"))

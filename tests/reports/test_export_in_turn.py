@@ -19,12 +19,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from editgauge.core.errors import BadRun
-from editgauge.core.run import Record, Run, RunWriter, ordering, segments, writer
-from editgauge.render.words import without_folders
+from editgauge._render.words import without_folders
+from editgauge.errors import BadRunError
 from editgauge.reports.export import rows
 from editgauge.reports.export.export import export
 from editgauge.reports.export.rows import COLUMNS, schema_of
+from editgauge.results import Record, Run, RunWriter, ordering, segments, writer
 
 Make = Callable[..., Record]
 MakeRun = Callable[..., Path]
@@ -109,7 +109,7 @@ def test_a_damaged_file_is_told_before_anything_is_given(scattered: Path) -> Non
     last = max((scattered / "scores").glob("*.parquet"))
     last.write_bytes(last.read_bytes()[:-1])
 
-    with pytest.raises(BadRun, match=rf"{last.name}' was changed since it was written"):
+    with pytest.raises(BadRunError, match=rf"{last.name}' was changed since it was written"):
         Run.open(scattered).scores_in_turn(["edit"])
 
 

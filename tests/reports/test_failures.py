@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.run import Record, Run
 from editgauge.reports.context import Context
 from editgauge.reports.page import report
 from editgauge.reports.sections.standard import MOST_SAID, failures
+from editgauge.results import Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

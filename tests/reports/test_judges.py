@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from editgauge.audits.judges.side_by_side import side_by_side
-from editgauge.core.run import Record
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
 from editgauge.reports.page import report
+from editgauge.results import Record
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 MADE = {
     "a": {"hat": 9.0, "dog": 5.0, "sky": 4.0},

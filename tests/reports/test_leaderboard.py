@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.findings.summary import untouched_methods
+from editgauge.analysis.summary import untouched_methods
+from editgauge.errors import BadInputError
 from editgauge.reports.leaderboard import leaderboard, standings, why_apart
+from editgauge.results import ImageStamp, Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -155,14 +155,14 @@ def test_a_leaderboard_can_be_refreshed_and_touches_no_page_of_others(make: Make
     first = leaderboard([run], out=tmp_path / "board")
     assert leaderboard([run], out=tmp_path / "board").read_bytes() == first.read_bytes()
     first.write_text("<p>my own page</p>")
-    with pytest.raises(BadInput, match="is not a report"):
+    with pytest.raises(BadInputError, match="is not a report"):
         leaderboard([run], out=tmp_path / "board")
     assert first.read_text() == "<p>my own page</p>"
 
 
 def test_a_run_given_twice_is_refused(make: Make, tmp_path: Path) -> None:
     run = make("one", {"mine": 0.5})
-    with pytest.raises(BadInput, match="is given twice"):
+    with pytest.raises(BadInputError, match="is given twice"):
         leaderboard([run, run.parent / "." / "one"], out=tmp_path / "board")
-    with pytest.raises(BadInput, match="at least one"):
+    with pytest.raises(BadInputError, match="at least one"):
         leaderboard([], out=tmp_path / "board")

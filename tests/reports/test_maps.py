@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.core.drawing import ABOVE, BELOW, colored
-from editgauge.core.evidence import Box, Heat, to_json
-from editgauge.core.images import Pixels, write_png
-from editgauge.core.run import ImageStamp, Record
+from editgauge._util.drawing import ABOVE, BELOW, colored
+from editgauge._util.images import Pixels, write_png
+from editgauge.evidence import Box, Heat, to_json
 from editgauge.reports.gallery.evidence import STEPS, as_address
 from editgauge.reports.page import report
+from editgauge.results import ImageStamp, Record
 
 NUMBERS = np.linspace(0, 1, 24, dtype=np.float32).reshape(4, 6)
 

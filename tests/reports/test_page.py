@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.errors import BadInput, BadRun
-from editgauge.core.evidence import Box, Note, Region, to_json
-from editgauge.core.images import Pixels, pixel_hash, write_png
-from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.findings.summary import FEW_SOURCES, summarize
+from editgauge._util.images import Pixels, pixel_hash, write_png
+from editgauge.analysis.summary import FEW_SOURCES, summarize
+from editgauge.errors import BadInputError, BadRunError
+from editgauge.evidence import Box, Note, Region, to_json
 from editgauge.reports.page import MARKER, report
+from editgauge.results import ImageStamp, Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -262,16 +262,16 @@ def test_a_report_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) ->
 def test_other_peoples_folders_are_left_alone(scored: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "index.html").write_text("precious")
-    with pytest.raises(BadInput, match="not empty and not a report"):
+    with pytest.raises(BadInputError, match="not empty and not a report"):
         report(scored[0], out=tmp_path / "thesis", quiet=True)
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["index.html"]
-    with pytest.raises(BadInput, match="is a file"):
+    with pytest.raises(BadInputError, match="is a file"):
         report(scored[0], out=tmp_path / "thesis" / "index.html", quiet=True)
-    with pytest.raises(BadInput, match="not empty and not a report"):
+    with pytest.raises(BadInputError, match="not empty and not a report"):
         report(scored[0], out=scored[0], quiet=True)
 
 
 def test_a_folder_that_is_no_run_leaves_nothing_behind(tmp_path: Path) -> None:
-    with pytest.raises(BadRun, match="not a run folder"):
+    with pytest.raises(BadRunError, match="not a run folder"):
         report(tmp_path, out=tmp_path / "report", quiet=True)
     assert not (tmp_path / "report").exists()

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Record, Run
-from editgauge.findings.agree import agree
+from editgauge.analysis.agree import agree
+from editgauge.errors import BadInputError
 from editgauge.reports.page import report
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.people import people_tables
+from editgauge.results import Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -134,7 +134,7 @@ def test_triplets_and_judges_have_their_rows(
 
 def test_ratings_of_another_run_are_refused_before_anything_is_written(run: Path, tmp_path: Path) -> None:
     (tmp_path / "others.csv").write_text("edit,method,value\nstranger,one,3\n")
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         report(run, out=tmp_path / "report", quiet=True, ratings=tmp_path / "others.csv")
     assert not (tmp_path / "report").exists()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.images import Pixels, pixel_hash, read_image, write_png
+from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.reports.gallery.pictures import (
     EMBEDDED,
     KNOWN,

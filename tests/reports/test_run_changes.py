@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import pixel_hash, write_png
-from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
+from editgauge._util.images import pixel_hash, write_png
+from editgauge.errors import BadInputError
 from editgauge.reports.run_changes import _sentence, _unlike, diff
+from editgauge.results import ImageStamp, Record, Run
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -113,7 +113,7 @@ def test_only_what_takes_part_in_the_compared_scores_is_called_measured_differen
 
 def test_nothing_else_is_overwritten(runs: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "thesis.html").write_text("precious")
-    with pytest.raises(BadInput, match="is not a report"):
+    with pytest.raises(BadInputError, match="is not a report"):
         diff(*runs, report=tmp_path / "thesis.html")
-    with pytest.raises(BadInput, match=r"one \.html file"):
+    with pytest.raises(BadInputError, match=r"one \.html file"):
         diff(*runs, report=tmp_path)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.evidence import Note, Scatter, ScatterPoint, to_json
-from editgauge.core.images import Pixels, write_png
-from editgauge.core.run import ImageStamp, Record
+from editgauge._util.images import Pixels, write_png
+from editgauge.evidence import Note, Scatter, ScatterPoint, to_json
 from editgauge.reports.page import report
+from editgauge.results import ImageStamp, Record
 
 PIECE = Scatter(
     "plane", (ScatterPoint("cat", "source", 0.5, -1.25), ScatterPoint("dog", "target", 1, 2)), (0, -1, 0, 1)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from markupsafe import Markup
 
-from editgauge.core.run import Record, Run
 from editgauge.reports import BUILT_IN, report_sections
 from editgauge.reports.context import Context
 from editgauge.reports.page import report
+from editgauge.results import Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

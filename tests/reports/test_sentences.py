@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.run import Record, Run
-from editgauge.findings.summary import FEW_SOURCES
+from editgauge.analysis.summary import FEW_SOURCES
 from editgauge.reports.context import Context
 from editgauge.reports.sections.overview import sentences
+from editgauge.results import Record, Run
 
 Told = Callable[..., list[str]]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels, pixel_hash, write_png
-from editgauge.core.run import ImageStamp, Record, Run
+from editgauge._util.images import Pixels, pixel_hash, write_png
+from editgauge.errors import BadInputError
 from editgauge.reports.context import Context
 from editgauge.reports.gallery import data as gallery
 from editgauge.reports.gallery.data import worst_edits
 from editgauge.reports.page import report
+from editgauge.results import ImageStamp, Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -76,10 +76,10 @@ def test_the_worst_edits_count_by_their_worst_outcome(
 
 def test_other_peoples_files_are_left_alone(scored: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "thesis.html").write_text("precious")
-    with pytest.raises(BadInput, match="is not a report"):
+    with pytest.raises(BadInputError, match="is not a report"):
         report(scored[0], out=tmp_path / "thesis.html", quiet=True, single_file=True)
     assert (tmp_path / "thesis.html").read_text() == "precious"
-    with pytest.raises(BadInput, match=r"one \.html file"):
+    with pytest.raises(BadInputError, match=r"one \.html file"):
         report(scored[0], out=tmp_path / "folder", quiet=True, single_file=True)
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.run import Record, Run
 from editgauge.methods.card import read_card
 from editgauge.reports.figures.files import figures
 from editgauge.reports.page import report
 from editgauge.reports.sections.sweep import swept
+from editgauge.results import Record, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

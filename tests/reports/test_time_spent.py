@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.run import Record, Run
-from editgauge.core.trace.summary import FOLDER, Profile, Spent, begin, gather
+from editgauge._util.trace.summary import FOLDER, Profile, Spent, begin, gather
 from editgauge.reports.context import Context
 from editgauge.reports.sections.trace import asked, bars, plot, section
+from editgauge.results import Record, Run
 
 PROFILE = Profile(
     2,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.run import Record, Run
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
 from editgauge.reports.context import Context
 from editgauge.reports.sections.trials import side_by_side, trials
+from editgauge.results import Record, Run
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 DETECT = ProtocolEntry("For tests.", "none", "1", (), (ScoreSpec("edit", True, (0.0, 1.0)),))
 KINDS = ("object_replacement", "color", "positional_addition", "position_replacement")

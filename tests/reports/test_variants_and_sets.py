@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core.run import Record, Run
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.run.sets import SetScore, write_sets
-from editgauge.core.types import ScoreSpec
 from editgauge.reports.context import Context
 from editgauge.reports.page import report
+from editgauge.results import Record, Run
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.results.sets import SetScore, write_sets
+from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page

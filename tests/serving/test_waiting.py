@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from editgauge.core.edit_types import UNSPECIFIED
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.types import Reason
-from editgauge.look.result import Verdict
+from editgauge.edit_types import UNSPECIFIED
+from editgauge.engine.result import Verdict
+from editgauge.errors import EditGaugeError
 from editgauge.serving.app import make_app
 from editgauge.serving.schema import BatchResult, EditAnswer, Reward, ScoreRequest, ScoreResponse, VerdictAnswer
 from editgauge.serving.scoring import SharedScoring
+from editgauge.types import Reason
 
 
 class Scoring:

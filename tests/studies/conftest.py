@@ -23,8 +23,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from editgauge.core.images import pixel_hash, write_png
-from editgauge.core.run import ImageStamp, Record
+from editgauge._util.images import pixel_hash, write_png
+from editgauge.results import ImageStamp, Record
 from editgauge.studies import RaterInfo, Study, create
 
 TYPES = ("color", "style", "size")

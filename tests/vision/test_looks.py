@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.linalg import sqrtm
 from scipy.ndimage import gaussian_filter1d
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge._vision.color_names import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
+from editgauge.errors import UnscorableError
 from editgauge.protocols._shared.set_distances import fid, kid
 from editgauge.protocols.pixlens.preservation import found_again
-from editgauge.vision.color_names import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
 
 EVERYWHERE = np.ones((64, 64), np.bool_)
 
@@ -39,7 +39,7 @@ def test_every_alias_is_a_color() -> None:
 
 @pytest.mark.parametrize("word", ["striped", "#ff0000", "rgb(1,2,3)", "", "zebra"])
 def test_what_is_no_name_of_a_color_cannot_be_told(word: str) -> None:
-    with pytest.raises(CannotTell, match="no color that is known by name"):
+    with pytest.raises(UnscorableError, match="no color that is known by name"):
         rgb_of(word)
 
 

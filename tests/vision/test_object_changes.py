@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask, Rectangle
-from editgauge.vision.change_sentences import sentences
-from editgauge.vision.changed_regions import changed_regions
-from editgauge.vision.color_words import color_word
-from editgauge.vision.object_changes import BoxSides, Change, PicturedThing, object_changes
-from editgauge.vision.region_changes import region_changes
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask, Rectangle
+from editgauge._vision.change_sentences import sentences
+from editgauge._vision.changed_regions import changed_regions
+from editgauge._vision.color_words import color_word
+from editgauge._vision.object_changes import BoxSides, Change, PicturedThing, object_changes
+from editgauge._vision.region_changes import region_changes
 
 SIZE = 240
 POINT = 0.3

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask, Rectangle
-from editgauge.models.vocabulary.coco import same_coco_kind
-from editgauge.vision.change_sentences import sentences
-from editgauge.vision.changed_regions import find_changes
-from editgauge.vision.meaning_changes import (
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask, Rectangle
+from editgauge._vision.change_sentences import sentences
+from editgauge._vision.changed_regions import find_changes
+from editgauge._vision.meaning_changes import (
     Meaning,
     came_or_went,
     is_redrawn,
@@ -23,13 +22,14 @@ from editgauge.vision.meaning_changes import (
     repainted_places,
     tint,
 )
-from editgauge.vision.object_changes import BoxSides, PicturedThing
-from editgauge.vision.recognized_changes import (
+from editgauge._vision.object_changes import BoxSides, PicturedThing
+from editgauge._vision.recognized_changes import (
     before_a_new_background,
     kept_things,
     recognized_changes,
     without_repeats,
 )
+from editgauge.models.vocabulary.coco import same_coco_kind
 
 SIZE = 256
 LEFT: BoxSides = (16, 96, 80, 160)

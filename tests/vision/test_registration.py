@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from editgauge.core.images import Pixels, resized
-from editgauge.vision import frame_proposals, registration
-from editgauge.vision.frame_proposals import Matrix
-from editgauge.vision.registration import Alignment, Likeness, align
+from editgauge._util.images import Pixels, resized
+from editgauge._vision import frame_proposals, registration
+from editgauge._vision.frame_proposals import Matrix
+from editgauge._vision.registration import Alignment, Likeness, align
 
 
 def photograph(name: str) -> Pixels:

@@ -11,9 +11,9 @@ import skimage.data
 from hypothesis import given
 from hypothesis import strategies as st
 
+from editgauge._vision.tokens import focus_of_change, same_subject, semantic_change, structure_distance
 from editgauge.models.lite.dinov2 import DinoV2Small
 from editgauge.models.weights import available
-from editgauge.vision.tokens import focus_of_change, same_subject, semantic_change, structure_distance
 
 photographs: Any = skimage.data
 grids = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(2, 6), st.integers(0, 2**32 - 1))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from editgauge._util.images import Picture
+from editgauge._util.reading.fields import shown
+from editgauge._util.reading.sources import Faults, Ids, file_in, read_json, size_note
 from editgauge.benchmarks.image_store import ImageFolder
-from editgauge.core.edit_types import UNSPECIFIED
-from editgauge.core.images import Picture
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, size_note
-from editgauge.core.types import Benchmark, Edit
+from editgauge.edit_types import UNSPECIFIED
 from editgauge.instructions.readings import complete, reading_summary
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"
 PUBLISHED = 179, 179

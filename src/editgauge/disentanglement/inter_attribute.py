@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from editgauge._stats.intervals import RESAMPLES, Numbers, cluster_draws
+from editgauge._stats.resampling import Estimate, divided, estimate
 from editgauge.disentanglement.latents import Latents
 from editgauge.disentanglement.measures import confusion_scores
 from editgauge.disentanglement.released import RowSet, released_answers
 from editgauge.disentanglement.words import Vocabulary
-from editgauge.stats.intervals import RESAMPLES, Numbers, cluster_draws
-from editgauge.stats.resampling import Estimate, divided, estimate
 
 Split = Literal["by_attribute", "by_row"]
 """`by_row` is the released one."""

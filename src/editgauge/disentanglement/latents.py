@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import read_text
+from editgauge._util.files import read_text
 from editgauge.disentanglement.words import Vocabulary
+from editgauge.errors import BadInputError
 
 Vector = NDArray[np.float32]
 SETTINGS = "latents.json"
@@ -50,25 +50,29 @@ def latent_file(folder: Path, prompt: str) -> Path:
 
 
 def model_names(folders: Sequence[Path], *, needs_one: bool = False) -> list[str]:
-    """The models' names, which are those of their folders; raises `BadInput` for none, or for one name twice.
+    """The models' names, which are those of their folders; raises `BadInputError` for none, or for one name twice.
 
     >>> model_names([Path("latents/mine"), Path("latents/theirs")])
     ['mine', 'theirs']
     """
     names = [folder.resolve().name for folder in folders]
     if not names or (needs_one and len(names) > 1):
-        raise BadInput(f"Give {'one folder' if needs_one else 'at least one folder'} of latents; got {len(names)}.")
+        raise BadInputError(
+            f"Give {'one folder' if needs_one else 'at least one folder'} of latents; got {len(names)}."
+        )
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise BadInput(f"Two folders are called '{twice[0]}'; a folder's name is its model's, so rename one.")
+        raise BadInputError(f"Two folders are called '{twice[0]}'; a folder's name is its model's, so rename one.")
     return names
 
 
 def read_latents(folder: str | Path, vocabulary: Vocabulary, model: str | None = None) -> Latents:
-    """The latents of every prompt; one `BadInput` lists all that are missing, damaged or of another size."""
+    """The latents of every prompt; one `BadInputError` lists all that are missing, damaged or of another size."""
     place = Path(folder)
     if not place.is_dir():
-        raise BadInput(f"There is no folder '{folder}'. It should hold one .npy per prompt, such as 'red chair.npy'.")
+        raise BadInputError(
+            f"There is no folder '{folder}'. It should hold one .npy per prompt, such as 'red chair.npy'."
+        )
     vectors: dict[str, Vector] = {}
     missing: list[str] = []
     problems: list[str] = []
@@ -88,7 +92,7 @@ def read_latents(folder: str | Path, vocabulary: Vocabulary, model: str | None =
     if len(sizes) > 1:
         problems += _odd_sizes(vectors)
     if problems:
-        raise BadInput(f"The latents in '{folder}' cannot be used:", problems)
+        raise BadInputError(f"The latents in '{folder}' cannot be used:", problems)
     return Latents(model or place.resolve().name, vectors, _hash(vectors), _made(place / SETTINGS))
 
 
@@ -99,7 +103,7 @@ def _made(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise BadInput(f"'{file}' says how the latents were made, and cannot be read: {error}") from error
+        raise BadInputError(f"'{file}' says how the latents were made, and cannot be read: {error}") from error
     return dict(settings)
 
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge.core.errors import BadInput, UnknownName, in_short
-from editgauge.core.files import write_bytes
-from editgauge.core.images import write_png
-from editgauge.core.progress import progress, say
+from editgauge._util.files import write_bytes
+from editgauge._util.images import write_png
+from editgauge._util.progress import progress, say
 from editgauge.disentanglement.latents import SETTINGS, latent_file
 from editgauge.engine.folder_claim import claim
+from editgauge.errors import BadInputError, UnknownNameError, in_short
 from editgauge.methods.diffusion.weights import quiet as quiet_libraries
 from editgauge.models.hub.loading import usual_device
 
@@ -71,15 +71,17 @@ seed is 0, the white image 360 pixels wide. There numbers have 16 bits, here 32.
 
 
 def pipeline_settings(preset: str | None, chosen: Mapping[str, Any]) -> PipelineSettings:
-    """The settings of a preset, with what was chosen besides; raises `UnknownName` or `BadInput`."""
+    """The settings of a preset, with what was chosen besides; raises `UnknownNameError` or `BadInputError`."""
     if preset is not None and preset not in PRESETS:
-        raise UnknownName("preset", preset, PRESETS, "editgauge disentangle --help")
+        raise UnknownNameError("preset", preset, PRESETS, "editgauge disentangle --help")
     named = {name: value for name, value in chosen.items() if value is not None}
     if preset is None and "pipeline" not in named:
-        raise BadInput(f"{', '.join(named)}: only latents that are created here have such settings; add --pipeline.")
+        raise BadInputError(
+            f"{', '.join(named)}: only latents that are created here have such settings; add --pipeline."
+        )
     settings = replace(PRESETS[preset], **named) if preset is not None else PipelineSettings(**named)
     if settings.steps < 1 or settings.size < 8 or settings.size % 8:
-        raise BadInput(
+        raise BadInputError(
             f"--steps counts from 1 and --size is a multiple of 8; got {settings.steps} and {settings.size}."
         )
     return settings
@@ -139,13 +141,13 @@ class _Editor:
         with torch.inference_mode():
             made = self.pipe(prompt=prompt, generator=noise, **self.options).images
             if not isinstance(made, torch.Tensor):
-                raise BadInput(
+                raise BadInputError(
                     f"The pipeline {type(self.pipe).__name__} gives no latents; its latents can be saved as .npy."
                 )
             picture = self._decoded(made)
         latent: NDArray[np.float32] = made[0].float().cpu().numpy()
         if not np.isfinite(latent).all():
-            raise BadInput(
+            raise BadInputError(
                 f"The pipeline gave NaN or infinity for '{prompt}'; other --steps or another --size may help."
             )
         return latent, picture
@@ -162,7 +164,7 @@ class _Editor:
 
 def _diffusers() -> Any:
     if any(importlib.util.find_spec(name) is None for name in ("torch", "diffusers", "transformers")):
-        raise BadInput(
+        raise BadInputError(
             "Making latents needs diffusers, torch and transformers: pip install 'editgauge[diffusers]'. "
             "Latents you have already need none: give a folder of .npy files without --pipeline."
         )
@@ -177,13 +179,15 @@ def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
             pipe = _with_controlnet(diffusers, pipe, settings.controlnet) if settings.controlnet else pipe
             pipe = _taking_an_image(diffusers, pipe)
     except Exception as error:  # the library raises its own, the hub's, and those of the network
-        raise BadInput(
+        raise BadInputError(
             f"The pipeline '{settings.pipeline}' cannot be loaded as one that edits an image: {in_short(error)} "
             "Give an id of the hub or a folder with model_index.json and safetensors weights."
         ) from error
     for name, option in OPTIONS.items():
         if getattr(settings, name) is not None and option not in _parameters(pipe):
-            raise BadInput(f"The pipeline {type(pipe).__name__} has no {name.replace('_', ' ')}; leave --{name} out.")
+            raise BadInputError(
+                f"The pipeline {type(pipe).__name__} has no {name.replace('_', ' ')}; leave --{name} out."
+            )
     if settings.scheduler is not None:
         pipe.scheduler = _scheduler(diffusers, pipe, settings.scheduler)
     pipe.set_progress_bar_config(disable=True)
@@ -193,7 +197,9 @@ def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
 def _scheduler(diffusers: Any, pipe: Any, name: str) -> Any:
     made = getattr(diffusers, name, None) if name.endswith("Scheduler") else None
     if made is None:
-        raise BadInput(f"diffusers has no scheduler '{name}'. Give a class such as EulerAncestralDiscreteScheduler.")
+        raise BadInputError(
+            f"diffusers has no scheduler '{name}'. Give a class such as EulerAncestralDiscreteScheduler."
+        )
     return made.from_config(pipe.scheduler.config)
 
 

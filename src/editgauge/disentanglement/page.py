@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.core.images import read_image
-from editgauge.core.text import counted
+from editgauge._render import words
+from editgauge._render.svg import AxisRange, Plane
+from editgauge._util.images import read_image
+from editgauge._util.text import counted
 from editgauge.disentanglement.latents import Latents
 from editgauge.disentanglement.measures import linearity_error
 from editgauge.disentanglement.scores import Beside, Disentanglement
 from editgauge.disentanglement.table import difference_of, table_rows
 from editgauge.disentanglement.words import Vocabulary
 from editgauge.judges.pictures import data_url
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane
 from editgauge.reports.assets import page_in
 from editgauge.reports.context import write_page
 from editgauge.reports.gallery.pictures import fitted

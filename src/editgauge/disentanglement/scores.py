@@ -15,16 +15,16 @@ import numpy as np
 from scipy import stats
 
 from editgauge import __version__
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
+from editgauge._stats.intervals import RESAMPLES, Numbers, cluster_draws
+from editgauge._stats.resampling import Estimate, divided, estimate
+from editgauge.analysis.summary import ALL, summarize
 from editgauge.disentanglement.inter_attribute import Classified, inter_attribute
 from editgauge.disentanglement.latents import Latents, Vector
 from editgauge.disentanglement.measures import direction_cosines, linearity_error, linearity_error_as_released
 from editgauge.disentanglement.released import RowSet
 from editgauge.disentanglement.words import Vocabulary
-from editgauge.findings.summary import ALL, summarize
-from editgauge.stats.intervals import RESAMPLES, Numbers, cluster_draws
-from editgauge.stats.resampling import Estimate, divided, estimate
+from editgauge.errors import BadInputError
+from editgauge.results import Run
 
 FEWEST_TO_CORRELATE = 3
 VERDICT = "edit"
@@ -166,7 +166,7 @@ def beside_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -
     for run in runs:
         means = _verdicts(run)
         if not any(model.model in by_method for by_method in means.values() for model in models):
-            raise BadInput(
+            raise BadInputError(
                 f"Nothing in the run '{run.folder}' matches the latents. Methods must have the names of the "
                 f"models ({', '.join(model.model for model in models)}) and have a score 'edit'; "
                 f"its methods are {', '.join(run.manifest.methods)}, its protocols {', '.join(run.manifest.protocols)}."

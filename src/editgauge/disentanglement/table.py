@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from editgauge._stats.resampling import Estimate
 from editgauge.disentanglement.inter_attribute import Classified
 from editgauge.disentanglement.scores import Disentanglement, KindScores
-from editgauge.stats.resampling import Estimate
 
 
 @dataclass(frozen=True, slots=True)

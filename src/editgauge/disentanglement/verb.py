@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from editgauge.core.files import write_json
-from editgauge.core.options import Count, Share
-from editgauge.core.run import Run
+from editgauge._util.files import write_json
 from editgauge.disentanglement.latents import model_names, read_latents
 from editgauge.disentanglement.page import PAGE, disentanglement_page
 from editgauge.disentanglement.released import RowSet
 from editgauge.disentanglement.scores import Beside, Disentanglement, beside_edit_scores, described, disentanglement
 from editgauge.disentanglement.words import read_vocabulary
+from editgauge.options import Count, Share
 from editgauge.reports.assets import page_in
+from editgauge.results import Run
 
 RESULT = "disentanglement.json"
 SCHEMA = 1

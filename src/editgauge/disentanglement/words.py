@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import read_text
-from editgauge.core.types import id_problem
+from editgauge._util.files import read_text
+from editgauge.errors import BadInputError
+from editgauge.types import id_problem
 
 OBJECTS = "objects"
 FEWEST_KINDS = 2
@@ -71,14 +71,14 @@ def read_vocabulary(file: str | Path | None = None) -> Vocabulary:
         text = read_text(place)
         lists = json.loads(text) if place.suffix == ".json" else yaml.safe_load(text)
     except OSError as error:
-        raise BadInput(f"The vocabulary '{file}' cannot be read: {error.strerror or error}.") from error
+        raise BadInputError(f"The vocabulary '{file}' cannot be read: {error.strerror or error}.") from error
     except (ValueError, yaml.YAMLError) as error:
-        raise BadInput(f"The vocabulary '{file}' is neither JSON nor YAML: {error}") from error
+        raise BadInputError(f"The vocabulary '{file}' is neither JSON nor YAML: {error}") from error
     problems = _problems(lists)
     if not problems:
         problems = _without_own_words(_vocabulary(lists))
     if problems:
-        raise BadInput(f"The vocabulary '{file}' cannot be used:", problems)
+        raise BadInputError(f"The vocabulary '{file}' cannot be used:", problems)
     return _vocabulary(lists)
 
 

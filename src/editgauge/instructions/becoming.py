@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from editgauge.core.types import Step
 from editgauge.instructions.lexicon import words
 from editgauge.instructions.places import find_place
 from editgauge.instructions.steps import (
@@ -23,6 +22,7 @@ from editgauge.instructions.steps import (
 from editgauge.instructions.things import POSSESSIVE, Thing, read_thing
 from editgauge.instructions.tokens import Token, skip
 from editgauge.instructions.values import is_mood, is_style, read_value
+from editgauge.types import Step
 
 ARTICLES = frozenset({"a", "an", "the"})
 IT = frozenset({"it", "this", "that"})

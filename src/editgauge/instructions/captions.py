@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from editgauge.core.types import Position, Step
 from editgauge.instructions.lexicon import (
     action_base,
     adjective_kinds,
@@ -20,6 +19,7 @@ from editgauge.instructions.steps import adding, altering, becoming_place, size_
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import MARKS, Token, skip, tokenize
 from editgauge.instructions.values import doing, is_mood, is_style
+from editgauge.types import Position, Step
 
 ARTICLES = frozenset({"a", "an", "the", "some"})
 FRAMES = (

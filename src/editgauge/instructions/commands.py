@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from editgauge.core.types import Position, Step
 from editgauge.instructions.becoming import ARTICLES, becomes, style_text, text_becomes, written
 from editgauge.instructions.lexicon import is_ing_verb, match, singular, table, words
 from editgauge.instructions.places import SIDED, Place, find_place, read_place
@@ -25,6 +24,7 @@ from editgauge.instructions.steps import (
 from editgauge.instructions.things import Thing, read_amount, read_number, read_thing, read_things
 from editgauge.instructions.tokens import Token, skip
 from editgauge.instructions.values import Value, read_value
+from editgauge.types import Position, Step
 
 STATES = {"state": "action", "shape": "shape", "surface": "texture", "parts": "alter_parts"}
 """The edit type of verbs that put a thing into another state."""

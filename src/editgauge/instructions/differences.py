@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
-from editgauge.core.types import Position, Step
 from editgauge.instructions.captions import (
     ARTICLES,
     PARTICLES,
@@ -29,6 +28,7 @@ from editgauge.instructions.steps import adding, becoming_place, replacing, size
 from editgauge.instructions.things import Thing, read_number, read_thing
 from editgauge.instructions.tokens import MARKS, Token, skip, tokenize
 from editgauge.instructions.values import is_mood
+from editgauge.types import Position, Step
 
 ALIKE = 0.34
 """Captions that share less than this are two descriptions, not one with a few words changed."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from editgauge.core.types import Step
 from editgauge.instructions.becoming import becomes, style_text, text_becomes, unsure, written
 from editgauge.instructions.commands import command, instead_of
 from editgauge.instructions.lexicon import adjective_kinds, is_ing_verb, lists_in, match, match_any, singular, words
@@ -19,6 +18,7 @@ from editgauge.instructions.steps import UNREAD, EarlierThings, Tokens, adding, 
 from editgauge.instructions.things import Thing, read_amount, read_number, read_thing, read_things
 from editgauge.instructions.tokens import Token, skip, token_at
 from editgauge.instructions.values import Value, doing, read_value
+from editgauge.types import Step
 
 CAUSES = frozenset({"let", "have", "make", "get", "allow", "cause", "show", "force", "keep", "depict"})
 NOUN_LIKE = frozenset(

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from editgauge.core.text import ing
+from editgauge._util.text import ing
 
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """The fast one where the YAML library was built with it."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from editgauge.core.types import Position, Relation
 from editgauge.instructions.lexicon import lists_in, match, match_any, table, words
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import MARKS, Token, skip, token_at
+from editgauge.types import Position, Relation
 
 SIDED: frozenset[Relation] = frozenset({"left", "right", "above", "below"})
 """Relations that name a side of the anchor."""

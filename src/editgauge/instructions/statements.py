@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from editgauge.core.types import Position, Step
 from editgauge.instructions.becoming import becomes, style_text, unsure, written
 from editgauge.instructions.commands import (
     dresses,
@@ -42,6 +41,7 @@ from editgauge.instructions.steps import (
 from editgauge.instructions.things import Thing, read_thing, read_things
 from editgauge.instructions.tokens import Token, skip
 from editgauge.instructions.values import doing, is_style, read_value
+from editgauge.types import Position, Step
 
 VERBS = ("be", "modals", "have", "wear", "hold", "become", "contain", "show", "look", "say", "not")
 SKIPPED = frozenset({"now", "also", "all", "both", "just", "then", "only"})

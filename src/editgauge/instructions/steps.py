@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from editgauge.core.types import Position, Step
 from editgauge.instructions.lexicon import (
     adjective_kinds,
     is_ing_verb,
@@ -20,6 +19,7 @@ from editgauge.instructions.places import SIDED, find_place
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import Token
 from editgauge.instructions.values import Value
+from editgauge.types import Position, Step
 
 Tokens = Sequence[Token]
 UNREAD = "unspecified"

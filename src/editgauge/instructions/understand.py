@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Reading, Step
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError
 from editgauge.instructions.captions import caption_things, is_caption, read_caption
 from editgauge.instructions.clauses import split_clauses
 from editgauge.instructions.differences import compare_captions
@@ -16,6 +15,7 @@ from editgauge.instructions.grammar import read_clause
 from editgauge.instructions.lexicon import lists_in, match, mentions, singular, words
 from editgauge.instructions.steps import UNREAD, EarlierThings
 from editgauge.instructions.tokens import LONGEST, Token, tokenize
+from editgauge.types import Reading, Step
 
 LATIN = range(0x250)
 
@@ -47,7 +47,9 @@ def _spelled(step: Step) -> Step:
 @lru_cache(maxsize=4096)
 def _understood(text: str, source_caption: str | None, target_caption: str | None, form: str | None) -> Reading:
     if not text or not text.strip():
-        raise BadInput("The instruction is empty. Say in words what should change, such as 'add a hat to the dog'.")
+        raise BadInputError(
+            "The instruction is empty. Say in words what should change, such as 'add a hat to the dog'."
+        )
     problem = _unreadable(text)
     if problem:
         return Reading((Step(type=UNREAD),), "rules", problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from editgauge.core.text import ing
+from editgauge._util.text import ing
 from editgauge.instructions.lexicon import action_base, adjective_kinds, is_ing_verb, match, mentions, table, words
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import Token

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
+from editgauge.errors import BadInputError
 from editgauge.judges.consistency import position_bias, self_consistency, settled
 from editgauge.judges.cost import CallEstimate, Price
 from editgauge.judges.faults import FAULTS, NoAnswer
@@ -95,8 +95,10 @@ def open_judge(
     """
     kind, separator, rest = address.partition(":")
     if not separator or not rest:
-        raise BadInput(f"A judge is written KIND:MODEL, such as openai:gpt-4o or transformers:FOLDER; got '{address}'.")
+        raise BadInputError(
+            f"A judge is written KIND:MODEL, such as openai:gpt-4o or transformers:FOLDER; got '{address}'."
+        )
     if options.get("replay") and isinstance(transcripts, Path | str) and not Path(transcripts).is_dir():
-        raise BadInput(f"There are no transcripts to replay at '{transcripts}'.")
+        raise BadInputError(f"There are no transcripts to replay at '{transcripts}'.")
     recorded = transcripts if isinstance(transcripts, Transcripts) else Transcripts(transcripts)
     return ModelJudge(judges.get(kind)(rest, **(client or {})), transcripts=recorded, **options)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.judges.forms import Choice
 
 
@@ -43,7 +43,7 @@ def position_bias(verdicts: Sequence[tuple[Choice, Choice]]) -> PositionBias:
     PositionBias(pairs=4, consistent=0.75, towards_first=0.25)
     """
     if not verdicts:
-        raise CannotTell("not_applicable", "no pair was judged in both orders")
+        raise UnscorableError("not_applicable", "no pair was judged in both orders")
     same = sum(first_order == swapped for first_order, swapped in verdicts)
     shown_first = sum((first_order == "one") + (swapped == "two") for first_order, swapped in verdicts)
     shown_second = sum((first_order == "two") + (swapped == "one") for first_order, swapped in verdicts)
@@ -59,7 +59,7 @@ def self_consistency(answers: Sequence[Sequence[Hashable]]) -> SelfConsistency:
     """
     repeated = [list(each) for each in answers if len(each) > 1]
     if not repeated:
-        raise CannotTell("not_applicable", "no question was answered more than once")
+        raise UnscorableError("not_applicable", "no question was answered more than once")
     shares = [_same_pairs(each) for each in repeated]
     unanimous = sum(len(set(each)) == 1 for each in repeated)
     return SelfConsistency(len(repeated), sum(shares) / len(shares), unanimous / len(repeated))

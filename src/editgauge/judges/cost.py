@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges.faults import NoAnswer
 from editgauge.judges.pictures import sent_size
 from editgauge.judges.questions import Parameters, Question
@@ -30,7 +30,7 @@ class Price:
 
     def __post_init__(self) -> None:
         if not (0 <= self.prompt < math.inf and 0 <= self.completion < math.inf):
-            raise BadInput(f"A price per million tokens is 0 or more; got {self.prompt} and {self.completion}.")
+            raise BadInputError(f"A price per million tokens is 0 or more; got {self.prompt} and {self.completion}.")
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
         """The price of that many tokens."""
@@ -108,9 +108,9 @@ class Ledger:
 
     def __init__(self, price: Price | None = None, budget: float | None = None, spent: float = 0.0) -> None:
         if budget is not None and price is None:
-            raise BadInput("A budget needs the price of a million tokens, of the prompt and of the completion.")
+            raise BadInputError("A budget needs the price of a million tokens, of the prompt and of the completion.")
         if budget is not None and not 0 <= budget < math.inf:
-            raise BadInput(f"A budget is 0 or more; got {budget}.")
+            raise BadInputError(f"A budget is 0 or more; got {budget}.")
         self.price = price or FREE
         self.budget = budget
         self.spent = spent

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from editgauge.core.errors import SHOWN_OF_AN_ERROR, BadInput, CannotTell
-from editgauge.core.fetch.bounded import TooLong
-from editgauge.core.fetch.endpoints import EndpointAddress, without_secrets
-from editgauge.core.types import Reason
+from editgauge._util.fetch.bounded import TooLong
+from editgauge._util.fetch.endpoints import EndpointAddress, without_secrets
+from editgauge.errors import SHOWN_OF_AN_ERROR, BadInputError, UnscorableError
+from editgauge.types import Reason
 
 Fault = Literal[
     "refused",  # the model said that it will not answer
@@ -41,7 +41,7 @@ MAY_PASS: frozenset[Fault] = frozenset({"wrong_model", "rejected", "unreachable"
 """Faults that say nothing about the question: in another run, with another key or server, it is asked again."""
 
 
-class NoAnswer(CannotTell):
+class NoAnswer(UnscorableError):
     """A judge has no answer to give; the runner turns it into `Unscored`."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
@@ -84,7 +84,7 @@ class Trouble(Exception):
 
 @contextmanager
 def as_trouble(endpoint: EndpointAddress, timeout: float, address: str | None = None) -> Iterator[None]:
-    """Turns what breaks a request over HTTP into `Trouble`, or into `BadInput` where no attempt can help.
+    """Turns what breaks a request over HTTP into `Trouble`, or into `BadInputError` where no attempt can help.
 
     Args:
         endpoint: what is asked, and whose secrets no message may hold
@@ -103,7 +103,7 @@ def as_trouble(endpoint: EndpointAddress, timeout: float, address: str | None = 
         raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         shown = endpoint.hidden(without_secrets(address or endpoint.place))[:SHOWN_OF_AN_ERROR]
-        raise BadInput(f"'{shown}' is not an address: {error}.") from error
+        raise BadInputError(f"'{shown}' is not an address: {error}.") from error
     except httpx.HTTPError as error:
         message = endpoint.hidden(str(error)) or type(error).__name__
         raise Trouble(f"the connection broke: {message}", maybe_paid=True) from error

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges.reading import (
     LONGEST,
     Unreadable,
@@ -85,7 +85,7 @@ class Scale:
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
-            raise BadInput(f"A scale goes from a lower number to a higher one; got {self.low} to {self.high}.")
+            raise BadInputError(f"A scale goes from a lower number to a higher one; got {self.low} to {self.high}.")
 
     @property
     def schema(self) -> Mapping[str, Any]:

@@ -47,7 +47,7 @@ class Judge(Protocol):
         ...
 
     async def ask(self, question: Question[Value]) -> Answer[Value]:
-        """The answer; raises `NoAnswer`, a `CannotTell` with a typed fault, when there is none."""
+        """The answer; raises `NoAnswer`, a `UnscorableError` with a typed fault, when there is none."""
         ...
 
 
@@ -55,7 +55,7 @@ class Judging(Protocol):
     """What a protocol judges with, as `Perception` is what it sees with."""
 
     def judge(self, role: str = "judge") -> Judge:
-        """The judge that plays a role; raises `CannotTell` when none does."""
+        """The judge that plays a role; raises `UnscorableError` when none does."""
         ...
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:

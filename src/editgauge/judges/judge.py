@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Self, TypeVar
 
-from editgauge.core.ask import Ask, Request
-from editgauge.core.errors import Hopeless
+from editgauge._util.ask import Ask, Request
+from editgauge.errors import FatalError
 from editgauge.judges.chat_format import Reply, fault_in, read_reply
 from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, CallEstimate, Ledger, Price, largest_prompt
 from editgauge.judges.faults import Fault, NoAnswer
@@ -207,7 +207,7 @@ class ModelJudge:
     def _give_up_at_last(self, call: Call) -> None:
         """Stops asking a model that never answered: a wrong key, a server that is not there."""
         if not self._answered and self._in_vain >= MOST_IN_VAIN:
-            raise Hopeless(
+            raise FatalError(
                 f"The judge '{self.name}' answered none of {self._in_vain} questions: {call.detail}. "
                 "Fix that and give the same command again."
             )

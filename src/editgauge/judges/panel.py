@@ -14,7 +14,7 @@ from dataclasses import replace
 from statistics import fmean, median
 from typing import Any, TypeVar
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges.faults import NoAnswer
 from editgauge.judges.interfaces import Answer, Judge, JudgeCard
 from editgauge.judges.questions import Question
@@ -26,20 +26,20 @@ _NAME = re.compile(r"(median|mean|majority)(\d*)\((.+)\)")
 
 
 def panel_name(way: str, members: Sequence[str], quorum: int | None = None) -> str:
-    """What a panel is called; raises `BadInput` for one that could never answer.
+    """What a panel is called; raises `BadInputError` for one that could never answer.
 
     >>> panel_name("median", ["a", "b", "c"]), panel_name("mean", ["a", "b"], 2)
     ('median(a+b+c)', 'mean2(a+b)')
     """
     if way not in WAYS:
-        raise BadInput(f"--panel is one of {', '.join(WAYS)}; got '{way}'.")
+        raise BadInputError(f"--panel is one of {', '.join(WAYS)}; got '{way}'.")
     if len(members) < 2:
-        raise BadInput(f"--panel {way} needs at least two judges; give --judge once for each of them.")
+        raise BadInputError(f"--panel {way} needs at least two judges; give --judge once for each of them.")
     if quorum is not None and not 1 <= quorum <= len(members):
-        raise BadInput(f"--quorum goes from 1 to the {len(members)} judges of the panel; got {quorum}.")
+        raise BadInputError(f"--quorum goes from 1 to the {len(members)} judges of the panel; got {quorum}.")
     strange = [name for name in members if set(name) & set("+()")]
     if strange:
-        raise BadInput(f"Judges of a panel must not have '+' or brackets in their names: {', '.join(strange)}.")
+        raise BadInputError(f"Judges of a panel must not have '+' or brackets in their names: {', '.join(strange)}.")
     return f"{way}{quorum or ''}({'+'.join(members)})"
 
 
@@ -54,7 +54,7 @@ class JudgePanel:
     def __init__(self, name: str, members: Mapping[str, Judge]) -> None:
         read = _NAME.fullmatch(name)
         if read is None:
-            raise BadInput(f"'{name}' is no panel; one is called as in median(a+b+c).")
+            raise BadInputError(f"'{name}' is no panel; one is called as in median(a+b+c).")
         self.name = name
         self._way = read[1]
         self.members: dict[str, Judge] = {each: members[each] for each in read[3].split("+")}

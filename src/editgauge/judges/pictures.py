@@ -10,8 +10,8 @@ from typing import Literal
 
 import cv2
 
-from editgauge.core.errors import BadImage
-from editgauge.core.images import Pixels, pixel_hash, resized
+from editgauge._util.images import Pixels, pixel_hash, resized
+from editgauge.errors import BadImageError
 
 Encoding = Literal["png", "jpeg"]
 JPEG_QUALITY = 90
@@ -36,7 +36,7 @@ def data_url(pixels: Pixels, encoding: Encoding) -> str:
     options = [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY] if encoding == "jpeg" else []
     done, encoded = cv2.imencode(f".{encoding}", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), options)
     if not done:
-        raise BadImage(f"A picture of {pixels.shape} could not be encoded as {encoding}.")
+        raise BadImageError(f"A picture of {pixels.shape} could not be encoded as {encoding}.")
     return f"data:image/{encoding};base64,{base64.b64encode(encoded.tobytes()).decode('ascii')}"
 
 

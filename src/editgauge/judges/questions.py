@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels, pixel_hash
+from editgauge._util.images import Pixels, pixel_hash
+from editgauge.errors import BadInputError
 from editgauge.judges.forms import Choice, Form, FreeText, PairwiseAnswer, Scale, Structured, YesNo
 from editgauge.judges.pictures import Encoding
 from editgauge.judges.prompts import Prompt, RenderedPrompt, open_prompt
@@ -105,7 +105,7 @@ class Parameters:
         if self.encoding not in ("png", "jpeg"):
             problems.append(f"encoding is png or jpeg, got '{self.encoding}'")
         if problems:
-            raise BadInput("These parameters of a judge cannot be used.", problems)
+            raise BadInputError("These parameters of a judge cannot be used.", problems)
 
 
 def ask_yes_no(question: str, *images: Shown, prompt: Prompt | None = None) -> Question[bool]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.judges.interfaces import Answer, Judge
 from editgauge.judges.panel import JudgePanel, is_panel, members_of
 from editgauge.judges.prompts import Prompt, open_prompt
@@ -32,7 +32,7 @@ class JudgeService:
         if role not in self._chosen and is_panel(role) and all(each in self._chosen for each in members_of(role)):
             self._chosen[role] = JudgePanel(role, self._chosen)
         if role not in self._chosen:
-            raise CannotTell("no_model", f"no judge plays the role '{role}'; choose one, such as openai:MODEL@URL")
+            raise UnscorableError("no_model", f"no judge plays the role '{role}'; choose one, such as openai:MODEL@URL")
         return self._chosen[role]
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:

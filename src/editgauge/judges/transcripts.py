@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadRun
-from editgauge.core.run.lines import LineFile, content_of_line, line_with_checksum
+from editgauge.errors import BadRunError
 from editgauge.judges.chat_format import Body
 from editgauge.judges.faults import MAY_PASS, Fault
+from editgauge.results.lines import LineFile, content_of_line, line_with_checksum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +61,12 @@ class Call:
 
     @classmethod
     def from_line(cls, line: bytes) -> Call:
-        """The inverse of `to_line`; a torn or altered line raises `BadRun`."""
+        """The inverse of `to_line`; a torn or altered line raises `BadRunError`."""
         try:
             stored = content_of_line(line, "transcript")
             return cls(**{**stored, "attempts": tuple(stored["attempts"])})
         except (ValueError, TypeError, KeyError) as error:
-            raise BadRun(f"a line of the transcript holds something else than a call ({error})") from error
+            raise BadRunError(f"a line of the transcript holds something else than a call ({error})") from error
 
 
 class Transcripts:
@@ -95,7 +95,7 @@ class Transcripts:
             try:
                 self._write(self.folder, call.to_line())
             except OSError as error:
-                raise BadRun(
+                raise BadRunError(
                     f"The transcripts in '{self.folder}' cannot be written: {error.strerror or error}. "
                     "What was answered so far is kept; make room and give the same command again to continue."
                 ) from error
@@ -139,5 +139,5 @@ def read_transcripts(folder: Path) -> Iterator[Call]:
                     break
                 try:
                     yield Call.from_line(line)
-                except BadRun as error:
-                    raise BadRun(f"'{path}', line {number}: {error}.") from error
+                except BadRunError as error:
+                    raise BadRunError(f"'{path}', line {number}: {error}.") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
 
 if TYPE_CHECKING:
     from editgauge.metrics.base import Metric

@@ -10,8 +10,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Unit
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Unit
+from editgauge._util.masks import BoolMask
 
 ROUNDING = 1e-5
 """How far over [0, 1] a pixel may be: gray made of white by float32 weights is sometimes 1.0000001."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from editgauge.metrics.base import STRIP, check_pair, metric
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Unit
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Unit
+    from editgauge._util.masks import BoolMask
 
 LUMA = np.array([[0.299, 0.587, 0.114]])
 """Weights of red, green and blue in brightness, by ITU-R BT.601."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from editgauge.metrics.base import check_pair, metric
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Unit
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Unit
+    from editgauge._util.masks import BoolMask
 
 BINS = 32
 """Of equal width over [0, 1] in each channel, as PixLens has them; the last one includes 1."""

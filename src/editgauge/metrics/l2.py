@@ -9,8 +9,8 @@ import cv2
 from editgauge.metrics.base import check_pair, mean_difference, metric
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Unit
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Unit
+    from editgauge._util.masks import BoolMask
 
 
 @metric(higher_is_better=False, range=(0.0, 1.0), formula="mean((before - after)^2)")

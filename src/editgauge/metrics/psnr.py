@@ -9,8 +9,8 @@ from editgauge.metrics.base import metric
 from editgauge.metrics.l2 import l2
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Unit
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Unit
+    from editgauge._util.masks import BoolMask
 
 HIGHEST_PSNR = 100.0
 """What identical images get: an infinite value would spoil every mean."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from editgauge.metrics.base import STRIP, check_pair, counted_pixels, metric
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Unit
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Unit
+    from editgauge._util.masks import BoolMask
 
 SIGMA = 1.5
 RADIUS = 5

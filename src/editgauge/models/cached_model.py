@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from editgauge import __version__
-from editgauge.core.ask import Request
-from editgauge.core.trace import timeline
+from editgauge._util.ask import Request
+from editgauge._util.trace import timeline
 from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, TextLines
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of

@@ -6,17 +6,17 @@ import re
 import typing
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from editgauge.core.types import Edit, Item, Scores, ScoreSpec
     from editgauge.judges.interfaces import Judging
     from editgauge.models.interfaces import Perception
+    from editgauge.types import Edit, Item, Scores, ScoreSpec
 
     class JudgingPerception(Perception, Judging, typing.Protocol):
         """What a protocol may ask while it scores: models that see, and judges that answer questions."""
@@ -71,7 +71,7 @@ class Protocol(typing.Protocol):
 
     def variant(self, options: Mapping[str, str]) -> Protocol:
         """The protocol with other options, such as `editval[delta=200]`; its name contains them."""
-        raise BadInput(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
+        raise BadInputError(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
 
     def with_models(self, models: Mapping[str, str]) -> Protocol:
         """The protocol as it is with these models by role: a score made by a model carries its name.
@@ -136,7 +136,7 @@ def open_protocol(name: str) -> Protocol:
         return rubric.variant(options) if options else rubric
     protocol = protocols.get(base)
     if protocol.name != base:
-        raise BadInput(
+        raise BadInputError(
             f"The protocol '{base}' from {protocols.origin(base)} calls itself '{protocol.name}'. "
             "Its `name` and its entry point must be the same."
         )
@@ -151,7 +151,9 @@ def read_variant(name: str) -> tuple[str, dict[str, str]]:
     """
     match = _VARIANT.fullmatch(name)
     if not match:
-        raise BadInput(f"--protocol takes a name with options in brackets, such as editval[delta=200]; got '{name}'.")
+        raise BadInputError(
+            f"--protocol takes a name with options in brackets, such as editval[delta=200]; got '{name}'."
+        )
     base, text = match.groups()
     settings = (part.strip().partition("=") for part in (text or "").split(",") if part.strip())
     return base, {option: value for option, _, value in settings}

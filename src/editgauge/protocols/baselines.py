@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.evidence import Evidence, Note, Region
-from editgauge.core.images import as_unit
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.images import as_unit
+from editgauge.evidence import Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._shared.comparison import Comparers
 from editgauge.protocols._shared.looking import attempt_all
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception

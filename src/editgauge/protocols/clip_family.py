@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.benchmarks.attributes import of_edit
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Evidence, Heat, Note
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge.errors import BadInputError
+from editgauge.evidence import Evidence, Heat, Note
 from editgauge.protocols import Protocol, named_after, variant_name
 from editgauge.protocols._shared.captions import Side, edit_text
 from editgauge.protocols._shared.directions import Floats, Vectors, attribute_mean, cosine, directional
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.augclip.attribute_weights import relative_weights
+from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -76,7 +76,9 @@ class ClipFamily(Protocol):
         wrong += [f"'{option}' takes no value, got '{value}'" for option, value in options.items() if value]
         if wrong:
             known = "; ".join(f"{option} ({meaning})" for option, meaning in OPTIONS.items())
-            raise BadInput(f"'{variant_name('clip-family', options)}' cannot be understood. It takes {known}.", wrong)
+            raise BadInputError(
+                f"'{variant_name('clip-family', options)}' cannot be understood. It takes {known}.", wrong
+            )
         return ClipFamily(tuple(options), self._encoder)
 
     def with_models(self, models: Mapping[str, str]) -> ClipFamily:

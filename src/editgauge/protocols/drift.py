@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Box, Evidence, Note, Region
-from editgauge.core.images import Pixels, as_unit
-from editgauge.core.text import counted
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.images import Pixels, as_unit
+from editgauge._util.text import counted
+from editgauge._vision.tokens import semantic_change
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics.l1 import l1
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._shared.looking import attempt
-from editgauge.vision.tokens import semantic_change
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.masks import BoolMask
     from editgauge.models.answers import Patches
     from editgauge.models.interfaces import Perception
 
@@ -114,7 +114,7 @@ async def _boxes(first: Pixels, names: list[str], see: Perception) -> tuple[list
     for name in names:
         try:
             seen = await see.detect(first, name)
-        except CannotTell as unable:
+        except UnscorableError as unable:
             problem = Unscored(unable.reason, unable.detail)
             continue
         for left, top, right, bottom in seen.boxes.tolist():

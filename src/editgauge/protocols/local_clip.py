@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Box, Note
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Box, Note
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._shared.captions import edit_text
 from editgauge.protocols._shared.directions import cosine
 from editgauge.protocols._shared.looking import attempt, cropped
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
     from editgauge.models.interfaces import Perception
 
 CAPTION = "caption"
@@ -86,7 +86,7 @@ async def _region_and_words(item: Item, mask: BoolMask, see: Perception) -> Scor
 
 async def _region_and_truth(item: Item, mask: BoolMask, see: Perception) -> Score:
     if item.reference is None:
-        raise CannotTell("not_applicable", "the benchmark has no ground-truth image for this edit")
+        raise UnscorableError("not_applicable", "the benchmark has no ground-truth image for this edit")
     box = _box(mask)
     outcome, truth = await gather(*(see.joint_image(cropped(each, box)) for each in (item.edited, item.reference)))
     return Score(cosine(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
@@ -102,7 +102,7 @@ def _box(mask: BoolMask) -> tuple[int, int, int, int]:
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     left, top, right, bottom = int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])
     if right <= left or bottom <= top:
-        raise CannotTell(EMPTY.reason, EMPTY.detail)
+        raise UnscorableError(EMPTY.reason, EMPTY.detail)
     return left, top, right, bottom
 
 

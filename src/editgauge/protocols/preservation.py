@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Box, Evidence, Note, Region
-from editgauge.core.images import Unit, as_unit
-from editgauge.core.masks import BoolMask
-from editgauge.core.types import Item, Question, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.images import Unit, as_unit
+from editgauge._util.masks import BoolMask
+from editgauge.errors import BadInputError
+from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -56,7 +56,7 @@ class Preservation(Protocol):
         """`preservation[metrics=NAME+NAME]`: with further metrics, such as those of a plug-in."""
         wanted = tuple(name for name in options.get("metrics", "").split("+") if name)
         if set(options) != {"metrics"} or not wanted:
-            raise BadInput("preservation takes further metrics, such as preservation[metrics=my_metric+another].")
+            raise BadInputError("preservation takes further metrics, such as preservation[metrics=my_metric+another].")
         return Preservation(more=tuple(name for name in dict.fromkeys(wanted) if name not in METRICS))
 
     async def score(self, item: Item, see: Perception) -> Scores:

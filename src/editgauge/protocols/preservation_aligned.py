@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.evidence import Evidence, Note
-from editgauge.core.images import as_unit
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.images import as_unit
+from editgauge._vision.registration import Alignment, align
+from editgauge.evidence import Evidence, Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
 from editgauge.protocols.preservation import METRICS, outside_the_mask, why_nothing_outside, without_outside
-from editgauge.vision.registration import Alignment, align
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
     from editgauge.models.interfaces import Perception
 
 LAID_BACK = "The edited picture is aligned with its source first."

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from editgauge.core.evidence import Note
-from editgauge.core.images import as_unit
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.images import as_unit
+from editgauge.evidence import Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception

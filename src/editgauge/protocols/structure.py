@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge._vision.tokens import structure_distance
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._shared.looking import attempt
-from editgauge.vision.tokens import structure_distance
+from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception

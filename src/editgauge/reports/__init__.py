@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from typing import TYPE_CHECKING
 
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
 
 if TYPE_CHECKING:
     from markupsafe import Markup

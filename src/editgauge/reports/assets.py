@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from editgauge import __version__
-from editgauge.core.errors import BadInput
-from editgauge.core.files import open_regular
+from editgauge._util.files import open_regular
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,29 +22,29 @@ GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
 
 
 def page_in(folder: str | Path, name: str) -> Path:
-    """Where the page will lie; raises `BadInput` when it cannot be written there."""
+    """Where the page will lie; raises `BadInputError` when it cannot be written there."""
     if Path(folder).is_file():
-        raise BadInput(f"'{folder}' is a file; give a folder for {name}.")
+        raise BadInputError(f"'{folder}' is a file; give a folder for {name}.")
     page = Path(folder) / name
     refuse_a_page_of_others(page)
     return page
 
 
 def claim_html_file(file: Path, option: str, example: str) -> None:
-    """Raises `BadInput` when the file is no .html file, or exists and we did not make it."""
+    """Raises `BadInputError` when the file is no .html file, or exists and we did not make it."""
     if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
-        raise BadInput(f"{option} writes one .html file, and '{file}' is not one; try '{file / example}'.")
+        raise BadInputError(f"{option} writes one .html file, and '{file}' is not one; try '{file / example}'.")
     refuse_a_page_of_others(file)
 
 
 def refuse_a_page_of_others(file: Path) -> None:
-    """Raises `BadInput` when the file exists and we did not make it."""
+    """Raises `BadInputError` when the file exists and we did not make it."""
     if not file.exists():
         return
     with open_regular(file) as opened:
         ours = GENERATOR.encode() in opened.read(2_000)
     if not ours:
-        raise BadInput(f"'{file}' is not a report; choose a new file, it would be overwritten.")
+        raise BadInputError(f"'{file}' is not a report; choose a new file, it would be overwritten.")
 
 
 def frame(images: str, styles: Sequence[str], scripts: Sequence[str]) -> dict[str, str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from editgauge.core.text import counted, join_words
-from editgauge.findings.summary import FEW_SOURCES
-from editgauge.findings.verdicts import HOW_TESTED
-from editgauge.render import words
-from editgauge.render.tables import latex_safe, markdown_safe
-from editgauge.stats.intervals import BINOMIAL, LEVEL, STUDENT
+from editgauge._render import words
+from editgauge._render.tables import latex_safe, markdown_safe
+from editgauge._stats.intervals import BINOMIAL, LEVEL, STUDENT
+from editgauge._util.text import counted, join_words
+from editgauge.analysis.summary import FEW_SOURCES
+from editgauge.analysis.verdicts import HOW_TESTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from editgauge.core.run import Run
-    from editgauge.core.run.manifest import ProtocolEntry
+    from editgauge.results import Run
+    from editgauge.results.manifest import ProtocolEntry
 
 DIGITS = 12
 """This many signs of a hash distinguish two versions."""

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from editgauge.core.run.segments import of_edits
-from editgauge.findings.columns import WordColumn
-from editgauge.render.words import without_folders
+from editgauge._render.words import without_folders
+from editgauge.analysis.columns import WordColumn
+from editgauge.results.segments import of_edits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from editgauge.core.run import Run
+    from editgauge.results import Run
 
 COLUMNS = (
     *("edit", "method", "seed", "protocol", "name", "value", "reason", "detail"),

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.files import write_bytes, write_json
-from editgauge.core.progress import say
-from editgauge.core.run import Run
-from editgauge.findings.agree import agree
-from editgauge.findings.summary import ALL, MEAN_COLUMNS, mean_row
-from editgauge.render import words
+from editgauge._render import words
+from editgauge._util.files import write_bytes, write_json
+from editgauge._util.progress import say
+from editgauge.analysis.agree import agree
+from editgauge.analysis.summary import ALL, MEAN_COLUMNS, mean_row
+from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.reports import report_sections
 from editgauge.reports.assets import claim_html_file, frame
 from editgauge.reports.context import Context
 from editgauge.reports.gallery.data import MOST_EMBEDDED, Gallery, worst_edits
 from editgauge.reports.gallery.pictures import Album, EmbeddedAlbum
+from editgauge.results import Run
 
 MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anyone else's, which may not be touched."""
@@ -150,9 +150,9 @@ def _single_file(context: Context, file: Path, quiet: bool) -> Path:
 def _claim_folder(folder: Path) -> None:
     """Refuses a folder that holds something else."""
     if folder.exists() and not folder.is_dir():
-        raise BadInput(f"'{folder}' is a file; give a folder for the report, or --single-file.")
+        raise BadInputError(f"'{folder}' is a file; give a folder for the report, or --single-file.")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
-        raise BadInput(f"'{folder}' is not empty and not a report; choose a new folder, it would be overwritten.")
+        raise BadInputError(f"'{folder}' is not empty and not a report; choose a new folder, it would be overwritten.")
     write_json(folder / MARKER, {"made_by": "editgauge report", "schema": 1})
 
 
@@ -214,7 +214,7 @@ def log_means(context: Context, project: str) -> None:
     try:
         wandb: Any = import_module("wandb")
     except ImportError as error:
-        raise BadInput(
+        raise BadInputError(
             "Logging to Weights & Biases needs its library: pip install 'editgauge[wandb]'. "
             "The report itself is written; leave --wandb away to do without."
         ) from error

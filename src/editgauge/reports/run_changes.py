@@ -7,27 +7,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
-from editgauge.core.types import QUESTIONS
-from editgauge.findings.diff import Difference, difference
-from editgauge.findings.gate import values_by_edit
-from editgauge.findings.people.matching import scored_outcomes
-from editgauge.findings.summary import ALL, FEW_SOURCES, headlines, summarize
-from editgauge.findings.verdicts import merged
-from editgauge.render import words
-from editgauge.render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
+from editgauge._render import words
+from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
+from editgauge.analysis.diff import Difference, difference
+from editgauge.analysis.gate import values_by_edit
+from editgauge.analysis.people.matching import scored_outcomes
+from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
+from editgauge.analysis.verdicts import merged
+from editgauge.errors import BadInputError
 from editgauge.reports.assets import claim_html_file
 from editgauge.reports.context import write_page
 from editgauge.reports.gallery.pictures import EmbeddedAlbum
 from editgauge.reports.outcomes import collect
+from editgauge.results import Run
+from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.summary import ScoreKey
+    from editgauge.analysis.summary import ScoreKey
     from editgauge.reports.outcomes import ImageFile, ScoredOutcome
+    from editgauge.types import ScoreSpec
 
 STYLES = ("base", "first", "tables", "changes", "media")
 SCRIPTS = ("theme", "leaderboard")
@@ -87,11 +87,11 @@ class ChangedOutcome:
 
 
 def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> Path:
-    """The page; raises `BadInput` where it cannot be written or nothing can be compared."""
+    """The page; raises `BadInputError` where it cannot be written or nothing can be compared."""
     claim_html_file(file, "--report", "changes.html")
     keys = _common_scores(first, second)
     if not keys:
-        raise BadInput("The two runs have no primary score in common: score both with the same --protocol.")
+        raise BadInputError("The two runs have no primary score in common: score both with the same --protocol.")
     specs = {key: second.spec(*key) for key in keys}
     pairs = _pairs(first, second)
     moves = {place: _moves(*pair, specs) for place, pair in pairs.items()}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.core.types import QUESTIONS
-from editgauge.findings.summary import ALL, Cell, headlines
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, axis, scale_for, whisker
+from editgauge._render import words
+from editgauge._render.svg import AxisRange, axis, scale_for, whisker
+from editgauge.analysis.summary import ALL, Cell, headlines
+from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from markupsafe import Markup
 
-    from editgauge.core.types import ScoreSpec
+    from editgauge.types import ScoreSpec
 
 WIDE, NARROW = 220, 170
 """Widths of the marks in the overview and in the tables by edit type."""

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Position, Step
-from editgauge.look.result import ScoreResult, Verdict
-from editgauge.look.scorer import KnownFields
-from editgauge.look.verdict import Summary
+from editgauge.engine.result import ScoreResult, Verdict
+from editgauge.engine.scorer import KnownFields
+from editgauge.engine.verdict import Summary
+from editgauge.errors import BadInputError
+from editgauge.types import Position, Step
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
@@ -125,9 +125,9 @@ class BatchResponse(BaseModel):
 
 
 def arguments_of(request: ScoreRequest) -> dict[str, Any]:
-    """The request as the arguments of `Scorer.submit`; raises `BadInput` where an image is not base64."""
+    """The request as the arguments of `Scorer.submit`; raises `BadInputError` where an image is not base64."""
     if len(request.sources) > 1:
-        raise BadInput(f"Edits of one source image are scored, got {len(request.sources)} source images.")
+        raise BadInputError(f"Edits of one source image are scored, got {len(request.sources)} source images.")
     return {
         "before": _image(request.sources[0], "source image"),
         "after": _image(request.outcome, "outcome"),
@@ -143,7 +143,7 @@ def _image(text: str, name: str) -> bytes:
     try:
         return base64.b64decode(text[start.end() :] if start else text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BadInput(f"The {name} is not base64: {error}. Send the bytes of an image file as base64.") from error
+        raise BadInputError(f"The {name} is not base64: {error}. Send the bytes of an image file as base64.") from error
 
 
 def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:

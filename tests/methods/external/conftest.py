@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.images import Picture
-from editgauge.core.types import Edit
+from editgauge._util.images import Picture
+from editgauge.types import Edit
 from tests.endpoint import Reply, Served, _Handler
 
 Plan = Callable[[str, int], bytes | Reply]

@@ -24,9 +24,9 @@ import pytest
 import skimage
 import uvicorn
 
-from editgauge.core.http import server_config
-from editgauge.core.images import pixel_hash, read_image, write_png
-from editgauge.core.run import ImageStamp, Record
+from editgauge._util.http import server_config
+from editgauge._util.images import pixel_hash, read_image, write_png
+from editgauge.results import ImageStamp, Record
 from editgauge.studies import Study
 from editgauge.studies.web import make_app
 from editgauge.studies.web.guard import Rate, RateLimits

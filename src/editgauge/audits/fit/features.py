@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import read_image
+from editgauge._util.progress import progress
 from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.concurrency import run_async
-from editgauge.core.images import read_image
-from editgauge.core.progress import progress
-from editgauge.core.types import Outcome
 from editgauge.engine.worker.scoring import prepare
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.view import look
+from editgauge.types import Outcome
 
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge.asked import Values

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges.chat_format import fault_in, read_reply
 from editgauge.judges.forms import Ratings
 from editgauge.judges.reading import Unreadable
@@ -77,7 +77,7 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
     folder = Path(transcripts)
     folder = folder / "transcripts" if (folder / "transcripts").is_dir() else folder
     if not folder.is_dir():
-        raise BadInput(f"There are no transcripts at '{transcripts}'.")
+        raise BadInputError(f"There are no transcripts at '{transcripts}'.")
     calls = list(Transcripts(folder))
     repairs = {str(call.asked["repairs"]): call for call in calls if "repairs" in call.asked}
     groups: dict[tuple[str, str], list[tuple[Call, Ratings]]] = defaultdict(list)
@@ -86,7 +86,9 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
         if "repairs" not in call.asked and form is not None:
             groups[str(call.asked["model"]), str(call.asked["prompt"])].append((call, form))
     if not groups:
-        raise BadInput(f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale.")
+        raise BadInputError(
+            f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale."
+        )
     return [
         each
         for (model, question), calls_of_question in sorted(groups.items())

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from editgauge._util.images import Picture
+from editgauge._util.masks import Mask, Polygons
+from editgauge._util.reading.fields import shown, unknown
+from editgauge._util.reading.lines import Spot
 from editgauge.benchmarks.format.regions import is_number
-from editgauge.core.images import Picture
-from editgauge.core.masks import Mask, Polygons
-from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.lines import Spot
-from editgauge.core.recipes import (
+from editgauge.recipes import (
     COLORS,
     MATERIALS,
     SCENES,

@@ -6,10 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from editgauge._vision import positions
+from editgauge._vision.regions import box_overlap
 from editgauge.benchmarks.proposals.scene import CLEARANCE, Box, CutThing, Photograph
-from editgauge.core.recipes import MARGIN, Cutout, Move, Paste
-from editgauge.vision import positions
-from editgauge.vision.regions import box_overlap
+from editgauge.recipes import MARGIN, Cutout, Move, Paste
 
 IN_THE_AIR = {"airplane", "kite", "bird", "frisbee", "sports ball"}
 TALL = 0.28

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import cv2
 import numpy as np
 
-from editgauge.core.masks import Polygons, box_of
+from editgauge._util.masks import Polygons, box_of
+from editgauge._vision.regions import box_area, box_overlap
 from editgauge.models.answers import Detections, Instances, SegmentPrompt
-from editgauge.vision.regions import box_area, box_overlap
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Picture, Pixels
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Picture, Pixels
+    from editgauge._util.masks import BoolMask
     from editgauge.models.interfaces import Perception
 
 Box = tuple[float, float, float, float]

@@ -12,17 +12,17 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from editgauge._util.images import Picture
+from editgauge._util.masks import MaskFile
+from editgauge._util.reading.fields import shown
+from editgauge._util.reading.sources import Faults, Ids, wanted
+from editgauge._util.reading.tables import FileRow, read_rows
+from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
-from editgauge.core.edit_types import UNSPECIFIED, vocabulary
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.masks import MaskFile
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, wanted
-from editgauge.core.reading.tables import FileRow, read_rows
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit, InputPicture, InputRole
+from editgauge.edit_types import UNSPECIFIED, vocabulary
+from editgauge.errors import BadInputError
 from editgauge.instructions.readings import complete
+from editgauge.types import Benchmark, Edit, InputPicture, InputRole
 
 FOLDER, NUMBER = "@folder", "@number"
 Field_ = list[str]
@@ -74,7 +74,7 @@ def declared_layouts() -> dict[str, PublicLayout]:
 
 
 def load_declared(name: str, data: Path | None = None) -> Benchmark:
-    """A declared set; raises one `BadInput` with every fault of its records."""
+    """A declared set; raises one `BadInputError` with every fault of its records."""
     layout = declared_layouts()[name]
     files = _files(name, wanted(name, data, layout.needed), layout)
     faults = Faults(name, files[0])
@@ -98,7 +98,9 @@ def _files(name: str, place: Path, layout: PublicLayout) -> list[Path]:
     for pattern in layout.files:
         if files := sorted(file for file in place.glob(pattern) if not file.name.startswith(".")):
             return files
-    raise BadInput(f"'{place}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}.")
+    raise BadInputError(
+        f"'{place}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}."
+    )
 
 
 def about_edits(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from editgauge._util.images import Picture
+from editgauge._util.masks import Grown, Mask
+from editgauge._util.reading.sources import Ids
+from editgauge._util.text import with_article
 from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.benchmarks.unibench.sampling import Drawn, places_of, targets_of
 from editgauge.benchmarks.unibench.templates import filled
-from editgauge.core.edit_types import vocabulary
-from editgauge.core.images import Picture
-from editgauge.core.masks import Grown, Mask
-from editgauge.core.reading.sources import Ids
-from editgauge.core.recipes import MARGIN, Recipe
-from editgauge.core.text import with_article
-from editgauge.core.types import Edit, Position
+from editgauge.edit_types import vocabulary
+from editgauge.recipes import MARGIN, Recipe
+from editgauge.types import Edit, Position
 
 EXTRA = "unibench"
 """Under this key of an edit's extras lies what was drawn, from what, and which objects it is about."""

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.run import Record, segments
 from editgauge.engine.forecast.effort import Effort, most_memory, so_far
 from editgauge.engine.forecast.judge_cost import Extrapolation
 from editgauge.engine.forecast.usage import ModelEffort, TimingPerception
@@ -25,6 +23,8 @@ from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup, environment_of
 from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.scoring import ScoringTask, score_task
+from editgauge.errors import EditGaugeError
+from editgauge.results import Record, segments
 
 MOST_OF_A_SOURCE = 8
 """Outcomes of one source image that are scored at most."""

@@ -10,13 +10,13 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from editgauge.core.images import Picture
-from editgauge.core.run import Key, Run, RunWriter, segments
-from editgauge.core.run.manifest import Manifest, is_run
-from editgauge.core.run.records import fingerprint
-from editgauge.core.types import Edit, Outcome
+from editgauge._util.images import Picture
 from editgauge.engine.plan.run_plan import RunPlan, outcomes_with_edits, refuse_odd_bytes
 from editgauge.engine.worker.scoring import ScoringTask, stamps_of
+from editgauge.results import Key, Run, RunWriter, segments
+from editgauge.results.manifest import Manifest, is_run
+from editgauge.results.records import fingerprint
+from editgauge.types import Edit, Outcome
 
 AGAIN = frozenset({"crashed", "budget", "unreachable"})
 """Reasons that say nothing about the outcome: what has no score for one of them is tried again."""

@@ -14,12 +14,12 @@ from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from editgauge.core.errors import EditGaugeError
 from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose
 from editgauge.engine.plan.worker_count import VISIBLE, WorkerCount, cores
 from editgauge.engine.schedule.scheduler import Attempt, Scheduler, in_hand
 from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
+from editgauge.errors import EditGaugeError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence

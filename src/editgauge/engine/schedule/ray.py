@@ -14,20 +14,20 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.progress import say
-from editgauge.core.trace.summary import write_part
+from editgauge._util.progress import say
+from editgauge._util.trace.summary import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of
 from editgauge.engine.schedule.scheduler import Attempt, Scheduler, in_hand
 from editgauge.engine.worker.ray_actor import SAME_PATHS, ActorRefusal, CommandEnvironment, RayScorer
 from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
+from editgauge.errors import EditGaugeError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from editgauge.core.run import Record
+    from editgauge.results import Record
 
 TRIES = 3
 """This many actors may die over a task before it is to blame. One more than on a single machine: the news that a node

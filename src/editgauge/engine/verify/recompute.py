@@ -9,22 +9,22 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Picture, pixel_hash, read_image
+from editgauge._util.progress import progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import EXTRA
-from editgauge.core.concurrency import run_async
-from editgauge.core.edits import edits_sha256
-from editgauge.core.errors import BadImage, EditGaugeError, UnknownName
-from editgauge.core.images import Picture, pixel_hash, read_image
-from editgauge.core.progress import progress
-from editgauge.core.run import Key, Row, Run, segments
-from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.judges import FOLDER, recorded_jury
 from editgauge.engine.prefer.pairs import PictureFile
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.errors import BadImageError, EditGaugeError, UnknownNameError
 from editgauge.instructions.readings import KeptReadings, complete, from_json
 from editgauge.models import service
 from editgauge.protocols import Protocol, open_protocol
+from editgauge.results import Key, Row, Run, segments
+from editgauge.results.edit_json import edits_sha256
+from editgauge.types import Edit, Item, Outcome
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
 """How far a score may move between machines before it is called another value: a hundredth of a percent."""
@@ -83,7 +83,7 @@ def recompute(run: Run, count: int, place: BenchmarkPlace, seed: int, quiet: boo
     try:
         edits = _edits(run, place)
     except EditGaugeError as error:
-        moved = isinstance(error, UnknownName) or "benchmark" in run.manifest.places
+        moved = isinstance(error, UnknownNameError) or "benchmark" in run.manifest.places
         hint = " Give its folder with --benchmark." if moved and not place.benchmark else ""
         why = str(error).splitlines()[0] + hint
         recomputed.pass_over(why, sum(len(s) for each in chosen for s in each.stored.values()))
@@ -196,7 +196,7 @@ def _item(each: Sampled, edits: Mapping[str, Edit]) -> Item | str:
     for image in (each.source, each.edited):
         try:
             pixels = read_image(Path(image.path))
-        except BadImage as error:
+        except BadImageError as error:
             return str(error)
         if pixel_hash(pixels) != image.pixels:
             return f"'{image.path}' has other pixels than were scored"
@@ -206,7 +206,7 @@ def _item(each: Sampled, edits: Mapping[str, Edit]) -> Item | str:
     outcome = Outcome(edit_id=each.edit, method=each.method, seed=each.seed, image=Path(each.edited.path))
     try:
         return prepare(edit, outcome, decoded[0], decoded[1])
-    except BadImage as error:
+    except BadImageError as error:
         return str(error)
 
 

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from editgauge.core.errors import BadImage, BadRun
-from editgauge.core.files import read_bytes
-from editgauge.core.images import pixel_hash, read_image
-from editgauge.core.options import Natural
-from editgauge.core.progress import progress
-from editgauge.core.run import Key, Run, segments
-from editgauge.core.run.journal import journals, read_journal
-from editgauge.core.run.sets import FILE as SETS
+from editgauge._util.files import read_bytes
+from editgauge._util.images import pixel_hash, read_image
+from editgauge._util.progress import progress
 from editgauge.engine.verify.recompute import BenchmarkPlace, Recomputed
 from editgauge.engine.verify.recompute import recompute as score_again
+from editgauge.errors import BadImageError, BadRunError
+from editgauge.options import Natural
+from editgauge.results import Key, Run, segments
+from editgauge.results.journal import journals, read_journal
+from editgauge.results.sets import FILE as SETS
 
 SAMPLE = 20
 """Outcomes that are scored again unless another number is asked for: seconds without a model, minutes with one."""
@@ -105,7 +105,7 @@ def _damaged_files(run: Run) -> Iterator[str]:
         try:
             for _ in read_journal(journal):
                 pass
-        except BadRun as error:
+        except BadRunError as error:
             yield f"changed score: {error}"
 
 
@@ -141,7 +141,7 @@ def _image_problems(path: Path, recorded: set[str | None]) -> Iterator[str]:
         return
     try:
         now = pixel_hash(read_image(path))
-    except BadImage:
+    except BadImageError:
         now = None
     if recorded != {now}:
         yield f"changed image: {path} {'can no longer be read' if now is None else 'has other pixels than were scored'}"

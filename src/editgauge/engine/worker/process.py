@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.trace import timeline
-from editgauge.core.trace.summary import write_part
+from editgauge._util.trace import timeline
+from editgauge._util.trace.summary import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.record.judge_usage import leave_tally
 from editgauge.engine.schedule.local import READY, REFUSED, Setup
 from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
+from editgauge.errors import EditGaugeError
 
 PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
 """What reading from the pipe raises then: at its end, when it is closed, or in the middle of a message."""

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.trace import timeline
+from editgauge._util.trace import timeline
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup
 from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, score_task
+from editgauge.errors import EditGaugeError
 from editgauge.models.cache import place
 
 OURS = "EDITGAUGE_"

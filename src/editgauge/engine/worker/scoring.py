@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
-from editgauge.core import evidence
-from editgauge.core.errors import BadImage, CannotTell, Hopeless
-from editgauge.core.images import (
+from editgauge import evidence
+from editgauge._util.images import (
     WORKING_PIXELS,
     Pixels,
     at_working_size,
@@ -24,15 +23,16 @@ from editgauge.core.images import (
     resized,
     working_size,
 )
-from editgauge.core.masks import BoolMask, require_inside
-from editgauge.core.run import ImageStamp, Record, Row
-from editgauge.core.text import as_utf8
-from editgauge.core.trace import timeline
-from editgauge.core.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
+from editgauge._util.masks import BoolMask, require_inside
+from editgauge._util.text import as_utf8
+from editgauge._util.trace import timeline
 from editgauge.engine.worker.memory import bytes_of_work
+from editgauge.errors import BadImageError, FatalError, UnscorableError
 from editgauge.models.identity import identity
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.service import ModelService
+from editgauge.results import ImageStamp, Record, Row
+from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,14 +89,14 @@ async def score_task(
 
 
 async def part_of(protocol: Protocol, item: Item, see: JudgingPerception) -> Part | Unscored:
-    """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `Hopeless` is raised."""
+    """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `FatalError` is raised."""
     if item.inputs and not protocol.takes_inputs:
         return ONE_SOURCE
     try:
         return await protocol.part(item, _seen_by(protocol, see, item))
-    except Hopeless:
+    except FatalError:
         raise
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return Unscored(unable.reason, unable.detail)
     except Exception as error:
         return crash(error)
@@ -111,7 +111,7 @@ def crashed(task: ScoringTask, protocols: Sequence[Protocol], why: str) -> Score
 async def item_rows(protocol: Protocol, item: Item, see: JudgingPerception) -> tuple[Row, ...]:
     """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
 
-    Only `Hopeless` is raised: every further item would meet the same, and the user can fix it.
+    Only `FatalError` is raised: every further item would meet the same, and the user can fix it.
     """
     if item.inputs and not protocol.takes_inputs:
         return _nothing(protocol, ONE_SOURCE)
@@ -120,9 +120,9 @@ async def item_rows(protocol: Protocol, item: Item, see: JudgingPerception) -> t
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         return tuple(_noted(_row(spec, scores.get(spec.name)), item.notes) for spec in protocol.scores)
-    except Hopeless:
+    except FatalError:
         raise
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return _nothing(protocol, Unscored(unable.reason, unable.detail))
     except Exception as error:
         return _nothing(protocol, crash(error))
@@ -137,7 +137,7 @@ def _seen_by(protocol: Protocol, see: JudgingPerception, item: Item) -> JudgingP
 def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes: Sequence[str] = ()) -> Item:
     """The item with both pictures in the source's size and the edit's mask drawn; all protocols share it, read-only.
 
-    Pictures over `WORKING_PIXELS` are scaled down first, which the notes say. Raises `BadImage` for a picture that is
+    Pictures over `WORKING_PIXELS` are scaled down first, which the notes say. Raises `BadImageError` for a picture that is
     too small or too narrow to be measured, and for a mask that does not fit.
     """
     require_measurable(source, "source image")
@@ -197,10 +197,10 @@ def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
 
 
 def _pixels(path: Path) -> Pixels:
-    """The picture in a file; raises `BadImage` when it cannot be read."""
+    """The picture in a file; raises `BadImageError` when it cannot be read."""
     decoded = _decoded(path)
     if decoded.pixels is None:
-        raise BadImage(decoded.problem)
+        raise BadImageError(decoded.problem)
     return decoded.pixels
 
 
@@ -244,7 +244,7 @@ def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
     try:
         with timeline.span("decode", "pictures"):
             image = load_image(Path(path))
-    except BadImage as problem:
+    except BadImageError as problem:
         return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))
     image.pixels.setflags(write=False)
     return _Decoded(ImageStamp(path, size, changed_ns, identity(image.pixels)), image.pixels, notes=image.notes)
@@ -269,7 +269,7 @@ def _item(task: ScoringTask, source: _Decoded, edited: _Decoded | None) -> Item 
     try:
         notes = color_notes(source.notes, edited.notes)
         return prepare(task.edit, task.outcome, source.pixels, edited.pixels, notes)
-    except BadImage as problem:
+    except BadImageError as problem:
         return Unscored("unreadable_image", str(problem))
     except Exception as error:
         return crash(error)

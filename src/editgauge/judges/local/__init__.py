@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput, EditGaugeError, in_short
+from editgauge.errors import BadInputError, EditGaugeError, in_short
 from editgauge.judges.chat_format import Body
 from editgauge.judges.pictures import sent
 from editgauge.judges.questions import Parameters, Question
@@ -56,7 +56,7 @@ class LocalModel:
         """The files that hold its weights; an adapter's own alone."""
         files = sorted(self._folder.glob("*.safetensors"))
         if not files:
-            raise BadInput(f"'{self._folder}' holds no weights (*.safetensors); is the folder complete?")
+            raise BadInputError(f"'{self._folder}' holds no weights (*.safetensors); is the folder complete?")
         return files
 
     async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
@@ -125,7 +125,7 @@ class LocalModel:
             return self._folder
         name = json.loads((self._folder / ADAPTER).read_text("utf-8")).get("base_model_name_or_path")
         if not isinstance(name, str) or not name:
-            raise BadInput(f"'{self._folder / ADAPTER}' does not name the model that the adapter belongs to.")
+            raise BadInputError(f"'{self._folder / ADAPTER}' does not name the model that the adapter belongs to.")
         return _folder_of(name)
 
     @cached_property
@@ -138,7 +138,7 @@ class LocalModel:
         else:
             processor = self._loaded(library.AutoProcessor, backend="pil", **options)
         if not getattr(processor, "chat_template", None):
-            raise BadInput(f"The model '{self._name}' has no chat template, so it cannot be asked questions.")
+            raise BadInputError(f"The model '{self._name}' has no chat template, so it cannot be asked questions.")
         return processor
 
     def _processor_kind(self, library: Any) -> Any:
@@ -185,7 +185,7 @@ class LocalModel:
         )
         gaps = sorted(info["missing_keys"])
         if gaps:  # the library would fill them with random numbers and merely warn
-            raise BadInput(f"The weights of '{self._name}' lack {len(gaps)} tensors, such as '{gaps[0]}'.")
+            raise BadInputError(f"The weights of '{self._name}' lack {len(gaps)} tensors, such as '{gaps[0]}'.")
         return (self._adapted(network) if self._is_adapter else network).eval().to(device)
 
     def _adapted(self, network: Any) -> Any:
@@ -199,7 +199,7 @@ class LocalModel:
         try:
             return kind.from_pretrained(self._base, **options)
         except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-            raise BadInput(
+            raise BadInputError(
                 f"The model '{self._name}' cannot be loaded: {in_short(error)} Is the folder complete?"
             ) from error
 
@@ -213,7 +213,7 @@ def _folder_of(name: str) -> Path:
     try:
         return Path(hub.snapshot_download(name, local_files_only=True))
     except Exception as error:  # the hub's client has an error of its own for every way of not having it
-        raise BadInput(
+        raise BadInputError(
             f"There is no model at '{name}': neither a folder with a config.json, nor a model of the hub on this "
             f"machine. Bring it with: hf download {name}"
         ) from error

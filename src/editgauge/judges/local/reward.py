@@ -14,8 +14,8 @@ from collections import defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels, resized
+from editgauge._util.images import Pixels, resized
+from editgauge.errors import BadInputError
 from editgauge.judges.chat_format import Body
 from editgauge.judges.faults import Trouble
 from editgauge.judges.forms import Ratings
@@ -98,7 +98,7 @@ class RewardModel(LocalModel):
                         layer[parts["kind"]] = weights.get_tensor(key).float()
         heads = {name: [layers[place] for place in sorted(layers)] for name, layers in layers_of.items()}
         if any("weight" not in layer for layers in heads.values() for layer in layers):
-            raise BadInput(f"A reward head of '{self._name}' has a bias without weights; is the folder complete?")
+            raise BadInputError(f"A reward head of '{self._name}' has a bias without weights; is the folder complete?")
         return heads
 
 
@@ -109,7 +109,9 @@ def _through(layers: list[Layer], state: torch.Tensor) -> torch.Tensor:
     for place, layer in enumerate(layers):
         weight, bias = (None if each is None else each.to(state.device) for each in map(layer.get, ("weight", "bias")))
         if weight is None or weight.shape[1] != state.shape[0]:
-            raise BadInput(f"A layer of a reward head takes {weight and weight.shape[1]} numbers, got {len(state)}.")
+            raise BadInputError(
+                f"A layer of a reward head takes {weight and weight.shape[1]} numbers, got {len(state)}."
+            )
         state = torch.nn.functional.linear(torch.relu(state) if place else state, weight, bias)
     return state
 

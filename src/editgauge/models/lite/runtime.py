@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import EditGaugeError, in_short
-from editgauge.core.images import Pixels, as_unit
-from editgauge.core.trace import timeline
+from editgauge._util.images import Pixels, as_unit
+from editgauge._util.trace import timeline
+from editgauge.errors import EditGaugeError, in_short
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import entry_of, weights_of
 from editgauge.models.weights.files import sha256_of_set

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.types import Edit
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.methods.prompts import render
+from editgauge.types import Edit
 
 Side = Literal["source", "target"]
 
@@ -31,14 +31,16 @@ class EditText:
 
 
 def edit_text(edit: Edit, side: Side) -> EditText:
-    """What one of the pictures shows, or should show; raises `CannotTell` when neither a caption nor the parts tell."""
+    """What one of the pictures shows, or should show; raises `UnscorableError` when neither a caption nor the parts tell."""
     caption = edit.source_caption if side == "source" else edit.target_caption
     if caption and caption.strip():
         return EditText(side, caption.strip(), "the edit's own caption")
     try:
         prompt = render(edit, "captions" if side == "source" else "caption")
-    except BadInput as error:
+    except BadInputError as error:
         why = " ".join(str(error).split())
-        raise CannotTell("not_applicable", f"the edit has no {side}_caption, and none can be made: {why}") from error
+        raise UnscorableError(
+            "not_applicable", f"the edit has no {side}_caption, and none can be made: {why}"
+        ) from error
     words = (prompt.source or "") if side == "source" else prompt.text
     return EditText(side, words, f"from the edit's parts, by the template {prompt.templates[-1]}")

@@ -10,8 +10,13 @@ from typing import Literal
 
 import numpy as np
 
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask, Rectangle
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask, Rectangle
+from editgauge._vision.change_sentences import NOTHING, sentences
+from editgauge._vision.changed_regions import Changes, find_changes
+from editgauge._vision.meaning_changes import RELAID, is_redrawn
+from editgauge._vision.object_changes import HALF_SURE, BoxSides, Change, PicturedThing, object_changes, share_changed
+from editgauge._vision.region_changes import region_changes
 from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
@@ -20,11 +25,6 @@ from editgauge.models.vocabulary.coco import coco_words
 from editgauge.protocols._shared.looking import has_model
 from editgauge.protocols._shared.redrawn import meaning_between, redrawn_changes, whole_picture
 from editgauge.protocols._shared.second_look import checked, described, face_changes, text_changes
-from editgauge.vision.change_sentences import NOTHING, sentences
-from editgauge.vision.changed_regions import Changes, find_changes
-from editgauge.vision.meaning_changes import RELAID, is_redrawn
-from editgauge.vision.object_changes import HALF_SURE, BoxSides, Change, PicturedThing, object_changes, share_changed
-from editgauge.vision.region_changes import region_changes
 
 Extent = Literal["nothing", "places", "background", "whole"]
 

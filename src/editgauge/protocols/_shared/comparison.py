@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.types import Score, ScoreSpec, Unscored
 from editgauge.metrics import metrics
 from editgauge.protocols._shared.looking import attempt
+from editgauge.types import Score, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
     from editgauge.models.interfaces import Perception
 
 COMPARERS = ("perceptual_distance", "image_embedder", "joint_embedder")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 
 Vectors = NDArray[np.floating]
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ def units(vectors: Vectors) -> Floats:
 def directional(source_image: Vectors, edited_image: Vectors, source_text: Vectors, target_text: Vectors) -> float:
     """Did the picture change in the direction in which the text changed? Directional CLIP (AugCLIP, eq. 1-2).
 
-    The vectors are unit vectors. Two pictures, or two texts, that are the same have no direction: `CannotTell`.
+    The vectors are unit vectors. Two pictures, or two texts, that are the same have no direction: `UnscorableError`.
 
     >>> x, y, z = np.eye(3)
     >>> round(directional(x, y, x, y), 6), round(directional(x, y, x, z), 6)
@@ -75,5 +75,5 @@ def effects(source_image: Vectors, ideal: Vectors, attributes: Vectors) -> Float
 def _step(before: Vectors, after: Vectors, otherwise: str) -> Floats:
     step = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
     if np.linalg.norm(step) < DUST:
-        raise CannotTell("not_applicable", f"{otherwise}: there is no direction to compare")
+        raise UnscorableError("not_applicable", f"{otherwise}: there is no direction to compare")
     return np.asarray(step)

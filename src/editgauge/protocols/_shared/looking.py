@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Box, Evidence, Note
-from editgauge.core.phrases import read_position
-from editgauge.core.text import with_article
-from editgauge.core.types import Edit, Item, Position, Relation, Score, Unscored
+from editgauge._util.phrases import read_position
+from editgauge._util.text import with_article
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Box, Evidence, Note
+from editgauge.types import Edit, Item, Position, Relation, Score, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.core.evidence import Side
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
+    from editgauge.evidence import Side
     from editgauge.models.answers import Detections
     from editgauge.models.interfaces import Perception
 
@@ -82,7 +82,7 @@ def has_model(see: Perception, role: str) -> bool:
     """Does the run have a model for a role?"""
     try:
         see.card(role)
-    except CannotTell:
+    except UnscorableError:
         return False
     return True
 
@@ -102,7 +102,7 @@ async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
     """The rule's answer; what cannot be determined is unscored, without taking the protocol's other scores with it."""
     try:
         return await rule
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return Unscored(unable.reason, unable.detail)
 
 
@@ -112,14 +112,14 @@ async def attempt_all(
     """The scores of these names; when they cannot be determined, all of them are unscored for the same reason."""
     try:
         return await scores
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
 
 
 def needed(value: str | None, what: str) -> str:
     """A part of the edit that a rule cannot do without."""
     if not value:
-        raise CannotTell("not_applicable", f"the edit does not say {what}")
+        raise UnscorableError("not_applicable", f"the edit does not say {what}")
     return value
 
 
@@ -141,7 +141,7 @@ def are_enough(seen: int, count: int | None) -> tuple[bool, str]:
 def must_be_new(seen_before: bool, thing: str) -> None:
     """Where nothing says what is replaced, only a thing that was not there tells that something was."""
     if seen_before:
-        raise CannotTell(
+        raise UnscorableError(
             "not_applicable",
             f"the edit does not say what becomes {with_article(thing)}, and one is seen in the source image already",
         )

@@ -7,15 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask
-from editgauge.core.text import join_words, with_article
-from editgauge.models.interfaces import Perception
-from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
-from editgauge.protocols._shared.second_look import ANIMAL, confirmed
-from editgauge.vision.changed_regions import ChangedRegion, Changes
-from editgauge.vision.meaning_changes import (
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask
+from editgauge._util.text import join_words, with_article
+from editgauge._vision.changed_regions import ChangedRegion, Changes
+from editgauge._vision.meaning_changes import (
     FAINT_MEANING,
     MOST,
     RELAID,
@@ -28,8 +24,8 @@ from editgauge.vision.meaning_changes import (
     repainted_places,
     tint,
 )
-from editgauge.vision.object_changes import WHOLE, Change, PicturedThing
-from editgauge.vision.recognized_changes import (
+from editgauge._vision.object_changes import WHOLE, Change, PicturedThing
+from editgauge._vision.recognized_changes import (
     ALL,
     SUPPORTS,
     before_a_new_background,
@@ -37,7 +33,11 @@ from editgauge.vision.recognized_changes import (
     recognized_changes,
     without_repeats,
 )
-from editgauge.vision.regions import box_overlap
+from editgauge._vision.regions import box_overlap
+from editgauge.errors import UnscorableError
+from editgauge.models.interfaces import Perception
+from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
+from editgauge.protocols._shared.second_look import ANIMAL, confirmed
 
 ANOTHER = 0.55
 """The picture's middle change of meaning from which it looks like another picture."""
@@ -54,7 +54,7 @@ async def meaning_between(source: Pixels, changes: Changes, see: Perception) -> 
     """How much each patch changed its meaning; None without a model whose tokens tell."""
     try:
         before, after = await gather(*(see.patches(picture) for picture in (source, changes.alignment.aligned)))
-    except CannotTell:
+    except UnscorableError:
         return None
     return meaning_of(before.tokens, after.tokens, changes.alignment.valid)
 

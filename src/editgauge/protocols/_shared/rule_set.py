@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from editgauge.core.edit_types import UNSPECIFIED, read_edit_type
-from editgauge.core.types import Edit, Unscored
+from editgauge.edit_types import UNSPECIFIED, read_edit_type
+from editgauge.types import Edit, Unscored
 
 AnyRule = TypeVar("AnyRule", bound=Callable[..., object])
 NO_RULE = Unscored("no_rule", "this protocol has no rule for this edit type; a --judge or a study can answer")

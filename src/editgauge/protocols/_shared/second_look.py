@@ -9,9 +9,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask, Rectangle
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask, Rectangle
+from editgauge._vision.change_sentences import place
+from editgauge._vision.meaning_changes import color_change
+from editgauge._vision.object_changes import Change, PicturedThing
+from editgauge._vision.regions import box_overlap
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import is_animal
@@ -20,10 +24,6 @@ from editgauge.protocols._shared.looking import has_model
 from editgauge.protocols.people.faces import COMPARABLE_SIDE, SAME_PERSON
 from editgauge.protocols.people.matching import pairs_of_boxes
 from editgauge.protocols.text import error_rate, letters
-from editgauge.vision.change_sentences import place
-from editgauge.vision.meaning_changes import color_change
-from editgauge.vision.object_changes import Change, PicturedThing
-from editgauge.vision.regions import box_overlap
 
 SURELY_CAME, SURELY_WENT = 0.6, 0.72
 """Minimum confidence at which a thing is new, or gone, although the classifier does not see it."""
@@ -123,7 +123,7 @@ async def text_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: P
     """Which words became others, can no longer be read, or are new, one sentence each."""
     try:
         before, after = await gather(see.read_text(source), see.read_text(edited))
-    except CannotTell:
+    except UnscorableError:
         return []
     height, width = changed.shape
     gone = [at for at in _readable(before, changed) if not _stands(before, at, after)]
@@ -144,7 +144,7 @@ async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: P
     """What became of faces that are still at their place, one sentence each; nothing without a face reader."""
     try:
         before, after = await gather(see.faces(source), see.faces(edited))
-    except CannotTell:
+    except UnscorableError:
         return []
     height, width = changed.shape
     cosines, remarks = before.similarity(after), []

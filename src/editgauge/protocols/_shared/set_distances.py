@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.evidence import Note
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._stats.resampling import half_sample_interval
+from editgauge.evidence import Note
 from editgauge.protocols import Part
-from editgauge.stats.resampling import half_sample_interval
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception

@@ -6,10 +6,10 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from editgauge.core.evidence import Note
-from editgauge.core.text import counted
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.text import counted
+from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 DONE = 0.5
 """A step with at least this score counts as done."""

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Box, Evidence, Note, Region
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge._vision.object_changes import HALF_SURE, BoxSides, PicturedThing
+from editgauge.errors import BadInputError
+from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.changes import changes_of, operating_point, things_seen
 from editgauge.protocols.artifacts.released import as_released
 from editgauge.protocols.artifacts.rules import ArtifactOptions, Found, as_in_the_paper
 from editgauge.protocols.artifacts.suffering import meets, reaches, suspects
 from editgauge.protocols.artifacts.words import is_meant, words_of
-from editgauge.vision.object_changes import HALF_SURE, BoxSides, PicturedThing
+from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.masks import BoolMask
     from editgauge.models.interfaces import Perception
 
 Rule = Callable[..., Found]
@@ -78,13 +78,15 @@ class Artifacts(Protocol):
     def variant(self, options: Mapping[str, str]) -> Artifacts:
         """`artifacts[drop=0.1]`: the smallest loss of confidence that counts as damage."""
         if set(options) != {"drop"}:
-            raise BadInput(f"The protocol '{self.name}' takes the option drop=CONFIDENCE, got [{', '.join(options)}].")
+            raise BadInputError(
+                f"The protocol '{self.name}' takes the option drop=CONFIDENCE, got [{', '.join(options)}]."
+            )
         try:
             drop = float(options["drop"])
         except ValueError as error:
-            raise BadInput(f"{self.name}[drop=…] takes a number, got '{options['drop']}'.") from error
+            raise BadInputError(f"{self.name}[drop=…] takes a number, got '{options['drop']}'.") from error
         if not 0 <= drop <= 1:
-            raise BadInput(f"{self.name}[drop=…] must be between 0 and 1, got {drop:g}.")
+            raise BadInputError(f"{self.name}[drop=…] must be between 0 and 1, got {drop:g}.")
         return Artifacts(
             variant_name(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
         )

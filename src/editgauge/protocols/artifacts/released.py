@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.evidence import Side
-from editgauge.core.masks import BoolMask
-from editgauge.core.types import Edit
+from editgauge._util.masks import BoolMask
+from editgauge._vision.object_changes import PicturedThing
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.evidence import Side
 from editgauge.protocols.artifacts.rules import ArtifactOptions, Found
 from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches
 from editgauge.protocols.artifacts.words import is_meant
-from editgauge.vision.object_changes import PicturedThing
+from editgauge.types import Edit
 
 LARGEST = 0.4
 """Of the mask: a thing that covers this much of it is what was edited."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from editgauge.core.evidence import Side
-from editgauge.core.masks import BoolMask
-from editgauge.core.types import Edit
+from editgauge._util.masks import BoolMask
+from editgauge._vision.object_changes import PicturedThing
+from editgauge.evidence import Side
 from editgauge.protocols.artifacts.suffering import Suspect, meets, reaches, suspects
 from editgauge.protocols.artifacts.words import is_meant
-from editgauge.vision.object_changes import PicturedThing
+from editgauge.types import Edit
 
 
 @dataclass(frozen=True, slots=True)

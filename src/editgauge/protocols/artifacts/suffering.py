@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from editgauge.core.masks import BoolMask
-from editgauge.vision.object_changes import BoxSides, PicturedThing
-from editgauge.vision.regions import box_overlap
+from editgauge._util.masks import BoolMask
+from editgauge._vision.object_changes import BoxSides, PicturedThing
+from editgauge._vision.regions import box_overlap
 
 SAME_PLACE = 0.3
 """Overlap from which two boxes of one word are the same thing before and after."""

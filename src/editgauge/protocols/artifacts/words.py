@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.phrases import without_article
-from editgauge.core.types import Edit
+from editgauge._util.phrases import without_article
+from editgauge.edit_types import EDIT_TYPES
 from editgauge.protocols.difference.naming import things
+from editgauge.types import Edit
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes, of_edit
-from editgauge.core.errors import CannotTell
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.errors import UnscorableError
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared.directions import Floats
 from editgauge.protocols._shared.looking import needed
@@ -20,6 +19,7 @@ from editgauge.protocols.augclip.evidence import shown
 from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading, fitted
 from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes, written_by
 from editgauge.protocols.augclip.options import AugClipOptions, read_options
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -131,7 +131,9 @@ class AugClip(Protocol):
         source, target = wanted.of(attributes.source), wanted.of(attributes.target)
         if not source or not target:
             side = "target" if source else "source"
-            raise CannotTell("not_applicable", f"no {side} attribute is {wanted.length}; leave out '{wanted.length}'")
+            raise UnscorableError(
+                "not_applicable", f"no {side} attribute is {wanted.length}; leave out '{wanted.length}'"
+            )
         return replace(attributes, source=source, target=target)
 
     async def _direction(self, edit: Edit, see: JudgingPerception) -> Floats | None:
@@ -141,7 +143,9 @@ class AugClip(Protocol):
         captions = needed(edit.source_caption, "a source caption"), needed(edit.target_caption, "a target caption")
         before, after = await gather(*(see.joint_text(caption) for caption in captions))
         if np.array_equal(before, after):
-            raise CannotTell("not_applicable", "both captions are the same to this embedder: no direction to weigh by")
+            raise UnscorableError(
+                "not_applicable", "both captions are the same to this embedder: no direction to weigh by"
+            )
         return np.asarray(after, dtype=np.float64) - before
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
+from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
 from editgauge.protocols._shared.directions import DUST, Floats, effects
 from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading
 

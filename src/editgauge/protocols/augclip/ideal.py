@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.protocols._shared.directions import Floats, Vectors
 from editgauge.protocols.augclip.attribute_weights import Weights, even_weights, naive_weights, relative_weights
 from editgauge.protocols.augclip.hyperplane import Hyperplane, fit, likeness
@@ -62,7 +62,7 @@ def fitted(seen: EmbeddedOutcome, options: AugClipOptions, reading: PaperReading
     try:
         hyperplane = fit(source, target, weights, options.classifier, options.c)
     except ValueError as error:
-        raise CannotTell("not_applicable", str(error)) from error
+        raise UnscorableError("not_applicable", str(error)) from error
     change = (hyperplane.reach if reading.pictures else hyperplane.modification)(seen.source_image)
     return FittedEdit(
         weights=weights,

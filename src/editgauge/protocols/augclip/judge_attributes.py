@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, StringConstraints
 
+from editgauge._util.images import Pixels
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
-from editgauge.core.types import Edit
+from editgauge.errors import UnscorableError
 from editgauge.judges import Answer, Question, Shown
 from editgauge.judges.forms import FreeText, Structured
 from editgauge.judges.prompts import Prompt, RenderedPrompt
 from editgauge.judges.reading import spoken
+from editgauge.types import Edit
 
 Length = Literal["short", "long"]
 Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
@@ -95,7 +95,7 @@ class Wanted:
 async def ask_attributes(
     edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, wanted: Wanted, repetition: int = 0
 ) -> Attributes:
-    """The attributes that a judge names; raises `NoAnswer`, or `CannotTell` when it names none of one side.
+    """The attributes that a judge names; raises `NoAnswer`, or `UnscorableError` when it names none of one side.
 
     Args:
         edit: what is asked for.
@@ -108,7 +108,7 @@ async def ask_attributes(
     """
     request = " ".join((edit.instruction or edit.target_caption or "").split())
     if not request:
-        raise CannotTell("not_applicable", "the edit has neither an instruction nor a target caption to ask about")
+        raise UnscorableError("not_applicable", "the edit has neither an instruction nor a target caption to ask about")
     of_caption, of_source, of_target = (prompt(name) for name in PROMPTS)
     shown = Question(words=of_caption.render(), form=FreeText(), images=(Shown("The picture:", source),))
     caption = " ".join(str((await ask(shown.again(repetition))).value).split())
@@ -120,7 +120,7 @@ async def ask_attributes(
     questions = [Question(words=each, form=ListedAttributes(Listed)).again(repetition) for each in words]
     before, after = [tuple(answer.value.attributes) for answer in await gather(*map(ask, questions))]
     if not before or not after:
-        raise CannotTell("unparsable", f"{by} named no {'target' if before else 'source'} attribute")
+        raise UnscorableError("unparsable", f"{by} named no {'target' if before else 'source'} attribute")
     return Attributes(before, after, by, caption)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.protocols import variant_name
 from editgauge.protocols.augclip.hyperplane import Classifier
 from editgauge.protocols.augclip.judge_attributes import Length, Wanted
@@ -47,7 +47,7 @@ def read_options(name: str, texts: Mapping[str, str]) -> AugClipOptions:
     if c is not None and not _positive(c):
         problems.append(f"'c' takes a number over 0, got '{c}'")
     if problems:
-        raise BadInput(
+        raise BadInputError(
             f"'{variant_name(name, texts)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
             "c=NUMBER; short or long; number=10|20|30; rules or judge=NAME.",
             problems,

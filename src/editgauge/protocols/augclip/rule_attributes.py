@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from editgauge._util.phrases import without_article
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.phrases import without_article
-from editgauge.core.types import Edit
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import only_step
 from editgauge.methods.prompts import render
+from editgauge.types import Edit
 
 BY = "rules.v1"
 """Raised whenever the same edit would get other attributes."""
@@ -36,7 +36,7 @@ _NO_THING = {"her", "him", "it", "them", "left", "right", "middle", "center", "c
 
 
 def extract(edit: Edit) -> Attributes:
-    """The attributes that the edit's own words tell; raises `CannotTell` when they tell nothing of one side.
+    """The attributes that the edit's own words tell; raises `UnscorableError` when they tell nothing of one side.
 
     A phrase of both sides describes what stays: it is kept as a source attribute alone.
     """
@@ -48,7 +48,7 @@ def extract(edit: Edit) -> Attributes:
     target = tuple(phrase for phrase in wanted if phrase not in source) or _distinct([_plain(edit.instruction)])
     if not source or not target:
         lacking = "source" if not source else "target"
-        raise CannotTell("not_applicable", f"the edit's words tell the rules no {lacking} attribute; ask a judge")
+        raise UnscorableError("not_applicable", f"the edit's words tell the rules no {lacking} attribute; ask a judge")
     return Attributes(source, target, BY)
 
 
@@ -56,7 +56,7 @@ def _completed(edit: Edit) -> Edit:
     """The edit with the parts that its instruction names, where it has none of its own."""
     if edit.subject or edit.to or not edit.instruction.strip():
         return edit
-    with suppress(CannotTell):
+    with suppress(UnscorableError):
         parts = only_step(edit.instruction)
         return replace(
             edit, type=parts.type, subject=parts.subject, from_=parts.from_, to=parts.to, position=parts.position
@@ -65,13 +65,13 @@ def _completed(edit: Edit) -> Edit:
 
 
 def _source_caption(edit: Edit) -> str | None:
-    with suppress(BadInput):
+    with suppress(BadInputError):
         return render(edit, "captions").source
     return edit.source_caption
 
 
 def _target_caption(edit: Edit) -> str | None:
-    with suppress(BadInput):
+    with suppress(BadInputError):
         return render(edit, "caption").text
     return edit.target_caption
 

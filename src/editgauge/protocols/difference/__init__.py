@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.evidence import Note
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.evidence import Note
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared.looking import attempt, attempt_all
 from editgauge.protocols.difference.answers import (
@@ -31,6 +30,7 @@ from editgauge.protocols.difference.objects import embedded, judged, known_alike
 from editgauge.protocols.difference.parsing import first_change, read_triplets
 from editgauge.protocols.difference.questions import same_difference
 from editgauge.protocols.difference.triplets import Triplet, TripletAgreement, agreement
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -112,7 +112,7 @@ class DifferenceCaptions(Protocol):
         if len(judges) > 1 or any("=" in option for option in judges) or RULES in judges or chosen.get(GRADER) == "":
             known = [f"{name}: {means}" for name, means in OPTIONS.items()]
             wrong = ", ".join(written)
-            raise BadInput(f"'{self.name}' takes the name of one judge, and these options; got [{wrong}].", known)
+            raise BadInputError(f"'{self.name}' takes the name of one judge, and these options; got [{wrong}].", known)
         if chosen.get(GRADER) == RULES:
             del chosen[GRADER]
         models = {**self._models, **({"judge": judges[0]} if judges else {})}
@@ -171,7 +171,9 @@ class DifferenceCaptions(Protocol):
         compared = await gather(*(compare(first, main, answer, see) for first in people))
         verdicts = [(same, text) for same, text in zip(compared, people, strict=True) if same is not None]
         if not verdicts:
-            raise CannotTell("unparsable", f"the rules read no difference in what people say, such as '{people[0]}'")
+            raise UnscorableError(
+                "unparsable", f"the rules read no difference in what people say, such as '{people[0]}'"
+            )
         notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in verdicts)
         return Score(fmean(same for same, _ in verdicts), tuple(map(Note, notes)))
 
@@ -187,7 +189,7 @@ class DifferenceCaptions(Protocol):
         one = read_triplets(human)[:1]
         other = (answer.triplet,) if answer.triplet else read_triplets(main)[:1]
         if not other:
-            raise CannotTell("unparsable", f"the rules read no difference in '{main}'; {ASK_A_GRADER}")
+            raise UnscorableError("unparsable", f"the rules read no difference in '{main}'; {ASK_A_GRADER}")
         strict, _ = await self._agreements(one, other, see)
         return strict.found > 0 if one else None
 
@@ -201,7 +203,7 @@ class DifferenceCaptions(Protocol):
             return (answer.triplet,)
         triplets = await self._read(answer.caption, see)
         if answer.caption and not triplets and not self.grader:
-            raise CannotTell("unparsable", f"the rules read no difference in '{answer.caption}'; {ASK_A_GRADER}")
+            raise UnscorableError("unparsable", f"the rules read no difference in '{answer.caption}'; {ASK_A_GRADER}")
         return triplets
 
     async def _triplets(

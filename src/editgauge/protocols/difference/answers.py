@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_of
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.protocols.difference.pipeline import pipeline_caption
 from editgauge.protocols.difference.questions import (
     SaidCaption,
@@ -19,9 +19,9 @@ from editgauge.protocols.difference.questions import (
 from editgauge.protocols.difference.triplets import Triplet
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit, Item, Outcome
+    from editgauge._util.images import Pixels
     from editgauge.protocols import JudgingPerception
+    from editgauge.types import Edit, Item, Outcome
 
 
 MOST_TRIPLETS = 24
@@ -97,7 +97,7 @@ async def triplets_by_judge(caption: str, see: JudgingPerception, grader: str) -
     answer = await see.ask(triplets_in(caption, see), role=grader)
     if len(answer.value.triplets) > MOST_TRIPLETS:
         many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MOST_TRIPLETS}"
-        raise CannotTell("unparsable", many)
+        raise UnscorableError("unparsable", many)
     return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)
 
 
@@ -117,12 +117,12 @@ def most_people(edit: Edit) -> int:
 
 
 def human_captions(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
-    """The difference captions that people wrote, one for each; raises `CannotTell` where there is none.
+    """The difference captions that people wrote, one for each; raises `UnscorableError` where there is none.
 
     They come with the outcome (`run --captions`), or stand in `extras["differences"]`; `extras["difference_caption"]`
     may be a machine's and is not taken for one.
     """
     captions = people_of(edit, outcome)
     if not captions:
-        raise CannotTell("not_applicable", "no person wrote a difference caption for this edit")
+        raise UnscorableError("not_applicable", "no person wrote a difference caption for this edit")
     return captions

@@ -17,12 +17,12 @@ from importlib import import_module
 from statistics import fmean
 from typing import Any, Literal
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import words_for_the_same
 from editgauge.protocols import Part
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.difference.answers import ModelDifferences, human_captions
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 Rouge = Literal["rouge1", "rouge2", "rougeL"]
 Gram = tuple[str, ...]
@@ -51,7 +51,7 @@ async def wording_scores(item: Item, answer: ModelDifferences) -> dict[str, Scor
     """A score for each of `WORDING`; no caption at all shares no word with anyone."""
     try:
         people = human_captions(item.edit, item.outcome)
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return {spec.name: Unscored(unable.reason, unable.detail) for spec in WORDING}
     said = answer.caption
     measures: dict[str, Callable[[], float]] = {
@@ -229,7 +229,7 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        raise CannotTell(
+        raise UnscorableError(
             "no_model",
             f"this needs {name.partition('.')[0]}, which is not installed: pip install 'editgauge[captions]'",
         ) from error

@@ -6,7 +6,7 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import synonyms
 from editgauge.models.vocabulary.phrases import plain_words, singulars, without_what_follows
 from editgauge.protocols.difference.naming import head
@@ -77,5 +77,5 @@ def _wider(nouns: set[str]) -> set[str]:
 def _synonyms(noun: str) -> tuple[str, ...]:
     try:
         return synonyms(noun)
-    except CannotTell:  # a word that WordNet lacks has no synonyms there; the model is asked next
+    except UnscorableError:  # a word that WordNet lacks has no synonyms there; the model is asked next
         return ()

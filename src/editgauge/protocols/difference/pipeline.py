@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import CannotTell
+from editgauge._vision.changed_regions import find_changes
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
 from editgauge.protocols._shared.looking import cropped, look_for
 from editgauge.protocols.difference.questions import SaidCaption, changes_from_captions
-from editgauge.vision.changed_regions import find_changes
 
 if TYPE_CHECKING:
-    from editgauge.core.evidence import Side
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Edit, Item
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
+    from editgauge.evidence import Side
     from editgauge.models.vocabulary.wordnet import WordNet
     from editgauge.protocols import JudgingPerception
+    from editgauge.types import Edit, Item
 
 Frame = tuple[int, int, int, int]
 """left, top, right, bottom in pixels; right and bottom are no longer inside."""
@@ -58,7 +58,7 @@ NO_NOUN = re.compile(
 async def pipeline_caption(
     item: Item, see: JudgingPerception, judge: str, caption: Captioning
 ) -> tuple[SaidCaption, str]:
-    """A difference caption with its metadata, and the place it is about; raises `CannotTell` where nothing changed.
+    """A difference caption with its metadata, and the place it is about; raises `UnscorableError` where nothing changed.
 
     Args:
         item: the two pictures and the instruction
@@ -82,10 +82,10 @@ class EditedPlace:
 
 
 async def edited_place(item: Item, see: JudgingPerception) -> EditedPlace:
-    """Where to look; raises `CannotTell` where there is no mask, no named object is seen and nothing differs."""
+    """Where to look; raises `UnscorableError` where there is no mask, no named object is seen and nothing differs."""
     if item.mask is not None:
         if not item.mask.any():
-            raise CannotTell("not_detected", "the edit's mask is empty")
+            raise UnscorableError("not_detected", "the edit's mask is empty")
         return EditedPlace(item.mask, "the edit's mask")
     return await _named_object(item, see) or _strongest_change(item)
 
@@ -97,7 +97,7 @@ async def _named_object(item: Item, see: JudgingPerception) -> EditedPlace | Non
     for on, name in _names(item.edit):
         try:
             sighting = await look_for(see, item, on, name, TEMPLATE)
-        except CannotTell:  # no detector, or one that does not know the word: the pictures themselves tell then
+        except UnscorableError:  # no detector, or one that does not know the word: the pictures themselves tell then
             continue
         if sighting.found:
             left, top, right, bottom = sighting.box
@@ -120,7 +120,7 @@ def _names(edit: Edit) -> Iterator[tuple[Side, str]]:
 def _strongest_change(item: Item) -> EditedPlace:
     changes = find_changes(item.source, item.edited)
     if not changes.regions:
-        raise CannotTell("not_detected", "the edit has no mask, and the pictures do not differ anywhere")
+        raise UnscorableError("not_detected", "the edit has no mask, and the pictures do not differ anywhere")
     strongest = max(changes.regions, key=lambda region: region.strength * region.share)
     if strongest.share <= WIDE:
         return EditedPlace(strongest.mask, "the strongest change")

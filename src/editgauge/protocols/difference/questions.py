@@ -11,9 +11,9 @@ from editgauge.judges.forms import FreeText, Structured, YesNo
 from editgauge.protocols.difference.triplets import Action, Triplet
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Item
+    from editgauge._util.images import Pixels
     from editgauge.protocols import JudgingPerception
+    from editgauge.types import Item
 
 
 class _Said(BaseModel):

@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from editgauge.core.edit_types import UNSPECIFIED
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Note
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.edit_types import UNSPECIFIED
+from editgauge.errors import BadInputError
+from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._shared.steps import STEPS_DONE, share_done
@@ -28,6 +27,7 @@ from editgauge.protocols.editgauge.further import JUDGED, WORDS, judge_evidence
 from editgauge.protocols.editgauge.model import Prediction, fitted
 from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.preservation_aligned import alignment_note
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -109,7 +109,7 @@ class Own(Protocol):
         if calibration is None:
             return
         if calibration.version != Own.version:
-            raise BadInput(
+            raise BadInputError(
                 f"'{calibration.file}' was made for version {calibration.version} of the protocol '{Own.name}', and "
                 f"this is version {Own.version}, which has different numbers. Run it again, then `editgauge build "
                 "calibration`."
@@ -125,7 +125,7 @@ class Own(Protocol):
         judges = [word for word, value in options.items() if word != "calibration" and not value]
         file = options.get("calibration")
         if len(judges) + (file is not None) != len(options) or len(judges) > 1 or file == "":
-            raise BadInput(
+            raise BadInputError(
                 f"'{variant_name(Own.name, options)}' cannot be understood. {Own.name} takes calibration=FILE, which "
                 "`editgauge build calibration` writes (a path without comma and bracket), and the name of one judge."
             )
@@ -140,7 +140,7 @@ class Own(Protocol):
             if role in models and models[role] != name
         ]
         if other:
-            raise BadInput(f"The calibration of '{self.name}' is for the numbers of other models.", other)
+            raise BadInputError(f"The calibration of '{self.name}' is for the numbers of other models.", other)
         roles = {role: models[role] for role in FURTHER if role in models}
         return Own(self._calibration, roles | ({"judge": self.judge} if self.judge else {}))
 

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED
-from editgauge.core.errors import CannotTell
-from editgauge.core.phrases import read_size
-from editgauge.core.text import is_plural, none_seen, plural
-from editgauge.core.types import Unscored
+from editgauge._util.phrases import read_size
+from editgauge._util.text import is_plural, none_seen, plural
+from editgauge._vision.object_changes import PicturedThing
+from editgauge._vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
+from editgauge._vision.regions import box_overlap
+from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED
+from editgauge.errors import UnscorableError
 from editgauge.protocols._shared.looking import asked_place
 from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.redrawn import changed_in
-from editgauge.vision.object_changes import PicturedThing
-from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
-from editgauge.vision.regions import box_overlap
+from editgauge.types import Unscored
 
 if TYPE_CHECKING:
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Relation
+    from editgauge._util.masks import BoolMask
+    from editgauge._vision.positions import Point
     from editgauge.protocols.editgauge.view import Named, Pair, View
-    from editgauge.vision.positions import Point
+    from editgauge.types import Relation
 
 Values = dict[str, float | None]
 
@@ -307,7 +307,7 @@ def _third_fit(view: View) -> float | None:
 def _asked_third(view: View) -> Third | None:
     try:
         relation = asked_place(view.edit).relation
-    except CannotTell:
+    except UnscorableError:
         return None
     return next((name for name in THIRDS if name == relation), None)
 
@@ -319,7 +319,7 @@ def _size_fit(view: View) -> float | None:
         return None
     try:
         wish = read_size(view.edit.to or "")
-    except CannotTell:
+    except UnscorableError:
         return None
     doubled = math.log2(stays.after[0].mask.sum() / stays.before[0].mask.sum())
     return float(np.clip(doubled if wish == "large" else -doubled, -1, 1))

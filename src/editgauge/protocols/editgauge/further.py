@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.judges import Question, Shown
 from editgauge.judges.forms import Scale
 from editgauge.protocols.editgauge.roles import roles_of
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit, Item
     from editgauge.models.interfaces import Perception
     from editgauge.protocols import JudgingPerception
+    from editgauge.types import Edit, Item
 
 WORDS, JUDGED = "words_nearer", "judged"
 NEARER = 0.05
@@ -53,7 +53,7 @@ async def joint_evidence(item: Item, see: Perception) -> FurtherEvidence:
         gains = [
             sign * float(moved @ await see.joint_text(text)) for sign, text in ((1, wanted), (-1, unwanted)) if text
         ]
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return FurtherEvidence(missing={"joint_embedder": unable.detail})
     return FurtherEvidence({WORDS: float(np.clip(np.mean(gains) / NEARER, -1, 1))})
 
@@ -73,7 +73,7 @@ async def judge_evidence(item: Item, see: JudgingPerception, judge: str) -> Furt
     pictures = (Shown("Before:", item.source), Shown("After:", item.as_made))
     try:
         answer = await see.ask(Question(words=words, form=Scale(0, HIGHEST), images=pictures), role=judge)
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return FurtherEvidence(missing={"judge": unable.detail})
     return FurtherEvidence({JUDGED: judged_value(answer.value / HIGHEST)})
 

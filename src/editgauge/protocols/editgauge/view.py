@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Lab, Pixels, as_lab, kept_for_latest
-from editgauge.core.masks import BoolMask, Rectangle, grown
+from editgauge._util.images import Lab, Pixels, as_lab, kept_for_latest
+from editgauge._util.masks import BoolMask, Rectangle, grown
+from editgauge._vision.changed_regions import Changes, lengths
+from editgauge._vision.object_changes import HALF_SURE, PicturedThing
+from editgauge._vision.tokens import semantic_change
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._shared.changes import changes_of, operating_point
@@ -29,13 +32,10 @@ from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidenc
 from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
 from editgauge.protocols.preservation_aligned import in_frame
-from editgauge.vision.changed_regions import Changes, lengths
-from editgauge.vision.object_changes import HALF_SURE, PicturedThing
-from editgauge.vision.tokens import semantic_change
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit, Item
     from editgauge.models.interfaces import Perception
+    from editgauge.types import Edit, Item
 
 AROUND = 0.012
 """Of the longer side: so far around its outline a thing's edge, and what is smoothed across it, may reach."""
@@ -252,7 +252,7 @@ async def _pair(
         before, after = await gather(
             *(_things(see, picture, word, point, which) for picture, which in zip(pictures, needed, strict=True))
         )
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return unable.detail
     return Pair(word, before, after)
 
@@ -287,7 +287,7 @@ async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], NDArr
     """How much was redrawn, the change of every patch, and the places that changed most."""
     try:
         before, after = await gather(see.patches(item.source), see.patches(item.edited))
-    except CannotTell:
+    except UnscorableError:
         return {}, None, []
     height, width = item.source.shape[:2]
     change = semantic_change(before.tokens, after.tokens)
@@ -298,7 +298,7 @@ async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], NDArr
 async def _read(item: Item, see: Perception) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     try:
         before, after = await gather(see.read_text(item.source), see.read_text(item.edited))
-    except CannotTell:
+    except UnscorableError:
         return None
     return before.texts, after.texts
 

@@ -7,10 +7,10 @@ from collections import ChainMap, Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.types import Edit, Item, Scores, ScoreSpec
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols.editinspector.inspection import EXPLAINED, PROMPTS, SHARED, Inspection, InspectionOptions
+from editgauge.types import Edit, Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -81,7 +81,9 @@ class EditInspector(Protocol):
         judges = [word for word in options if word not in ("repeat", "swap", "grader")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
             name = variant_name("editinspector", options)
-            raise BadInput(f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'.")
+            raise BadInputError(
+                f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'."
+            )
         repeat = _odd(options["repeat"]) if "repeat" in options else 1
         grader = options.get("grader")
         chosen = InspectionOptions(repeat, "swap" in options, None if grader == "rules" else grader)
@@ -104,7 +106,7 @@ class EditInspector(Protocol):
     async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """The five answers, whether what was found wrong is what people found, and how steady the judge is."""
         if self.judge is None:
-            raise CannotTell("no_model", "editinspector needs a judge; name one with --judge")
+            raise UnscorableError("no_model", "editinspector needs a judge; name one with --judge")
         inspection = Inspection(item, see, self.judge, self._options)
         scores = dict(ChainMap(*await gather(*map(inspection.verdict, PROMPTS))))
         steadiness = {
@@ -116,7 +118,7 @@ class EditInspector(Protocol):
 
 def _odd(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) % 2 and int(text) > 1):
-        raise BadInput(f"editinspector[repeat=N] takes an odd number of at least 3, for a majority; got '{text}'.")
+        raise BadInputError(f"editinspector[repeat=N] takes an odd number of at least 3, for a majority; got '{text}'.")
     return int(text)
 
 

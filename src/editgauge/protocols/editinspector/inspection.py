@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.benchmarks.editinspector.issue_kinds import kinds_of
 from editgauge.benchmarks.editinspector.outcome_captions import caption_of
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note
-from editgauge.core.types import Item, Score, Unscored
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Note
 from editgauge.judges import Answer, Question, Shown, self_consistency
 from editgauge.judges.forms import FreeText, YesNo
 from editgauge.protocols._shared.looking import attempt, needed
+from editgauge.types import Item, Score, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -82,7 +82,7 @@ class Inspection:
             return {name: verdict, SHARED + name: shared}
         try:
             feedback = await self._feedback(name)
-        except CannotTell as unable:
+        except UnscorableError as unable:
             note = Note(f"{name}: {self._judge} does not say what is wrong: {unable.detail}")
             without = Unscored(unable.reason, unable.detail) if people else shared
             return {name: _with(verdict, note), SHARED + name: without}
@@ -94,7 +94,7 @@ class Inspection:
         """How often two answers to the same question are the same, over the questions that were answered."""
         try:
             consistency = self_consistency([[each.value for each in one.usual] for one in self._answers.values()])
-        except CannotTell as unable:
+        except UnscorableError as unable:
             return Unscored(unable.reason, unable.detail)
         return Score(
             consistency.agreement, (Note(f"{consistency.questions} questions, each {self._options.repeat} times."),)
@@ -144,11 +144,11 @@ class Inspection:
 
 
 def _shared_kinds(feedback: str, people: tuple[str, ...]) -> tuple[bool, str]:
-    """Whether two remarks speak of one kind of issue, and that in words; raises `CannotTell` where one names none."""
+    """Whether two remarks speak of one kind of issue, and that in words; raises `UnscorableError` where one names none."""
     own, theirs = kinds_of(feedback), {kind for remark in people for kind in kinds_of(remark)}
     if not own or not theirs:
         whose = "the judge's feedback" if not own else "people's feedback"
-        raise CannotTell(
+        raise UnscorableError(
             "unparsable", f"{whose} names none of the ten kinds of issue; a judge may grade it: grader=NAME"
         )
     common = [kind for kind in own if kind in theirs]

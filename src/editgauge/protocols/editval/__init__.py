@@ -8,8 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Item, Scores, ScoreSpec
+from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, named_after, variant_name
 from editgauge.protocols._shared import set_distances as sets
 from editgauge.protocols._shared.comparison import compared
@@ -18,6 +17,7 @@ from editgauge.protocols._shared.rule_set import no_rule
 from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
 from editgauge.protocols.editval import released, rules
 from editgauge.protocols.editval.rules import EditValOptions, Rule
+from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -88,7 +88,7 @@ class EditVal(Protocol):
         """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts;
         `editval[other_types]`: the detector is asked about six further types too (appendix K)."""
         if self._rules is not rules.RULES or not set(options) <= {"delta", "algorithm1", "other_types"}:
-            raise BadInput(
+            raise BadInputError(
                 f"The protocol '{self.name}' has no options [{', '.join(options)}]; editval takes delta=PIXELS "
                 "(or a share of the width below 1), algorithm1 and other_types."
             )
@@ -97,7 +97,7 @@ class EditVal(Protocol):
             if "delta" in options:
                 chosen = replace(chosen, delta=float(options["delta"]))
         except ValueError as error:
-            raise BadInput(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
+            raise BadInputError(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
         name = variant_name(self.name, options)
         if "other_types" in options:
             return EditVal(name, rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K), chosen)

@@ -11,12 +11,12 @@ from __future__ import annotations
 from asyncio import gather
 from typing import TYPE_CHECKING
 
-from editgauge.core.types import Item, Score
 from editgauge.protocols._shared.looking import Sighting, look_for, look_for_rivals, needed, subject_of, verdict
 from editgauge.protocols._shared.rule_set import RuleSet
+from editgauge.types import Item, Score
 
 if TYPE_CHECKING:
-    from editgauge.core.evidence import Side
+    from editgauge.evidence import Side
     from editgauge.models.interfaces import Perception
     from editgauge.protocols.editval.rules import EditValOptions, Rule
 

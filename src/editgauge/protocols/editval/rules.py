@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Arrow, Evidence
-from editgauge.core.phrases import read_size
-from editgauge.core.text import none_seen
-from editgauge.core.types import Item, Score
+from editgauge._util.phrases import read_size
+from editgauge._util.text import none_seen
+from editgauge._vision.positions import Third, middle, third, way
+from editgauge._vision.regions import box_area
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Arrow, Evidence
 from editgauge.protocols._shared.looking import (
     Sighting,
     are_enough,
@@ -24,13 +25,12 @@ from editgauge.protocols._shared.looking import (
     verdict,
 )
 from editgauge.protocols._shared.rule_set import RuleSet
-from editgauge.vision.positions import Third, middle, third, way
-from editgauge.vision.regions import box_area
+from editgauge.types import Item, Score
 
 if TYPE_CHECKING:
-    from editgauge.core.evidence import Side
-    from editgauge.core.types import Relation
+    from editgauge.evidence import Side
     from editgauge.models.interfaces import Perception
+    from editgauge.types import Relation
 
 QUERY = "a photo of {}"
 """What a detector for any phrase is asked, by the paper."""
@@ -94,7 +94,7 @@ async def positional_addition(item: Item, see: Perception, options: EditValOptio
     """The new object's center lies on the asked side of where the class was in the source image."""
     position = item.edit.position
     if position is None:
-        raise CannotTell("not_applicable", "the edit does not say where to add it")
+        raise UnscorableError("not_applicable", "the edit does not say where to add it")
     beside, wanted = position.anchor or subject_of(item.edit), needed(item.edit.to, "what to add")
     anchor, added = await gather(_seen(see, item, "source", beside), _seen(see, item, "edited", wanted))
     _must_be_seen(anchor)
@@ -110,7 +110,7 @@ async def position_replacement(item: Item, see: Perception, options: EditValOpti
     """The object moved sideways, by more than delta, to where it should be."""
     goal = asked_place(item.edit)
     if goal.relation not in {"left", "right", "center"}:
-        raise CannotTell("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
+        raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
     before, after = await _both(see, item)
     if not after.found:
         return verdict(False, before, after, said=f"{after.words} in the edited image")
@@ -163,7 +163,7 @@ def on_side(point: tuple[float, float], anchor: tuple[float, float], relation: R
             return y < anchor_y
         case "below":
             return y > anchor_y
-    raise CannotTell("no_rule", f"the rule knows left, right, above and below, not '{relation}'")
+    raise UnscorableError("no_rule", f"the rule knows left, right, above and below, not '{relation}'")
 
 
 def _direction(start: float, width: float, relation: Relation) -> Relation:
@@ -187,7 +187,7 @@ async def _seen(see: Perception, item: Item, on: Side, thing: str) -> Sighting:
 
 def _must_be_seen(sighting: Sighting) -> None:
     if not sighting.found:
-        raise CannotTell("not_detected", f"{none_seen(sighting.thing)} in the source image, where the rule starts")
+        raise UnscorableError("not_detected", f"{none_seen(sighting.thing)} in the source image, where the rule starts")
 
 
 def _way(before: Sighting, after: Sighting) -> tuple[Evidence, ...]:

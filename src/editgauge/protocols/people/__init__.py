@@ -10,17 +10,17 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import CannotTell
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import UnscorableError
 from editgauge.instructions.readings import steps_of
 from editgauge.models.vocabulary import resolve
 from editgauge.protocols import Protocol
 from editgauge.protocols.people.bodies import pose_as_asked, pose_change, pose_similarity
 from editgauge.protocols.people.faces import SAME_PERSON, expression_as_asked, face_similarities
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
     from editgauge.models.interfaces import Perception
 
 Answer = TypeVar("Answer")
@@ -83,7 +83,7 @@ class PeopleScores(Protocol):
 async def _both(item: Item, look: Callable[[Pixels], Awaitable[Answer]]) -> tuple[Answer, Answer] | Unscored:
     try:
         return await look(item.source), await look(item.edited)
-    except CannotTell as unable:
+    except UnscorableError as unable:
         return Unscored(unable.reason, unable.detail)
 
 
@@ -92,7 +92,7 @@ def _is_person(phrase: str | None) -> bool:
     owner = re.sub(r"'s?\s.*", "", phrase or "")
     try:
         return bool(owner) and bool(resolve(owner, ("person",)))
-    except CannotTell:
+    except UnscorableError:
         return False
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.evidence import Note
-from editgauge.core.text import counted
-from editgauge.core.types import Score, Unscored
+from editgauge._util.text import counted
+from editgauge.evidence import Note
 from editgauge.models.answers import JOINTS
 from editgauge.protocols.people.matching import pairs_of_boxes
+from editgauge.types import Score, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.answers import Poses

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.evidence import Evidence, Note
-from editgauge.core.text import counted
-from editgauge.core.types import Score, Unscored
+from editgauge._util.text import counted
+from editgauge.evidence import Evidence, Note
 from editgauge.protocols.people.matching import pairs_of_boxes
+from editgauge.types import Score, Unscored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from editgauge.core.types import Item, Scores, ScoreSpec
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols import Protocol
 from editgauge.protocols._shared.looking import attempt, attempt_all
@@ -17,6 +16,7 @@ from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
 from editgauge.protocols.pixlens import released, rules
 from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
 from editgauge.protocols.pixlens.scene import PixLensScene
+from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception

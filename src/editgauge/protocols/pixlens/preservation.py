@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Arrow, Evidence, Note, Region
-from editgauge.core.images import Pixels, Unit, as_unit, kept_for_latest
-from editgauge.core.masks import BoolMask
-from editgauge.core.types import Score, Unscored
+from editgauge._util.images import Pixels, Unit, as_unit, kept_for_latest
+from editgauge._util.masks import BoolMask
+from editgauge._vision.color_names import color_likeness
+from editgauge._vision.positions import Point, centroid
+from editgauge._vision.regions import aligned_overlap
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Arrow, Evidence, Note, Region
 from editgauge.metrics.base import check_pair
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols._shared.looking import needed, subject_of
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
-from editgauge.vision.color_names import color_likeness
-from editgauge.vision.positions import Point, centroid
-from editgauge.vision.regions import aligned_overlap
+from editgauge.types import Score, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -88,7 +88,7 @@ async def background(scene: PixLensScene, masks: Masks) -> Score:
     """What lies outside the objects that the edit is about, compared pixel by pixel."""
     inside = await masks(scene)
     if inside.all():
-        raise CannotTell("not_applicable", "the objects cover the whole picture: there is no background")
+        raise UnscorableError("not_applicable", "the objects cover the whole picture: there is no background")
     value = background_score(as_unit(scene.item.source), as_unit(scene.item.edited), ~inside)
     evidence: list[Evidence] = [Region("edited", inside, "not background")] if inside.any() else []
     return Score(value, (*evidence, Note(f"The background is {(~inside).mean():.0%} of the picture.")))

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import skimage.metrics
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import CannotTell
-from editgauge.core.types import Score
+from editgauge._vision.positions import Third, centroid, direction_score, third, third_score
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import UnscorableError
 from editgauge.protocols._shared.looking import needed, picture, subject_of, verdict
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens import rules
 from editgauge.protocols.pixlens.preservation import covered
 from editgauge.protocols.pixlens.rules import Rule
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen, separate, with_outline
-from editgauge.vision.positions import Third, centroid, direction_score, third, third_score
+from editgauge.types import Score
 
 if TYPE_CHECKING:
-    from editgauge.core.evidence import Side
-    from editgauge.core.images import Unit
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Edit, Relation
+    from editgauge._util.images import Unit
+    from editgauge._util.masks import BoolMask
+    from editgauge.evidence import Side
     from editgauge.models.answers import Instances
+    from editgauge.types import Edit, Relation
 
 _structural_similarity: Any = skimage.metrics.structural_similarity  # says no types
 RULES: RuleSet[Rule] = RuleSet(rules.RULES)
@@ -111,7 +111,7 @@ async def position_replacement(scene: PixLensScene) -> Score:
     wanted = rules.asked_third(edit)
     towards = TOWARDS.get(wanted) or FROM_THE_SIDE.get(edit.from_ or "")
     if towards is None:
-        raise CannotTell("no_rule", "the released code fails for a move to the center from neither left nor right")
+        raise UnscorableError("no_rule", "the released code fails for a move to the center from neither left nor right")
     start, end = centroid(before.largest), centroid(after.largest)
     now = third(end[0] - 0.5, scene.width)  # it counts pixels from 0, not from their centers
     relative = direction_score(start, end, towards, scene.diagonal)

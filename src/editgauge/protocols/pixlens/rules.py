@@ -6,10 +6,12 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Arrow, Curves, Evidence
-from editgauge.core.phrases import read_size
-from editgauge.core.types import Score
+from editgauge._util.phrases import read_size
+from editgauge._vision.color_names import color_curves, color_score, rgb_of
+from editgauge._vision.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
+from editgauge._vision.regions import containment
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Arrow, Curves, Evidence
 from editgauge.protocols._shared.looking import (
     are_enough,
     asked_place,
@@ -21,12 +23,10 @@ from editgauge.protocols._shared.looking import (
 )
 from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
-from editgauge.vision.color_names import color_curves, color_score, rgb_of
-from editgauge.vision.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
-from editgauge.vision.regions import containment
+from editgauge.types import Score
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
+    from editgauge.types import Edit
 
 Rule = Callable[[PixLensScene], Awaitable[Score]]
 
@@ -184,7 +184,7 @@ async def placed(scene: PixLensScene) -> tuple[float, Things, Things]:
     """How well the new object lies on the asked side of the anchor, as it was in the source image."""
     edit = scene.item.edit
     if edit.position is None or edit.position.relation not in DIRECTIONS:
-        raise CannotTell("not_applicable", "the edit does not say left, right, above or below what")
+        raise UnscorableError("not_applicable", "the edit does not say left, right, above or below what")
     beside, wanted = edit.position.anchor or subject_of(edit), _to(edit)
     anchor, added = await gather(scene.things("source", beside), scene.things("edited", wanted))
     must_be_seen(anchor)
@@ -215,7 +215,7 @@ def asked_third(edit: Edit) -> Third:
     relation = asked_place(edit).relation
     wanted = named_third(relation)
     if wanted is None:
-        raise CannotTell("no_rule", f"the rule knows left, right and center, not '{relation}'")
+        raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{relation}'")
     return wanted
 
 

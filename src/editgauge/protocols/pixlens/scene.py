@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Evidence
-from editgauge.core.text import none_seen
+from editgauge._util.text import none_seen
+from editgauge._vision.positions import Point
+from editgauge._vision.regions import Masks, box_overlap, closest, largest
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Evidence
 from editgauge.protocols._shared.looking import picture
-from editgauge.vision.positions import Point
-from editgauge.vision.regions import Masks, box_overlap, closest, largest
 
 if TYPE_CHECKING:
-    from editgauge.core.evidence import Side
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Item
+    from editgauge._util.masks import BoolMask
+    from editgauge.evidence import Side
     from editgauge.models.answers import Instances
     from editgauge.models.interfaces import Perception
+    from editgauge.types import Item
 
 SAME = 0.5
 """Two boxes that overlap more are one object (non-maximum suppression of the released code)."""
@@ -99,7 +99,7 @@ class PixLensScene:
 def must_be_seen(things: Things) -> Things:
     """The rule starts from them: without them nothing can be said about the edit."""
     if not len(things):
-        raise CannotTell("not_detected", f"{none_seen(things.name)} in the {things.on} image")
+        raise UnscorableError("not_detected", f"{none_seen(things.name)} in the {things.on} image")
     return things
 
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from editgauge.core.errors import BadInput, CannotTell, UnknownName
-from editgauge.core.evidence import Note
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
+from editgauge.evidence import Note
 from editgauge.judges import Answer, NoAnswer, Question, Shown
 from editgauge.judges.chat_format import read_reply
 from editgauge.judges.forms import Ratings
@@ -28,6 +27,7 @@ from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols.rubric.combine import Values, capped, evaluate, holds
 from editgauge.protocols.rubric.files import Opened, Released, Rubric, RubricQuestion, open_rubric
 from editgauge.protocols.rubric.released import GuessedRatings
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -99,12 +99,12 @@ class RubricProtocol(Protocol):
         """
         judges = [word for word in options if word not in ("repeat", "swap", "wording")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
-            raise BadInput(
+            raise BadInputError(
                 f"A rubric takes repeat=N, swap, and the name of one judge; got '{variant_name(self.name, options)}'."
             )
         repeat = options.get("repeat", str(self._options.repeat))
         if not (repeat.isascii() and repeat.isdigit() and 1 <= int(repeat) <= 64):
-            raise BadInput(f"{self.name}[repeat=N] takes a number from 1 to 64; got '{repeat}'.")
+            raise BadInputError(f"{self.name}[repeat=N] takes a number from 1 to 64; got '{repeat}'.")
         chosen = RubricOptions(int(repeat), "swap" in options, options.get("wording"))
         return self._with(judges[0] if judges else None, chosen)
 
@@ -125,7 +125,7 @@ class RubricProtocol(Protocol):
     async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """Every dimension and every score of the rubric, each the mean over repetitions."""
         if self.judge is None:
-            raise CannotTell("no_model", f"{self.name} needs a judge; name one with --judge")
+            raise UnscorableError("no_model", f"{self.name} needs a judge; name one with --judge")
         orders = (False, True) if self._options.swap else (False,)
         passes = await gather(
             *(self._pass(item, see, number, swap) for number in range(self._options.repeat) for swap in orders)
@@ -178,7 +178,7 @@ class RubricProtocol(Protocol):
         try:
             question = self.question(rubric_question, item, see).again(repetition)
             answer = await see.ask(question.swapped() if swap else question, role=self.judge or "judge")
-        except CannotTell as unable:
+        except UnscorableError as unable:
             if self._released and self._released.failed == "zero" and isinstance(unable, NoAnswer):
                 return dict.fromkeys(names, 0.0), [Note(f"{rubric_question.name}: no answer counts as 0, as released")]
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
@@ -188,7 +188,7 @@ class RubricProtocol(Protocol):
         """The user's own wording of a question where there is one, else ours."""
         try:
             return see.prompt(prompt_name(self._rubric.name, question.name))
-        except UnknownName:
+        except UnknownNameError:
             return see.prompt("rubric")
 
     def question(
@@ -253,7 +253,7 @@ def open_rubric_protocol(base: str) -> RubricProtocol:
     released = name.endswith(RELEASED)
     opened = open_rubric(name.removesuffix(RELEASED))
     if released and opened.rubric.released is None:
-        raise BadInput(f"The rubric '{opened.called}' has no variant {RELEASED}: its file names no difference.")
+        raise BadInputError(f"The rubric '{opened.called}' has no variant {RELEASED}: its file names no difference.")
     return RubricProtocol(opened, released, None, RubricOptions(opened.rubric.repeat))
 
 
@@ -276,7 +276,9 @@ def _shown(which: str, item: Item) -> list[Shown]:
 def _picture(which: str, item: Item) -> Any:
     if which == "reference":
         if item.reference is None:
-            raise CannotTell("not_applicable", "the edit has no picture of a correct edit, and the rubric shows it")
+            raise UnscorableError(
+                "not_applicable", "the edit has no picture of a correct edit, and the rubric shows it"
+            )
         return item.reference
     return item.source if which == "source" else item.as_made
 

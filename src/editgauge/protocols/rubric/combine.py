@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Unscored
+from editgauge.errors import BadInputError
+from editgauge.types import Unscored
 
 Values = Mapping[str, float | Unscored | None]
 """What is known about each name; None when it was not asked, because it does not apply to the edit."""
@@ -92,27 +92,27 @@ def capped(values: Values, caps: Mapping[str, str]) -> dict[str, float | Unscore
 
 
 def check_formula(formula: Any, known: Iterable[str]) -> None:
-    """Raises `BadInput` for a formula that cannot be evaluated."""
+    """Raises `BadInputError` for a formula that cannot be evaluated."""
     names = set(known)
     if isinstance(formula, bool) or not isinstance(formula, int | float | str | dict):
-        raise BadInput(f"A formula is a name, a number or an operation; got {formula!r:.60}.")
+        raise BadInputError(f"A formula is a name, a number or an operation; got {formula!r:.60}.")
     if isinstance(formula, str) and formula not in names:
-        raise BadInput(f"A formula names '{formula}', and there is no such dimension or earlier score.")
+        raise BadInputError(f"A formula names '{formula}', and there is no such dimension or earlier score.")
     if not isinstance(formula, dict):
         return
     operations = [name for name in OPERATIONS if name in formula]
     wanted = {"scaled": {"minus", "times"}, "full_marks": {"is"}, "at_least": {"of"}, "if": {"then", "else"}}
     if len(operations) != 1 or set(formula) != {operations[0], *wanted.get(operations[0], ())}:
-        raise BadInput(f"An operation is one of {', '.join(OPERATIONS)}, with its own words; got {formula!r:.80}.")
+        raise BadInputError(f"An operation is one of {', '.join(OPERATIONS)}, with its own words; got {formula!r:.80}.")
     (operation,) = operations
     operands = formula[operation]
     if operation in ("min", "mean", "root_of_product", "full_marks"):
         if not isinstance(operands, list) or not operands:
-            raise BadInput(f"'{operation}' takes a list; got {operands!r:.60}.")
+            raise BadInputError(f"'{operation}' takes a list; got {operands!r:.60}.")
         parts = operands
     elif operation == "weighted":
         if not isinstance(operands, dict) or not all(isinstance(each, int | float) for each in operands.values()):
-            raise BadInput(f"'weighted' takes names with their weights; got {operands!r:.60}.")
+            raise BadInputError(f"'weighted' takes names with their weights; got {operands!r:.60}.")
         parts = list(operands)
     elif operation == "if":
         parts = [*operands, formula["then"], formula["else"]]

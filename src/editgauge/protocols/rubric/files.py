@@ -11,9 +11,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from editgauge.core.errors import BadInput, UnknownName, in_short
-from editgauge.core.types import Edit, Question
+from editgauge.errors import BadInputError, UnknownNameError, in_short
 from editgauge.protocols.rubric.combine import check_formula
+from editgauge.types import Edit, Question
 
 ABSENT, PRESENT = "absent", "present"
 """In a condition: the edit does not have the field, or has it, whatever its value."""
@@ -136,7 +136,7 @@ class Rubric(_Part):
             for formula in made.formulas:
                 try:
                     check_formula(formula.is_, known)
-                except BadInput as error:
+                except BadInputError as error:
                     raise ValueError(f"score '{made.name}': {error}") from error
             known.add(made.name)
         unknown = [name for name in self.answers.values() if name not in known]
@@ -184,9 +184,9 @@ def open_rubric(name: str) -> Opened:
         return _read(name, file.read_bytes())
     path = Path(name).expanduser()
     if path.suffix not in (".yaml", ".yml"):
-        raise UnknownName("rubric", name, rubric_names(), "editgauge list rubrics")
+        raise UnknownNameError("rubric", name, rubric_names(), "editgauge list rubrics")
     if not path.is_file():
-        raise BadInput(f"There is no rubric at '{name}'. Built in are: {', '.join(rubric_names())}.")
+        raise BadInputError(f"There is no rubric at '{name}'. Built in are: {', '.join(rubric_names())}.")
     return _read(name, path.read_bytes())
 
 
@@ -197,9 +197,9 @@ def _read(name: str, content: bytes) -> Opened:
         rubric = Rubric.model_validate(yaml.safe_load(content.decode("utf-8")))
     except ValidationError as error:
         problems = [f"{'.'.join(map(str, each['loc'])) or 'rubric'}: {each['msg']}" for each in error.errors()]
-        raise BadInput(f"The rubric '{name}' has problems.", problems) from error
+        raise BadInputError(f"The rubric '{name}' has problems.", problems) from error
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise BadInput(f"The rubric '{name}' cannot be read: {in_short(error)}") from error
+        raise BadInputError(f"The rubric '{name}' cannot be read: {in_short(error)}") from error
     return Opened(rubric=rubric, called=name, fingerprint=hashlib.sha256(content).hexdigest()[:12])
 
 

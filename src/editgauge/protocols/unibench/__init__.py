@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._shared.looking import attempt
 from editgauge.protocols.unibench import rules
@@ -16,6 +15,7 @@ from editgauge.protocols.unibench.location import locate_anchor, locate_target
 from editgauge.protocols.unibench.rules import ABOUT, READINGS, Likeness, Reading
 from editgauge.protocols.unibench.tasks import Task
 from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -77,7 +77,7 @@ class UniBench(Protocol):
         """`unibench[cosine]`, `unibench[rescaled]` or `unibench[softmax]`."""
         chosen = next((reading for reading in READINGS if dict(options) == {reading: ""}), None)
         if chosen is None:
-            raise BadInput(
+            raise BadInputError(
                 f"'{variant_name('unibench', options)}' cannot be understood. unibench takes one of "
                 f"{', '.join(READINGS)}, as in unibench[softmax]."
             )

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Arrow, Curves
-from editgauge.core.text import none_seen
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.text import none_seen
+from editgauge._vision.color_names import color_curves, color_score, rgb_of
+from editgauge._vision.positions import DIRECTIONS, centroid, direction_score
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Arrow, Curves
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols._shared.looking import attempt, sentence
 from editgauge.protocols.unibench import averaged
 from editgauge.protocols.unibench.location import Located, locate_anchor, locate_target
 from editgauge.protocols.unibench.tasks import Task
 from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
-from editgauge.vision.color_names import color_curves, color_score, rgb_of
-from editgauge.vision.positions import DIRECTIONS, centroid, direction_score
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -75,7 +75,7 @@ async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
     if task.kind != "change_color":
         return Score(float(target.seen), (*target.evidence, sentence(target.words)))
     if target.mask is None:
-        raise CannotTell("not_detected", f"{none_seen(target.name)} in the edited image")
+        raise UnscorableError("not_detected", f"{none_seen(target.name)} in the edited image")
     wanted = rgb_of(task.color)
     value = color_score(item.edited, target.mask, wanted)
     curves = Curves(

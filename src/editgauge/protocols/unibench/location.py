@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.evidence import Evidence, Region
-from editgauge.core.masks import BoolMask, Rectangle
-from editgauge.vision.regions import overlap
+from editgauge._util.masks import BoolMask, Rectangle
+from editgauge._vision.regions import overlap
+from editgauge.evidence import Evidence, Region
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.core.types import Item
     from editgauge.models.answers import Instances
     from editgauge.models.interfaces import Perception
     from editgauge.protocols.unibench.tasks import Task
+    from editgauge.types import Item
 
 SAME = 0.5
 """What overlaps an object that is not meant by more is that object."""

@@ -14,18 +14,18 @@ import cv2
 import numpy as np
 from scipy.special import softmax
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask, box_of
-from editgauge.core.text import none_seen
-from editgauge.core.types import Score
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask, box_of
+from editgauge._util.text import none_seen
+from editgauge.errors import UnscorableError
 from editgauge.protocols._shared.looking import cropped, sentence
+from editgauge.types import Score
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Item
     from editgauge.models.interfaces import Perception
     from editgauge.protocols.unibench.location import Located
     from editgauge.protocols.unibench.tasks import Task
+    from editgauge.types import Item
 
 Reading = Literal["cosine", "rescaled", "softmax"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
@@ -46,7 +46,7 @@ class Likeness:
         self._see = see
 
     def must_be_there(self) -> None:
-        """Raises `CannotTell` without a model: else only the failures, which need none, would be scored."""
+        """Raises `UnscorableError` without a model: else only the failures, which need none, would be scored."""
         self._see.card("joint_embedder")
 
     async def of_text(self, picture: Pixels, text: str, alternatives: Sequence[str]) -> float:
@@ -64,7 +64,7 @@ class Likeness:
     async def _chosen(self, picture: Pixels, text: str, alternatives: Sequence[str]) -> float:
         texts = [text, *(other for other in alternatives if other != text)]
         if len(texts) < 2:
-            raise CannotTell("not_applicable", f"'{text}' is the only candidate, and a softmax needs others")
+            raise UnscorableError("not_applicable", f"'{text}' is the only candidate, and a softmax needs others")
         seen, *said = await gather(self._see.joint_image(picture), *map(self._see.joint_text, texts))
         return float(softmax(SHARPNESS * np.array([_cosine(seen, each) for each in said]))[0])
 
@@ -93,7 +93,7 @@ class UniBenchScene:
         """The object to edit in the source image."""
         mask = self.task.original
         if mask is None:
-            raise CannotTell("not_applicable", "nothing was there before")
+            raise UnscorableError("not_applicable", "nothing was there before")
         return mask
 
 
@@ -111,7 +111,7 @@ async def target_fidelity(scene: UniBenchScene) -> Score:
 async def position_fidelity(scene: UniBenchScene) -> Score:
     """Does the part of the picture with target and anchor fit the words for both?"""
     if scene.anchor is None or scene.anchor.mask is None:
-        raise CannotTell("not_applicable", "the task has no anchor")
+        raise UnscorableError("not_applicable", "the task has no anchor")
     scene.likeness.must_be_there()
     target, anchor = scene.target, scene.anchor
     if target.mask is None:
@@ -127,10 +127,10 @@ async def position_fidelity(scene: UniBenchScene) -> Score:
 async def target_consistency(scene: UniBenchScene) -> Score:
     """Is it still the same object? By shades where it got another color, by CLIP where it was moved."""
     if scene.task.kind not in {"change_color", "move"}:
-        raise CannotTell("not_applicable", f"{scene.task.kind} keeps no object")
+        raise UnscorableError("not_applicable", f"{scene.task.kind} keeps no object")
     if scene.target.mask is None:
         scene.likeness.must_be_there()
-        raise CannotTell("not_detected", f"{none_seen(scene.target.name)} in the edited image")
+        raise UnscorableError("not_detected", f"{none_seen(scene.target.name)} in the edited image")
     before, after = alone(scene.item.source, scene.original), alone(scene.item.edited, scene.target.mask)
     if scene.task.kind == "move":
         value = await scene.likeness.of_pictures(before, after)
@@ -192,7 +192,7 @@ def _gray(picture: Pixels, size: tuple[int, int]) -> Pixels:
 def backgrounds(before: Pixels, after: Pixels, objects: BoolMask) -> tuple[Pixels, Pixels]:
     """Both pictures with the objects of either covered by the mean color of the source image's background."""
     if objects.all():
-        raise CannotTell("not_applicable", "the objects cover the whole picture, so there is no background")
+        raise UnscorableError("not_applicable", "the objects cover the whole picture, so there is no background")
     color = mean_color(before[~objects][None])
     covered = objects[..., None]
     return np.where(covered, color, before), np.where(covered, color, after)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 
 if TYPE_CHECKING:
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Item, Relation
+    from editgauge._util.masks import BoolMask
+    from editgauge.types import Item, Relation
 
 EXTRA = "unibench"
 Kind = Literal["change_class", "change_color", "move", "generate"]
@@ -35,7 +35,7 @@ class Task:
     def __init__(self, item: Item) -> None:
         fields = item.edit.extras.get(EXTRA)
         if not isinstance(fields, dict) or fields.get("task") not in KINDS:
-            raise CannotTell("not_applicable", "this is no task of UniBench; use `editgauge list benchmarks`")
+            raise UnscorableError("not_applicable", "this is no task of UniBench; use `editgauge list benchmarks`")
         self._fields: dict[str, Any] = fields
         self._item = item
         self.kind = cast(Kind, fields["task"])

@@ -11,10 +11,10 @@ from statistics import fmean
 
 import numpy as np
 
-from editgauge.core.evidence import Note
-from editgauge.core.types import Score, Scores, ScoreSpec, Unscored
+from editgauge.evidence import Note
 from editgauge.protocols import Part
 from editgauge.protocols.unibench.tasks import KINDS, Kind
+from editgauge.types import Score, Scores, ScoreSpec, Unscored
 
 Means = Mapping[str, Mapping[str, float]]
 """Type of task to kind of score to its mean over the tasks of that type."""

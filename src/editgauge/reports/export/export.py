@@ -8,21 +8,21 @@ from typing import Any
 
 import pyarrow as pa
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.files import write_bytes, write_parts
-from editgauge.core.run import Run, SetScore
-from editgauge.findings.groups.figures import MeasuredFigure, measured_figures
-from editgauge.findings.groups.selection import group_cells
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
-from editgauge.findings.verdicts import RunVerdicts
-from editgauge.render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown, value_cell
+from editgauge._render.tables import Column, EmptyCell, ResultTable, ValueCell, as_latex, as_markdown, value_cell
+from editgauge._stats.intervals import Mean
+from editgauge._stats.pairwise import Rank
+from editgauge._stats.resampling import Estimate
+from editgauge._util.files import write_bytes, write_parts
+from editgauge.analysis.groups.figures import MeasuredFigure, measured_figures
+from editgauge.analysis.groups.selection import group_cells
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
+from editgauge.analysis.verdicts import RunVerdicts
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.reports import methods_text as paper
 from editgauge.reports.export.paper_tables import unibench_table
 from editgauge.reports.export.rows import as_csv, as_jsonl, as_parquet, columns_of, rows_of, schema_of, tables_of
 from editgauge.reports.sections.standard import set_tables
-from editgauge.stats.intervals import Mean
-from editgauge.stats.pairwise import Rank
-from editgauge.stats.resampling import Estimate
+from editgauge.results import Run, SetScore
 
 MEAN = ("mean", "low", "high")
 PLACE = ("place", "place_low", "place_high")
@@ -54,7 +54,7 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
     if out is None:
         return b"".join(parts)
     if Path(out).is_dir():
-        raise BadInput(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
+        raise BadInputError(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
     write_parts(Path(out), parts)
     return f"{Path(out).name}\n".encode()
 
@@ -64,16 +64,16 @@ def export_parts(run: str | Path, format: str, summary: bool = False) -> Iterabl
     if format in PAPER_TABLES:
         return PAPER_TABLES[format](Run.open(Path(run)))
     if format not in FORMATS:
-        raise UnknownName("format", format, (*FORMATS, *PAPER_TABLES, PAPER), "editgauge export --help")
+        raise UnknownNameError("format", format, (*FORMATS, *PAPER_TABLES, PAPER), "editgauge export --help")
     formats = SUMMARY_FORMATS if summary and format in SUMMARY_FORMATS else FORMATS
     return formats[format](Run.open(Path(run)))
 
 
 def _paper(run: Run, out: str | Path | None) -> bytes:
     if out is None:
-        raise BadInput("The format 'paper' is a folder of files: say where with --out FOLDER.")
+        raise BadInputError("The format 'paper' is a folder of files: say where with --out FOLDER.")
     if Path(out).is_file():
-        raise BadInput(f"'{out}' is a file; the format 'paper' writes a folder.")
+        raise BadInputError(f"'{out}' is a file; the format 'paper' writes a folder.")
     files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.files(run)}
     for name, content in files.items():
         write_bytes(Path(out) / name, content)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.core.edit_types import vocabulary
-from editgauge.core.errors import BadInput
-from editgauge.findings.summary import ALL, summarize
+from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, as_markdown
+from editgauge.analysis.summary import ALL, summarize
+from editgauge.edit_types import vocabulary
+from editgauge.errors import BadInputError
 from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total
-from editgauge.render.tables import Column, EmptyCell, Label, ResultTable, TableCell, as_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from editgauge.core.run import Run
     from editgauge.protocols.unibench.totals import Means
+    from editgauge.results import Run
 
 UNIBENCH = "unibench"
 UNIBENCH_COLUMNS = (
@@ -34,7 +34,7 @@ def unibench_table(run: Run) -> str:
     """Table 1 of UniBench for every reading of the protocol in the run: methods by tasks, with averages and totals."""
     readings = [name for name in run.manifest.protocols if name.partition("[")[0] == UNIBENCH]
     if not readings:
-        raise BadInput(
+        raise BadInputError(
             f"The run '{run.folder}' has no scores of the protocol 'unibench', which table 1 is made of; "
             f"its protocols are {', '.join(run.manifest.protocols)}."
         )

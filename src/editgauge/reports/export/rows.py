@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from editgauge.core.text import csv_text
-from editgauge.findings.groups.selection import divisions, values_of
-from editgauge.render.words import without_folders
+from editgauge._render.words import without_folders
+from editgauge._util.text import csv_text
+from editgauge.analysis.groups.selection import divisions, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from editgauge.core.run import Run, SetScore
+    from editgauge.results import Run, SetScore
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail

@@ -8,8 +8,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from editgauge.core.progress import say
-from editgauge.findings.summary import ALL
+from editgauge._util.progress import say
+from editgauge.analysis.summary import ALL
 from editgauge.reports.context import Context
 from editgauge.reports.sections import heat_map
 from editgauge.reports.sections.profiles import of_edit_type, of_method
@@ -18,8 +18,8 @@ from editgauge.reports.sections.sweep import draw, swept
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from editgauge.core.run import Run
     from editgauge.reports.tables import ScoreTable
+    from editgauge.results import Run
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 FONTS = "'Bitstream Vera Sans', 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif"

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane, drawing, label, scale_for
+from editgauge._render import words
+from editgauge._render.svg import AxisRange, Plane, drawing, label, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from editgauge._stats.intervals import Mean
     from editgauge.reports.tables import ScoreTable
-    from editgauge.stats.intervals import Mean
 
 WIDTH, HEIGHT = 400, 230
 LEFT, TOP, BOTTOM = 52, 26, 42

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.edit_types import UNSPECIFIED
-from editgauge.core.progress import progress
-from editgauge.render import words
+from editgauge._render import words
+from editgauge._util.progress import progress
+from editgauge.edit_types import UNSPECIFIED
 from editgauge.reports.gallery.evidence import Json, Marks, each_once
 from editgauge.reports.gallery.pictures import Album, EmbeddedAlbum
 from editgauge.reports.outcomes import ScoredOutcome, Why

@@ -11,15 +11,15 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from editgauge.core.drawing import colored
-from editgauge.core.errors import BadRun
-from editgauge.core.evidence import Arrow, Box, Curves, Evidence, Heat, Note, Region, Scatter, from_json, to_json
-from editgauge.render.svg import outline
+from editgauge._render.svg import outline
+from editgauge._util.drawing import colored
+from editgauge.errors import BadRunError
+from editgauge.evidence import Arrow, Box, Curves, Evidence, Heat, Note, Region, Scatter, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from editgauge.core.run import Run
+    from editgauge.results import Run
 
 Json = dict[str, Any]
 Owner = tuple[str, str, int]
@@ -38,7 +38,7 @@ class Marks:
         self._distinct: list[Json] = []
         try:
             self._read(run, edits)
-        except BadRun as error:
+        except BadRunError as error:
             self.problem = str(error)
 
     def of(self, edit: str, method: str, seed: int) -> list[Json]:

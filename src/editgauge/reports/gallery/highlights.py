@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from editgauge.core.types import QUESTIONS
-from editgauge.render import words
+from editgauge._render import words
+from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from editgauge.findings.summary import ScoreKey
+    from editgauge.analysis.summary import ScoreKey
     from editgauge.reports.context import Context
     from editgauge.reports.outcomes import ScoredOutcome
 

@@ -14,12 +14,12 @@ from typing import Any
 import cv2
 import numpy as np
 
-from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.files import DRAFT, read_text, write_json
-from editgauge.core.images import Pixels, pixel_hash, read_image, resized, working_size
-from editgauge.core.run import ImageStamp
-from editgauge.render.words import without_folders
+from editgauge._render.words import without_folders
+from editgauge._util.files import DRAFT, read_text, write_json
+from editgauge._util.images import Pixels, pixel_hash, read_image, resized, working_size
+from editgauge.errors import BadImageError, BadInputError
 from editgauge.reports.outcomes import ImageFile
+from editgauge.results import ImageStamp
 
 SMALL, LARGE = 360, 1024
 EMBEDDED = 240
@@ -55,7 +55,7 @@ def decode(file: ImageFile) -> Decoded | Absent:
     """The picture as it is now, or why it cannot be shown."""
     try:
         pixels = read_image(Path(file.path))
-    except BadImage as problem:
+    except BadImageError as problem:
         return Absent(without_folders(str(problem)))
     return Decoded(pixels, pixel_hash(pixels) != file.pixels)
 
@@ -99,7 +99,7 @@ class Album:
         """The same for a further source picture, of which no hash was recorded."""
         try:
             return self.source(ImageFile(str(path), pixel_hash(read_image(path))))
-        except BadImage as problem:
+        except BadImageError as problem:
             return {"problem": without_folders(str(problem))}
 
     def edited(self, source: ImageFile, edited: ImageFile) -> tuple[Json, Json | None]:
@@ -198,11 +198,11 @@ def _write_unsynced(path: Path, content: bytes) -> None:
         draft.write_bytes(content)
         draft.replace(path)
     except OSError as error:
-        raise BadInput(f"'{path}' cannot be written: {error.strerror or error}. Is the disk full?") from error
+        raise BadInputError(f"'{path}' cannot be written: {error.strerror or error}. Is the disk full?") from error
 
 
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"'{folder}' cannot be made: {error.strerror or error}. Choose another folder.") from error
+        raise BadInputError(f"'{folder}' cannot be made: {error.strerror or error}. Choose another folder.") from error

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from editgauge.core.evidence import Note, from_json
-from editgauge.findings.people.matching import OutcomeKey
-from editgauge.render import words
+from editgauge._render import words
+from editgauge.analysis.people.matching import OutcomeKey
+from editgauge.evidence import Note, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from editgauge.core.run import Key, Run
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.agree import Agreement
-    from editgauge.findings.evaluators.disagreements import Disagreements, DisputedOutcome
+    from editgauge.analysis.agree import Agreement
+    from editgauge.analysis.evaluators.disagreements import Disagreements, DisputedOutcome
+    from editgauge.results import Key, Run
+    from editgauge.types import ScoreSpec
 
 DECIMALS = 2
 MOST_REASONS = 3

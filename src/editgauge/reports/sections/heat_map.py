@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge.findings.summary import ALL, FEW_SOURCES
-from editgauge.render import words
-from editgauge.render.svg import drawing
+from editgauge._render import words
+from editgauge._render.svg import drawing
+from editgauge.analysis.summary import ALL, FEW_SOURCES
 from editgauge.reports.sections.standard import EDIT_TYPES, TemplateSection
 
 if TYPE_CHECKING:

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from editgauge._render import words
+from editgauge._stats.raters import krippendorff
 from editgauge.judges.panel import is_panel
 from editgauge.protocols import read_variant, variant_name
-from editgauge.render import words
 from editgauge.reports.sections.disputes import notes_of
 from editgauge.reports.sections.standard import TemplateSection
-from editgauge.stats.raters import krippendorff
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from editgauge.core.run import Run
-    from editgauge.core.types import ScoreSpec
+    from editgauge._stats.intervals import Numbers
     from editgauge.reports.context import Context
-    from editgauge.stats.intervals import Numbers
+    from editgauge.results import Run
+    from editgauge.types import ScoreSpec
 
 MOST_SHOWN = 6
 MOST_REASONS = 2

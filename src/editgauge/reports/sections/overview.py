@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from editgauge.core.text import counted
-from editgauge.findings.answer import MethodName, ScoreStandings
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
-from editgauge.render import words
+from editgauge._render import words
+from editgauge._util.text import counted
+from editgauge.analysis.answer import MethodName, ScoreStandings
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
 from editgauge.reports.outcomes import NOT_APPLICABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.answer import Part
-    from editgauge.findings.summary import ScoreKey
+    from editgauge.analysis.answer import Part
+    from editgauge.analysis.summary import ScoreKey
     from editgauge.reports.context import Context
     from editgauge.reports.outcomes import ScoredOutcome
+    from editgauge.types import ScoreSpec
 
 SMALL_SAMPLE = 50
 """Below that many source images the overview says that the sample is small."""

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.findings.summary import ALL
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, drawing
+from editgauge._render import words
+from editgauge._render.svg import AxisRange, drawing
+from editgauge.analysis.summary import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from editgauge._stats.intervals import Mean
     from editgauge.reports.tables import ScoreTable
-    from editgauge.stats.intervals import Mean
 
 ROW, TOP, BOTTOM = 21, 4, 20
 LABEL, PLOT, NUMBER = 152, 118, 52

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.run import SetScore
-from editgauge.core.run.sets import ALL
-from editgauge.findings.groups.selection import divisions, group_cells
+from editgauge._render.words import interval, number
+from editgauge.analysis.groups.selection import divisions, group_cells
 from editgauge.methods.card import read_card
-from editgauge.render.words import interval, number
 from editgauge.reports import methods_text as paper
 from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.gallery.data import how_surely_read
@@ -24,6 +22,8 @@ from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.reports.tables import SHADES, score_tables
 from editgauge.reports.tables import overview as overview_tables
+from editgauge.results import SetScore
+from editgauge.results.sets import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge.findings.summary import ALL
+from editgauge.analysis.summary import ALL
 from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
 from editgauge.reports.sections.standard import METHODS, TemplateSection
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge.render.svg import axis, scale_for, whisker
-from editgauge.render.words import number
+from editgauge._render.svg import axis, scale_for, whisker
+from editgauge._render.words import number
 from editgauge.reports.sections.standard import METHODS, TemplateSection
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from editgauge.findings.summary import Cell
+    from editgauge.analysis.summary import Cell
     from editgauge.reports.context import Context
     from editgauge.reports.tables import ScoreTable
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge import Box, CannotTell, Item, Note, Perception, Protocol, Score, Scores, ScoreSpec
+from editgauge import Box, Item, Note, Perception, Protocol, Score, Scores, ScoreSpec, UnscorableError
 
 
 class Faulty(Protocol):
@@ -28,7 +28,7 @@ class Faulty(Protocol):
             case "raises-surrogates":
                 raise RuntimeError("a name that is not text: \udce9")
             case "cannot-tell":
-                raise CannotTell("not_detected", "no cat was seen")
+                raise UnscorableError("not_detected", "no cat was seen")
             case "asks-a-model":
                 await see.embed_image(item.source)
             case "nan":

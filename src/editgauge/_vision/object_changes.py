@@ -1,0 +1,249 @@
+"""What happened to the things in two pictures: appeared, vanished, moved, changed color or size, became another.
+
+Works on what a detector saw in both pictures, in one frame, and on where the pictures differ: a thing on which nothing
+changed is not asked about, however unsure the detector is of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import cv2
+import numpy as np
+
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask, grown
+from editgauge._vision.color_words import color_word
+from editgauge._vision.regions import box_area, box_overlap
+
+Kind = Literal["appeared", "vanished", "moved", "recolored", "resized", "replaced", "altered"]
+BoxSides = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+
+IN_PLACE = 0.5
+"""Overlap from which two boxes of one word are one thing in its place."""
+INSTEAD = 0.35
+"""Overlap from which one thing stands where another stood."""
+NESTED = 0.7
+"""How much of the smaller box is in the larger when a thing grew or shrank."""
+GREW = 1.35
+"""Ratio of areas from which a thing has another size."""
+BEYOND_SIZE = 8.0
+"""Ratio of areas from which two boxes are never one thing."""
+TOUCHED = 0.35
+"""The share of a thing that must have changed to ask what happened to it."""
+WHOLE = 0.6
+"""Minimum share at which the thing itself changed, not a part of it."""
+SPECK = 0.02
+"""Of the changed region: less cannot be what the change is about."""
+HALF_SURE = 0.5
+"""Of the operating point: so sure is enough for a thing to be still there."""
+SAME_SHAPES = 0.5
+"""Correlation of fine brightness from which only the color of a thing is another."""
+SURELY_SAME = 0.7
+"""The same, where the detector says that the thing is gone: then it is the detector that no longer knows it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PicturedThing:
+    """Something in one of the pictures."""
+
+    word: str | None
+    """None when nothing was recognized."""
+    box: BoxSides
+    mask: BoolMask
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """What happened to one thing."""
+
+    kind: Kind
+    before: PicturedThing | None
+    after: PicturedThing | None
+    colors: tuple[str, str] | None = None
+    """What the changed part was and is called, for `recolored`, and for `altered` where most of it has a new color. For
+    what came or went without a word: the color of the place without it, and its own."""
+    part: bool = False
+    """Only a part of the thing changed."""
+    looks_like: str | None = None
+    """What a thing without a word looks like to a classifier: now, or before it vanished."""
+
+
+def object_changes(
+    source: Pixels,
+    edited: Pixels,
+    seen: Sequence[PicturedThing],
+    seen_after: Sequence[PicturedThing],
+    changed: BoolMask,
+    point: float,
+) -> list[Change]:
+    """What happened to the things that were seen.
+
+    Args:
+        source: the picture before
+        edited: the picture after, in the same frame
+        seen: things in the source from half the operating point on
+        seen_after: things in the edited picture, the same
+        changed: where the pictures differ
+        point: minimum confidence at which something counts as seen
+    """
+    before, after = _single(seen), _single(seen_after)
+    kept = _pairs(before, after, lambda one, other: one.word == other.word, _standing)
+    sure = [pair for pair in kept if min(thing.confidence for thing in pair) >= point]
+    changes = _once(
+        [change for pair in sure if (change := _of_kept(source, edited, *pair, changed)) is not None], changed
+    )
+    before, after = (
+        [thing for thing in things if _counts(thing, changed, point) and not _taken(thing, kept)]
+        for things in (before, after)
+    )
+    for kind, fits, likeness in _STAGES:
+        pairs = _pairs(before, after, fits, likeness)
+        changes += [Change(kind, one, other) for one, other in pairs]
+        before, after = ([thing for thing in things if not _taken(thing, pairs)] for things in (before, after))
+    changes += [_recolored(source, edited, thing, changed) or Change("vanished", thing, None) for thing in before]
+    changes += [Change("appeared", None, thing) for thing in after]
+    return changes
+
+
+def likeness_of_shapes(source: Pixels, edited: Pixels, where: BoolMask) -> float:
+    """How alike the fine brightness of a region is, from -1 to 1: high when only its color changed."""
+    one, other = (_fine(picture)[where] for picture in (source, edited))
+    spread = float(np.linalg.norm(one - one.mean()) * np.linalg.norm(other - other.mean()))
+    return float(((one - one.mean()) * (other - other.mean())).sum() / spread) if spread > 0 else 0.0
+
+
+def share_changed(thing: PicturedThing, changed: BoolMask) -> float:
+    """How much of a thing lies where the pictures differ."""
+    return float(changed[thing.mask].mean()) if thing.mask.any() else 0.0
+
+
+def _recolored(source: Pixels, edited: Pixels, thing: PicturedThing, changed: BoolMask) -> Change | None:
+    """A thing of which every fold is still there did not vanish, although the detector no longer knows it."""
+    where = _inside(thing.mask & changed)
+    colors = color_word(source, where), color_word(edited, where)
+    if colors[0] == colors[1] or likeness_of_shapes(source, edited, where) < SURELY_SAME:
+        return None
+    return Change("recolored", thing, thing, colors)
+
+
+def _once(changes: list[Change], changed: BoolMask) -> list[Change]:
+    """Without the parts of things that changed only because another thing lies over them."""
+    unique: list[Change] = []
+    claimed = np.zeros_like(changed)
+    for change in sorted(changes, key=lambda each: -int((_both(each) & changed).sum())):
+        where = _both(change) & changed
+        if not change.part or claimed[where].mean() < 0.5:
+            unique.append(change)
+            claimed |= where
+    return unique
+
+
+def _both(change: Change) -> BoolMask:
+    masks = [thing.mask for thing in (change.before, change.after) if thing is not None]
+    return np.asarray(np.logical_or.reduce(masks))
+
+
+def _inside(where: BoolMask) -> BoolMask:
+    """Without the rim, where colors of both sides meet; all of it when nothing else would be left."""
+    inner = ~grown(~where, 2)
+    return inner if inner.any() else where
+
+
+def _standing(one: PicturedThing, other: PicturedThing) -> float:
+    overlap = box_overlap(one.box, other.box)
+    return overlap if overlap >= IN_PLACE else 0.0
+
+
+def _nested(one: PicturedThing, other: PicturedThing) -> float:
+    areas = sorted((box_area(one.box), box_area(other.box)))
+    if areas[0] <= 0 or areas[1] > BEYOND_SIZE * areas[0]:
+        return 0.0
+    inside = box_overlap(one.box, other.box) * (areas[0] + areas[1]) / (1 + box_overlap(one.box, other.box)) / areas[0]
+    return inside if inside >= NESTED else 0.0
+
+
+def _of_like_size(one: PicturedThing, other: PicturedThing) -> float:
+    """The nearer in size, the likelier one thing elsewhere."""
+    areas = sorted((box_area(one.box), box_area(other.box)))
+    return areas[0] / areas[1] if areas[1] <= 3 * areas[0] else 0.0
+
+
+def _instead(one: PicturedThing, other: PicturedThing) -> float:
+    overlap = box_overlap(one.box, other.box)
+    return overlap if overlap >= INSTEAD or _nested(one, other) else 0.0
+
+
+Fits = Callable[[PicturedThing, PicturedThing], bool]
+Likeness = Callable[[PicturedThing, PicturedThing], float]
+_STAGES: tuple[tuple[Kind, Fits, Likeness], ...] = (
+    ("resized", lambda one, other: one.word == other.word, _nested),
+    ("replaced", lambda one, other: one.word != other.word, _instead),
+    ("moved", lambda one, other: one.word == other.word, _of_like_size),
+)
+"""In this order: what stands in the same place is more likely the same thing than what stands elsewhere."""
+
+
+def _pairs(
+    before: list[PicturedThing], after: list[PicturedThing], fits: Fits, likeness: Likeness
+) -> list[tuple[PicturedThing, PicturedThing]]:
+    """Each thing with at most one other, the most alike first."""
+    offered = [
+        (likeness(one, other), place, other_place)
+        for place, one in enumerate(before)
+        for other_place, other in enumerate(after)
+        if fits(one, other)
+    ]
+    pairs: list[tuple[PicturedThing, PicturedThing]] = []
+    for alike, place, other_place in sorted(offered, key=lambda offer: (-offer[0], offer[1], offer[2])):
+        one, other = before[place], after[other_place]
+        if alike > 0 and not _taken(one, pairs) and not _taken(other, pairs):
+            pairs.append((one, other))
+    return pairs
+
+
+def _taken(thing: PicturedThing, pairs: Sequence[tuple[PicturedThing, PicturedThing]]) -> bool:
+    return any(thing is one or thing is other for one, other in pairs)
+
+
+def _single(things: Sequence[PicturedThing]) -> list[PicturedThing]:
+    """Without the second, less sure box that a detector often draws around the same thing."""
+    kept: list[PicturedThing] = []
+    for thing in sorted(things, key=lambda each: -each.confidence):
+        if not any(thing.word == other.word and max(_standing(thing, other), _nested(thing, other)) for other in kept):
+            kept.append(thing)
+    return kept
+
+
+def _counts(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
+    """Is it seen, did it change, and is it more than a speck of what changed?"""
+    if thing.confidence < point or share_changed(thing, changed) < TOUCHED:
+        return False
+    return bool((thing.mask & changed).sum() >= SPECK * changed.sum())
+
+
+def _of_kept(
+    source: Pixels, edited: Pixels, one: PicturedThing, other: PicturedThing, changed: BoolMask
+) -> Change | None:
+    """What happened to a thing that stands where it stood; None when nothing did."""
+    where = (one.mask | other.mask) & changed
+    share = float(where.sum() / max(1, (one.mask | other.mask).sum()))
+    if share < TOUCHED / 3 or where.sum() < TOUCHED * changed.sum() / 3:
+        return None
+    ratio = box_area(other.box) / max(1e-9, box_area(one.box))
+    if share >= TOUCHED and not 1 / GREW < ratio < GREW:
+        return Change("resized", one, other)
+    inner = _inside(where)
+    colors = color_word(source, inner), color_word(edited, inner)
+    if colors[0] != colors[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
+        return Change("recolored", one, other, colors, part=share < WHOLE)
+    return Change("altered", one, other, part=share < WHOLE) if share >= TOUCHED else None
+
+
+def _fine(picture: Pixels) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    gray = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
+    return np.asarray(gray - cv2.GaussianBlur(gray, (0, 0), 4.0), np.float32)
