@@ -16,7 +16,7 @@ from editgauge.protocols import Protocol
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 
 class MeanColor:
@@ -53,7 +53,7 @@ class Scale(Protocol):
         ScoreSpec("likeness", True, (-1.0, 1.0), "Cosine of the two embeddings."),
     )
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """Asks perception twice; both answers are remembered after the first few items."""
         before, after = await asyncio.gather(see.embed_image(item.source), see.embed_image(item.edited))
         chance = zlib.crc32(f"{item.edit.id}\0{item.outcome.method}".encode()) / 2**32

@@ -290,6 +290,11 @@ def small_disk() -> Iterator[Callable[[str], Path]]:
 
 
 @pytest.fixture
+def tiny_disk(small_disk: Callable[[str], Path]) -> Path:
+    return small_disk("64k")
+
+
+@pytest.fixture
 def shared() -> Path:
     return shared_data()
 
