@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from editgauge.disentanglement.measures import (
-    confusion_scores,
+from editgauge.disentanglement._classifier import confusion_scores
+from editgauge.disentanglement._scores import (
     direction_cosines,
     linearity_error,
     linearity_error_as_released,

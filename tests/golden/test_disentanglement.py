@@ -7,9 +7,8 @@ from math import ceil, comb
 import numpy as np
 import pytest
 
-from editgauge.disentanglement.inter_attribute import TESTED
-from editgauge.disentanglement.measures import confusion_scores
-from editgauge.disentanglement.words import read_vocabulary
+from editgauge.disentanglement._classifier import TESTED, confusion_scores
+from editgauge.disentanglement._vocabulary import read_vocabulary
 
 KINDS = ("color", "pattern", "style", "texture")
 """Rows and columns; rows are the true kinds."""

@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import Literal
 
 from editgauge._util.files import write_json
-from editgauge.disentanglement.latents import model_names, read_latents
-from editgauge.disentanglement.page import PAGE, disentanglement_page
-from editgauge.disentanglement.released import RowSet
-from editgauge.disentanglement.scores import Beside, Disentanglement, beside_edit_scores, described, disentanglement
-from editgauge.disentanglement.words import read_vocabulary
+from editgauge.disentanglement._classifier import RowSet
+from editgauge.disentanglement._latents import model_names, read_latents
+from editgauge.disentanglement._page import PAGE, disentanglement_page
+from editgauge.disentanglement._scores import (
+    Disentanglement,
+    EditScoreComparison,
+    compare_with_edit_scores,
+    disentanglement,
+    to_json,
+)
+from editgauge.disentanglement._vocabulary import read_vocabulary
 from editgauge.options import Count, Share
 from editgauge.reports.assets import page_in
 from editgauge.results import Run
@@ -27,7 +33,7 @@ class Disentangled:
 
     page: Path
     models: tuple[Disentanglement, ...]
-    beside: tuple[Beside, ...]
+    beside: tuple[EditScoreComparison, ...]
     """Edit scores of runs whose methods are named like the models."""
 
 
@@ -97,12 +103,12 @@ def disentangle(
     words = read_vocabulary(vocabulary)
     opened = [Run.open(Path(each)) for each in runs]
     if creates:
-        from editgauge.disentanglement.make_latents import make_latents, pipeline_settings
+        from editgauge.disentanglement._latents import make_latents, pipeline_settings
 
         make_latents(pipeline_settings(preset, settings), words.prompts, folders[0], seed=seed, quiet=quiet)
     read = [read_latents(folder, words, name) for folder, name in zip(folders, names, strict=True)]
     row_sets: tuple[RowSet, ...] = ("figures", "code") if released else ("figures",)
     models = tuple(disentanglement(each, words, seed, row_sets) for each in read)
-    beside = tuple(beside_edit_scores(models, opened))
-    write_json(Path(out) / RESULT, {"schema": SCHEMA, **described(models, words, beside, seed)})
+    beside = tuple(compare_with_edit_scores(models, opened))
+    write_json(Path(out) / RESULT, {"schema": SCHEMA, **to_json(models, words, beside, seed)})
     return Disentangled(disentanglement_page(models, read, folders, words, beside, seed, out), models, beside)

@@ -65,7 +65,7 @@ def read_vocabulary(file: str | Path | None = None) -> Vocabulary:
     The file maps `objects` and every kind of attribute to a list of words.
     """
     if file is None:
-        return _vocabulary(yaml.safe_load((resources.files(__package__ or "") / "words.yaml").read_text("utf-8")))
+        return _vocabulary(yaml.safe_load((resources.files(__package__ or "") / "vocabulary.yaml").read_text("utf-8")))
     place = Path(file)
     try:
         text = read_text(place)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import read_image
-from editgauge.disentanglement.make_latents import PipelineSettings, make_latents, pipeline_settings
-from editgauge.disentanglement.verb import disentangle
+from editgauge.disentanglement._latents import PipelineSettings, make_latents, pipeline_settings
+from editgauge.disentanglement.disentangle import disentangle
 from editgauge.errors import BadInputError, UnknownNameError
 
 pytestmark = pytest.mark.slow

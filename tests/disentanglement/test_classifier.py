@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-from editgauge.disentanglement.latents import Latents
-from editgauge.disentanglement.released import (
+from editgauge.disentanglement._classifier import (
     BATCH,
     EPOCHS,
     LEARNING_RATE,
@@ -18,7 +17,8 @@ from editgauge.disentanglement.released import (
     released_answers,
     released_pairs,
 )
-from editgauge.disentanglement.words import Vocabulary, read_vocabulary
+from editgauge.disentanglement._latents import Latents
+from editgauge.disentanglement._vocabulary import Vocabulary, read_vocabulary
 
 SMALL = Vocabulary(("chair", "ball", "cup"), {"color": ("red", "blue", "odd"), "style": ("retro", "odd")})
 
