@@ -102,7 +102,7 @@ def test_a_new_type_is_scored_by_the_rule_that_names_it(weather: EditType) -> No
     async def snow(item: Item, see: Any, options: Any) -> Score:
         return Score(float(item.edited.mean() > item.source.mean()))
 
-    assert asyncio.run(editval.score(item, see=None))["edit"] == Score(1.0)  # type: ignore[arg-type]
+    assert asyncio.run(editval.score(item, perception=None))["edit"] == Score(1.0)  # type: ignore[arg-type]
 
 
 def test_only_the_table_lists_the_edit_types() -> None:

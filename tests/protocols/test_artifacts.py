@@ -162,9 +162,9 @@ def test_only_things_that_lie_across_the_mask_s_edge_are_outlined(staged: Stage)
     after = {**things, "car": [(*CAR, 0.5)], "dog": [(*inside, 0.4)]}
     item, eyes = staged(ADD_CUP, things, after)
     item = replace(item, mask=MASK.render(640, 480))
-    see = WithOutlines(eyes, tuple(things))
-    scores = asyncio.run(artifacts.score(item, see))  # type: ignore[arg-type]
-    assert set(see.boxes) == {tuple(map(float, CAR))}, "what lies inside or away needs no outline"
+    perception = WithOutlines(eyes, tuple(things))
+    scores = asyncio.run(artifacts.score(item, perception))  # type: ignore[arg-type]
+    assert set(perception.boxes) == {tuple(map(float, CAR))}, "what lies inside or away needs no outline"
     largest = scores["artifact_score"]
     assert isinstance(largest, Score)
     assert largest.value == pytest.approx(0.4)

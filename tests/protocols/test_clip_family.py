@@ -54,8 +54,8 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def scored(one: Item, clip: str, protocol: ClipFamily = clip_family) -> Scores:
     async def ask() -> Scores:
-        async with RunPerception({"joint_embedder": clip}) as see:
-            return await protocol.score(one, see)
+        async with RunPerception({"joint_embedder": clip}) as perception:
+            return await protocol.score(one, perception)
 
     return asyncio.run(ask())
 
@@ -74,8 +74,8 @@ class Told:
         return units(np.array(self._texts[text], dtype=float))
 
 
-def told(protocol: ClipFamily, one: Item, see: Told) -> dict[str, float]:
-    found = asyncio.run(protocol.score(one, see))  # type: ignore[arg-type]
+def told(protocol: ClipFamily, one: Item, perception: Told) -> dict[str, float]:
+    found = asyncio.run(protocol.score(one, perception))  # type: ignore[arg-type]
     return {name: score.value for name, score in found.items() if isinstance(score, Score)}
 
 

@@ -25,8 +25,8 @@ SMALL_LEFT, SMALL_RIGHT, BIG = (20, 200, 120, 300), (500, 200, 600, 300), (100, 
 
 
 def verdict(protocol: str, staging: tuple[Any, Any]) -> Score | Unscored:
-    item, see = staging
-    return asyncio.run(open_protocol(protocol).score(item, see))["edit"]
+    item, perception = staging
+    return asyncio.run(open_protocol(protocol).score(item, perception))["edit"]
 
 
 def value(protocol: str, staging: tuple[Any, Any]) -> float | str:

@@ -26,8 +26,8 @@ WHOLE = (30, 15, 60, 45)
 
 
 def all_scores(protocol: str, staging: tuple[Any, Any]) -> Scores:
-    item, see = staging
-    return asyncio.run(open_protocol(protocol).score(item, see))
+    item, perception = staging
+    return asyncio.run(open_protocol(protocol).score(item, perception))
 
 
 def value(protocol: str, staging: tuple[Any, Any], name: str = "edit") -> float | str:

@@ -36,8 +36,8 @@ def scored(staged: Make, reference: Pixels | None, picture: Picture | None) -> A
     item, _ = staged({"type": "style", "reference": picture}, size=(40, 30))
     item = replace(item, reference=reference)
     protocol = open_protocol("reference").with_models(MODELS)
-    see: Any = Comparing()
-    return asyncio.run(protocol.score(item, see)), item
+    perception: Any = Comparing()
+    return asyncio.run(protocol.score(item, perception)), item
 
 
 def test_the_outcome_is_compared_with_the_ground_truth(staged: Make) -> None:

@@ -92,9 +92,9 @@ def _scored(
     )
     source = _painted((CAT, GREEN), (CASE, BLUE))
     item = Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("m.png")), source=source, edited=edited)
-    see: Any = Seeing(item, {"source": {}, "edited": seen}, None)
-    see.has_clip = clip
-    return asyncio.run(open_protocol(protocol).score(item, see))
+    perception: Any = Seeing(item, {"source": {}, "edited": seen}, None)
+    perception.has_clip = clip
+    return asyncio.run(open_protocol(protocol).score(item, perception))
 
 
 def _value(scores: Scores, name: str) -> float:

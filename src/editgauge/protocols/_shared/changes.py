@@ -83,34 +83,40 @@ def changes_of(source: Pixels, edited: Pixels) -> Changes:
     return changes
 
 
-async def differences(source: Pixels, edited: Pixels, see: Perception, original: Pixels | None = None) -> Differences:
+async def differences(
+    source: Pixels, edited: Pixels, perception: Perception, original: Pixels | None = None
+) -> Differences:
     """What changed, in pixels, things and words; both pictures of one size.
 
     Args:
         source: the picture before
         edited: the picture after
-        see: with a detector, and with a segmenter for the outlines of things
+        perception: with a detector, and with a segmenter for the outlines of things
         original: the picture after in its own size, where that is another; models look at this one
     """
     pixels = changes_of(source, edited)
     if not pixels.mask.any():
         return Differences(pixels, "nothing", (), (), (NOTHING,))
     aligned = pixels.alignment.aligned
-    see = in_own_pixels(see, aligned, None if original is None else pixels.alignment.in_own_size(original))
-    point = operating_point(see)
-    before, after = await gather(*(_in_boxes(see, picture, (), HALF_SURE * point) for picture in (source, aligned)))
+    perception = in_own_pixels(
+        perception, aligned, None if original is None else pixels.alignment.in_own_size(original)
+    )
+    point = operating_point(perception)
+    before, after = await gather(
+        *(_in_boxes(perception, picture, (), HALF_SURE * point) for picture in (source, aligned))
+    )
     height, width = source.shape[:2]
-    meaning = await meaning_between(source, pixels, see) if is_redrawn(source, pixels) else None
+    meaning = await meaning_between(source, pixels, perception) if is_redrawn(source, pixels) else None
     if meaning is not None:
-        changes, remarks, kept = await redrawn_changes(source, pixels, (before, after), meaning, see)
+        changes, remarks, kept = await redrawn_changes(source, pixels, (before, after), meaning, perception)
         extent: Extent = "background" if kept else "whole" if meaning.middle >= RELAID or not changes else "places"
-        changes, texts = await _looked_at_again(source, pixels, changes, see)
+        changes, texts = await _looked_at_again(source, pixels, changes, perception)
         background = [_background_changed(kept)] if kept else []
         text = (*background, *sentences(changes, width, height), *texts, *remarks)
         return Differences(pixels, extent, kept, tuple(changes), text)
     needed = [[_outline_matters(thing, pixels.mask, point) for thing in things] for things in (before, after)]
     before, after = await gather(
-        _with_outlines(see, source, before, needed[0]), _with_outlines(see, aligned, after, needed[1])
+        _with_outlines(perception, source, before, needed[0]), _with_outlines(perception, aligned, after, needed[1])
     )
     changes = object_changes(source, aligned, before, after, pixels.mask, point)
     extent, kept = _extent(pixels, changes, before, after, point)
@@ -119,39 +125,39 @@ async def differences(source: Pixels, edited: Pixels, see: Perception, original:
         changes += region_changes(source, aligned, rest)
     else:
         changes = [change for change in changes if _holds_anyway(change, pixels, point)]
-    changes = await gather(*(checked(change, source, aligned, see) for change in changes))
-    changes, texts = await _looked_at_again(source, pixels, changes, see)
+    changes = await gather(*(checked(change, source, aligned, perception) for change in changes))
+    changes, texts = await _looked_at_again(source, pixels, changes, perception)
     text = (*sentences(changes, width, height), *texts, *_about_everything(extent, kept, pixels))
     return Differences(pixels, extent, kept, tuple(changes), text)
 
 
 async def _looked_at_again(
-    source: Pixels, pixels: Changes, changes: Sequence[Change], see: Perception
+    source: Pixels, pixels: Changes, changes: Sequence[Change], perception: Perception
 ) -> tuple[list[Change], list[str]]:
     """The changes with what else can be said about them, and sentences about faces and text."""
     edited, changed = pixels.alignment.aligned, pixels.mask
     again, texts, faces = await gather(
-        gather(*(described(change, source, edited, changed, see) for change in changes)),
-        text_changes(source, edited, changed, see),
-        face_changes(source, edited, changed, see),
+        gather(*(described(change, source, edited, changed, perception) for change in changes)),
+        text_changes(source, edited, changed, perception),
+        face_changes(source, edited, changed, perception),
     )
     return list(again), [*faces, *texts]
 
 
-async def seen_at_all(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:
+async def seen_at_all(perception: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:
     """Everything the detector sees: of all its words, or of COCO's and those given when it takes any phrase."""
-    if see.vocabulary() is not None:
-        return await see.detect_all(picture, least)
-    return await see.detect(picture, *dict.fromkeys([*words, *coco_words().values()]), least=least)
+    if perception.vocabulary() is not None:
+        return await perception.detect_all(picture, least)
+    return await perception.detect(picture, *dict.fromkeys([*words, *coco_words().values()]), least=least)
 
 
-def operating_point(see: Perception) -> float:
+def operating_point(perception: Perception) -> float:
     """Minimum confidence at which something counts as seen."""
-    return float(see.card("detector").settings["operating_point"])
+    return float(perception.card("detector").settings["operating_point"])
 
 
 async def things_seen(
-    see: Perception,
+    perception: Perception,
     picture: Pixels,
     words: Sequence[str],
     least: float | None,
@@ -162,13 +168,15 @@ async def things_seen(
 
     Outlines cost more than all else: `needs_outline`, of word, box and confidence, says which things get one.
     """
-    things = await _in_boxes(see, picture, words, least)
+    things = await _in_boxes(perception, picture, words, least)
     needed = [needs_outline(str(thing.word), thing.box, thing.confidence) for thing in things]
-    return await _with_outlines(see, picture, things, needed)
+    return await _with_outlines(perception, picture, things, needed)
 
 
-async def _in_boxes(see: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> list[PicturedThing]:
-    detections = await seen_at_all(see, picture, words, least)
+async def _in_boxes(
+    perception: Perception, picture: Pixels, words: Sequence[str], least: float | None
+) -> list[PicturedThing]:
+    detections = await seen_at_all(perception, picture, words, least)
     height, width = picture.shape[:2]
     rows = zip(detections.phrases, detections.boxes.tolist(), detections.confidences.tolist(), strict=True)
     return [
@@ -178,15 +186,15 @@ async def _in_boxes(see: Perception, picture: Pixels, words: Sequence[str], leas
 
 
 async def _with_outlines(
-    see: Perception, picture: Pixels, things: Sequence[PicturedThing], needed: Sequence[bool]
+    perception: Perception, picture: Pixels, things: Sequence[PicturedThing], needed: Sequence[bool]
 ) -> list[PicturedThing]:
     """The things, with outlines where they are needed and a model draws them."""
     places = [place for place, is_needed in enumerate(needed) if is_needed]
-    if not places or not has_model(see, "segmenter"):
+    if not places or not has_model(perception, "segmenter"):
         return list(things)
     boxes = np.array([things[place].box for place in places], np.float32)
     outlined = list(things)
-    for place, mask in zip(places, await see.segment(picture, SegmentPrompt(boxes=boxes)), strict=True):
+    for place, mask in zip(places, await perception.segment(picture, SegmentPrompt(boxes=boxes)), strict=True):
         if mask.sum() >= things[place].mask.sum() / 10:  # an outline of a tenth of its box missed the thing
             outlined[place] = replace(things[place], mask=mask)
     return outlined

@@ -39,9 +39,9 @@ class Comparers:
         """What their scores are called, and mean."""
         return tuple(_spec(name, role) for name, role in self._roles.items())
 
-    async def compare(self, one: Pixels, other: Pixels, see: Perception) -> dict[str, Score | Unscored]:
+    async def compare(self, one: Pixels, other: Pixels, perception: Perception) -> dict[str, Score | Unscored]:
         """Every model's answer."""
-        scores = await gather(*(attempt(compared(role, one, other, see)) for role in self._roles.values()))
+        scores = await gather(*(attempt(compared(role, one, other, perception)) for role in self._roles.values()))
         return dict(zip(self._roles, scores, strict=True))
 
 
@@ -55,10 +55,10 @@ def _spec(name: str, role: str) -> ScoreSpec:
     return ScoreSpec(name, True, (-1.0, 1.0), "How alike the two pictures are: cosine of their embeddings.")
 
 
-async def compared(role: str, one: Pixels, other: Pixels, see: Perception) -> Score:
+async def compared(role: str, one: Pixels, other: Pixels, perception: Perception) -> Score:
     """How alike, or how different, the model of a role finds two pictures."""
     if role == "perceptual_distance":
-        return Score(await see.distance(one, other))
-    embed = see.embed_image if role == "image_embedder" else see.joint_image
+        return Score(await perception.distance(one, other))
+    embed = perception.embed_image if role == "image_embedder" else perception.joint_image
     first, second = await gather(embed(one), embed(other))
     return Score(float(np.clip(first @ second, -1, 1)))  # of unit vectors; rounding may leave the range

@@ -56,32 +56,32 @@ class Sighting:
 
 
 async def look_for(
-    see: Perception, item: Item, on: Side, thing: str, template: str = "{}", least: float | None = None
+    perception: Perception, item: Item, on: Side, thing: str, template: str = "{}", least: float | None = None
 ) -> Sighting:
     """Where the thing is in one of the pictures. A detector for any phrase is asked by the template."""
-    query = thing if see.vocabulary() is not None else template.format(thing)
-    return Sighting(thing, on, await see.detect(picture(item, on), query, least=least))
+    query = thing if perception.vocabulary() is not None else template.format(thing)
+    return Sighting(thing, on, await perception.detect(picture(item, on), query, least=least))
 
 
 async def look_for_rivals(
-    see: Perception, item: Item, on: Side, things: Sequence[str], template: str = "{}"
+    perception: Perception, item: Item, on: Side, things: Sequence[str], template: str = "{}"
 ) -> tuple[Sighting, ...]:
     """Where several things are in one of the pictures, when each box counts only for the thing that it fits best.
 
     Of two things of one name the first has all boxes, as with a network's own label of a box.
     """
-    queries = [thing if see.vocabulary() is not None else template.format(thing) for thing in things]
-    seen = await see.detect(picture(item, on), *queries, compete=True)
+    queries = [thing if perception.vocabulary() is not None else template.format(thing) for thing in things]
+    seen = await perception.detect(picture(item, on), *queries, compete=True)
     return tuple(
         Sighting(thing, on, seen.of(query) if query not in queries[:place] else seen.only([]))
         for place, (thing, query) in enumerate(zip(things, queries, strict=True))
     )
 
 
-def has_model(see: Perception, role: str) -> bool:
+def has_model(perception: Perception, role: str) -> bool:
     """Does the run have a model for a role?"""
     try:
-        see.card(role)
+        perception.card(role)
     except UnscorableError:
         return False
     return True

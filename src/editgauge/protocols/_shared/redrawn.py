@@ -50,10 +50,10 @@ MAINLY = 0.25
 """The same, where the things lie within the place: patches are coarse."""
 
 
-async def meaning_between(source: Pixels, changes: Changes, see: Perception) -> Meaning | None:
+async def meaning_between(source: Pixels, changes: Changes, perception: Perception) -> Meaning | None:
     """How much each patch changed its meaning; None without a model whose tokens tell."""
     try:
-        before, after = await gather(*(see.patches(picture) for picture in (source, changes.alignment.aligned)))
+        before, after = await gather(*(perception.patches(picture) for picture in (source, changes.alignment.aligned)))
     except UnscorableError:
         return None
     return meaning_of(before.tokens, after.tokens, changes.alignment.valid)
@@ -64,7 +64,7 @@ async def redrawn_changes(
     pixels: Changes,
     seen: tuple[Sequence[PicturedThing], Sequence[PicturedThing]],
     meaning: Meaning,
-    see: Perception,
+    perception: Perception,
 ) -> tuple[list[Change], list[str], tuple[str, ...]]:
     """The changes, weightiest first, remarks about the picture as a whole, and the things before a new background.
 
@@ -73,12 +73,12 @@ async def redrawn_changes(
         pixels: where the two differ, with the picture after in the source's frame
         seen: what was seen in either, weak sightings included
         meaning: how much each patch changed its meaning
-        see: for a second opinion about words
+        perception: for a second opinion about words
     """
     edited = pixels.alignment.aligned
     before, after = seen
     offered = recognized_changes(before, after, meaning, same_coco_kind)
-    agreed = await gather(*(confirmed(change, source, edited, see) for change in offered))
+    agreed = await gather(*(confirmed(change, source, edited, perception) for change in offered))
     certain = [change for change in agreed if change is not None and not _is_another_animal(change, before, after)]
     changes = without_repeats(certain)
     kept = kept_things(before, after)

@@ -71,17 +71,19 @@ MOVED_FACE = 0.4
 
 
 async def confirmed(
-    change: Change, source: Pixels, edited: Pixels, see: Perception, *, clear: float = 1.0
+    change: Change, source: Pixels, edited: Pixels, perception: Perception, *, clear: float = 1.0
 ) -> Change | None:
     """What is left of a change when the classifier is asked for a second opinion about each thing.
 
     A thing of at least the confidence `clear` needs none.
     """
     gone, new = await gather(
-        _believed(change.before, (source, edited), see, min(SURELY_WENT, clear)),
-        _believed(change.after, (edited, source), see, min(SURELY_CAME, clear)),
+        _believed(change.before, (source, edited), perception, min(SURELY_WENT, clear)),
+        _believed(change.after, (edited, source), perception, min(SURELY_CAME, clear)),
     )
-    before, after = await gather(_broadly(change.before, source, see), _broadly(change.after, edited, see))
+    before, after = await gather(
+        _broadly(change.before, source, perception), _broadly(change.after, edited, perception)
+    )
     if gone and new:
         same = before is not None and after is not None and before.word == after.word
         return replace(change, before=before, after=after, kind="altered" if same else change.kind)
@@ -90,18 +92,20 @@ async def confirmed(
     return Change("appeared", None, after) if new else None
 
 
-async def checked(change: Change, source: Pixels, edited: Pixels, see: Perception) -> Change:
+async def checked(change: Change, source: Pixels, edited: Pixels, perception: Perception) -> Change:
     """The change; without its word where the classifier does not agree that such a thing came or went."""
-    if change.kind not in {"appeared", "vanished", "replaced"} or not has_model(see, "classifier"):
+    if change.kind not in {"appeared", "vanished", "replaced"} or not has_model(perception, "classifier"):
         return change
-    agreed = await confirmed(change, source, edited, see, clear=CLEAR)
+    agreed = await confirmed(change, source, edited, perception, clear=CLEAR)
     if agreed is not None:
         return agreed
     before, after = (replace(thing, word=None) if thing else None for thing in (change.before, change.after))
     return replace(change, before=before, after=after, kind="altered" if change.kind == "replaced" else change.kind)
 
 
-async def described(change: Change, source: Pixels, edited: Pixels, changed: BoolMask, see: Perception) -> Change:
+async def described(
+    change: Change, source: Pixels, edited: Pixels, changed: BoolMask, perception: Perception
+) -> Change:
     """The change, with what a nameless one looks like, and with the color that most of it has now."""
     thing = change.after or change.before
     if thing is None or change.kind not in {"appeared", "vanished", "altered"}:
@@ -112,17 +116,17 @@ async def described(change: Change, source: Pixels, edited: Pixels, changed: Boo
     elif thing.word is None:
         first, then = (source, edited) if change.kind == "appeared" else (edited, source)
         change = replace(change, colors=color_change(first, then, thing.mask))
-    if thing.word is not None or float(thing.mask.mean()) > LARGE or not has_model(see, "classifier"):
+    if thing.word is not None or float(thing.mask.mean()) > LARGE or not has_model(perception, "classifier"):
         return change
-    before, after = await gather(see.classify(source, thing.box), see.classify(edited, thing.box))
+    before, after = await gather(perception.classify(source, thing.box), perception.classify(edited, thing.box))
     now, was = _look(after, before), _look(before, after)
     return replace(change, looks_like=was if change.kind == "vanished" else now)
 
 
-async def text_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: Perception) -> list[str]:
+async def text_changes(source: Pixels, edited: Pixels, changed: BoolMask, perception: Perception) -> list[str]:
     """Which words became others, can no longer be read, or are new, one sentence each."""
     try:
-        before, after = await gather(see.read_text(source), see.read_text(edited))
+        before, after = await gather(perception.read_text(source), perception.read_text(edited))
     except UnscorableError:
         return []
     height, width = changed.shape
@@ -140,10 +144,10 @@ async def text_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: P
     return remarks[:MOST_TEXTS]
 
 
-async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, see: Perception) -> list[str]:
+async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, perception: Perception) -> list[str]:
     """What became of faces that are still at their place, one sentence each; nothing without a face reader."""
     try:
-        before, after = await gather(see.faces(source), see.faces(edited))
+        before, after = await gather(perception.faces(source), perception.faces(edited))
     except UnscorableError:
         return []
     height, width = changed.shape
@@ -206,31 +210,34 @@ def _look(here: ClassScores, there: ClassScores) -> str | None:
 
 
 async def _believed(
-    thing: PicturedThing | None, pictures: tuple[Pixels, Pixels], see: Perception, doubtless: float
+    thing: PicturedThing | None, pictures: tuple[Pixels, Pixels], perception: Perception, doubtless: float
 ) -> bool:
     """Is the thing in the first picture, and not at the same place of the second?"""
     if thing is None or thing.word is None:
         return False
-    if not see.knows(thing.word):
-        return thing.confidence >= min(UNCONFIRMED, doubtless) and not await _is_an_animal(thing, pictures[0], see)
+    if not perception.knows(thing.word):
+        return thing.confidence >= min(UNCONFIRMED, doubtless) and not await _is_an_animal(
+            thing, pictures[0], perception
+        )
     here, there = [
-        answer.share(thing.word) for answer in await gather(*(see.classify(picture, thing.box) for picture in pictures))
+        answer.share(thing.word)
+        for answer in await gather(*(perception.classify(picture, thing.box) for picture in pictures))
     ]
     return there < max(LIKELY, here) and (here >= UNLIKELY or thing.confidence >= doubtless)
 
 
-async def _broadly(thing: PicturedThing | None, picture: Pixels, see: Perception) -> PicturedThing | None:
+async def _broadly(thing: PicturedThing | None, picture: Pixels, perception: Perception) -> PicturedThing | None:
     """The thing; called just an animal where neither the detector nor the classifier is sure of which one."""
     if thing is None or not is_animal(str(thing.word)) or thing.confidence >= DOUBTLESS:
         return thing
-    if not see.knows(str(thing.word)):
+    if not perception.knows(str(thing.word)):
         return thing
-    sure = (await see.classify(picture, thing.box)).share(str(thing.word)) >= NAMED
+    sure = (await perception.classify(picture, thing.box)).share(str(thing.word)) >= NAMED
     return thing if sure else replace(thing, word=ANIMAL)
 
 
-async def _is_an_animal(thing: PicturedThing, picture: Pixels, see: Perception) -> bool:
+async def _is_an_animal(thing: PicturedThing, picture: Pixels, perception: Perception) -> bool:
     """Does the classifier see an animal where the detector sees something else, such as a person in a penguin?"""
-    if thing.word not in NO_ANIMALS or float(thing.mask.mean()) > LARGE or not has_model(see, "classifier"):
+    if thing.word not in NO_ANIMALS or float(thing.mask.mean()) > LARGE or not has_model(perception, "classifier"):
         return False
-    return float((await see.classify(picture, thing.box)).probabilities[:ANIMALS].sum()) >= LOOKS
+    return float((await perception.classify(picture, thing.box)).probabilities[:ANIMALS].sum()) >= LOOKS

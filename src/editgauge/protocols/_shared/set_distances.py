@@ -30,9 +30,9 @@ def specs(model: str) -> tuple[ScoreSpec, ScoreSpec]:
     return ScoreSpec(f"fid{mark}", False, (0.0, MOST), FID), ScoreSpec(f"kid{mark}", False, (-MOST, MOST), KID)
 
 
-async def part(item: Item, see: Perception) -> Part:
+async def part(item: Item, perception: Perception) -> Part:
     """The features of both pictures."""
-    before, after = await gather(see.fid_features(item.source), see.fid_features(item.edited))
+    before, after = await gather(perception.fid_features(item.source), perception.fid_features(item.edited))
     return before, after
 
 

@@ -91,13 +91,13 @@ class Artifacts(Protocol):
             variant_name(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
         )
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """The verdict of each method, of both, and the largest loss."""
         mask = item.mask if item.mask is not None else changes_of(item.source, item.edited).mask
         if not mask.any():
             nothing = Score(0.0, (Note("Nothing changed, so nothing was damaged."),))
             return {spec.name: nothing for spec in SPECS}
-        words, point = words_of(item.edit), operating_point(see)
+        words, point = words_of(item.edit), operating_point(perception)
 
         async def seen(outlined: set[BoxSides]) -> list[list[PicturedThing]]:
             def needs_outline(_: str, box: BoxSides, __: float) -> bool:
@@ -105,7 +105,7 @@ class Artifacts(Protocol):
 
             return await gather(
                 *(
-                    things_seen(see, picture, words.all, HALF_SURE * point, needs_outline=needs_outline)
+                    things_seen(perception, picture, words.all, HALF_SURE * point, needs_outline=needs_outline)
                     for picture in (item.source, item.edited)
                 )
             )

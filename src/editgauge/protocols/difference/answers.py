@@ -62,27 +62,28 @@ class ModelDifferences:
         return " ".join(self.differences)
 
 
-async def asked_directly(item: Item, see: JudgingPerception, judge: str) -> ModelDifferences:
+async def asked_directly(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
     """The judge looks at both pictures: once for all differences, once for the main one."""
     every, main = await gather(
-        see.ask(every_difference(item, see), role=judge), see.ask(main_difference(item, see), role=judge)
+        perception.ask(every_difference(item, perception), role=judge),
+        perception.ask(main_difference(item, perception), role=judge),
     )
     sentences = tuple(each.strip() for each in every.value.differences if each.strip())
     return ModelDifferences(sentences, (main.value.difference or "").strip() or None)
 
 
-async def by_pipeline(item: Item, see: JudgingPerception, judge: str) -> ModelDifferences:
+async def by_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
     """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
-    return _one(*await pipeline_caption(item, see, judge, see.caption))
+    return _one(*await pipeline_caption(item, perception, judge, perception.caption))
 
 
-async def by_judged_pipeline(item: Item, see: JudgingPerception, judge: str) -> ModelDifferences:
+async def by_judged_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
     """The same, with captions by the judge itself, who sees one part of one picture at a time."""
 
     async def caption(picture: Pixels) -> str:
-        return (await see.ask(seen_in(picture, see), role=judge)).value
+        return (await perception.ask(seen_in(picture, perception), role=judge)).value
 
-    return _one(*await pipeline_caption(item, see, judge, caption))
+    return _one(*await pipeline_caption(item, perception, judge, caption))
 
 
 def _one(said: SaidCaption, place: str) -> ModelDifferences:
@@ -90,11 +91,11 @@ def _one(said: SaidCaption, place: str) -> ModelDifferences:
     return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes, place)
 
 
-async def triplets_by_judge(caption: str, see: JudgingPerception, grader: str) -> tuple[Triplet, ...]:
+async def triplets_by_judge(caption: str, perception: JudgingPerception, grader: str) -> tuple[Triplet, ...]:
     """The differences in a caption, read by a judge; an empty caption has none."""
     if not caption:
         return ()
-    answer = await see.ask(triplets_in(caption, see), role=grader)
+    answer = await perception.ask(triplets_in(caption, perception), role=grader)
     if len(answer.value.triplets) > MOST_TRIPLETS:
         many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MOST_TRIPLETS}"
         raise UnscorableError("unparsable", many)

@@ -43,20 +43,20 @@ async def known_alike(human: Sequence[Triplet], model: Sequence[Triplet], opinio
     return lambda one, other: known[one, other]
 
 
-def judged(see: JudgingPerception, judge: str) -> Opinion:
+def judged(perception: JudgingPerception, judge: str) -> Opinion:
     """What a judge says."""
 
     async def opinion(one: str, other: str) -> bool:
-        return (await see.ask(same_object(one, other, see), role=judge)).value
+        return (await perception.ask(same_object(one, other, perception), role=judge)).value
 
     return opinion
 
 
-def embedded(see: JudgingPerception) -> Opinion:
+def embedded(perception: JudgingPerception) -> Opinion:
     """What sentence embeddings say."""
 
     async def opinion(one: str, other: str) -> bool:
-        return await see.similarity(one, other) >= ALIKE
+        return await perception.similarity(one, other) >= ALIKE
 
     return opinion
 

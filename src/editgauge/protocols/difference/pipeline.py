@@ -56,20 +56,20 @@ NO_NOUN = re.compile(
 
 
 async def pipeline_caption(
-    item: Item, see: JudgingPerception, judge: str, caption: Captioning
+    item: Item, perception: JudgingPerception, judge: str, caption: Captioning
 ) -> tuple[SaidCaption, str]:
     """A difference caption with its metadata, and the place it is about; raises `UnscorableError` where nothing changed.
 
     Args:
         item: the two pictures and the instruction
-        see: what may be asked
+        perception: what may be asked
         judge: who writes the caption
         caption: who says what a part of a picture shows
     """
-    place = await edited_place(item, see)
+    place = await edited_place(item, perception)
     pictures = item.source, item.edited
     before, after = await gather(*(_grounded(picture, place.mask, item, caption) for picture in pictures))
-    answer = await see.ask(changes_from_captions(item.edit.instruction, before, after, see), role=judge)
+    answer = await perception.ask(changes_from_captions(item.edit.instruction, before, after, perception), role=judge)
     return answer.value, place.how
 
 
@@ -81,22 +81,22 @@ class EditedPlace:
     how: str
 
 
-async def edited_place(item: Item, see: JudgingPerception) -> EditedPlace:
+async def edited_place(item: Item, perception: JudgingPerception) -> EditedPlace:
     """Where to look; raises `UnscorableError` where there is no mask, no named object is seen and nothing differs."""
     if item.mask is not None:
         if not item.mask.any():
             raise UnscorableError("not_detected", "the edit's mask is empty")
         return EditedPlace(item.mask, "the edit's mask")
-    return await _named_object(item, see) or _strongest_change(item)
+    return await _named_object(item, perception) or _strongest_change(item)
 
 
-async def _named_object(item: Item, see: JudgingPerception) -> EditedPlace | None:
+async def _named_object(item: Item, perception: JudgingPerception) -> EditedPlace | None:
     """The boxes of what the edit names, in both pictures together; None where no detector sees any of it."""
     mask = np.zeros(item.source.shape[:2], np.bool_)
     seen: list[str] = []
     for on, name in _names(item.edit):
         try:
-            sighting = await look_for(see, item, on, name, TEMPLATE)
+            sighting = await look_for(perception, item, on, name, TEMPLATE)
         except UnscorableError:  # no detector, or one that does not know the word: the pictures themselves tell then
             continue
         if sighting.found:

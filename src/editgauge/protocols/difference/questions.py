@@ -62,43 +62,45 @@ class SaidCaption(_Said):
         return Triplet(self.source_object or None, self.target_object or None, self.action)
 
 
-def every_difference(item: Item, see: JudgingPerception) -> Question[SaidDifferences]:
+def every_difference(item: Item, perception: JudgingPerception) -> Question[SaidDifferences]:
     """All differences of the two pictures, the main one first."""
-    words = see.prompt("all_differences").render()
+    words = perception.prompt("all_differences").render()
     return Question(words=words, form=Structured(SaidDifferences), images=_both(item))
 
 
-def main_difference(item: Item, see: JudgingPerception) -> Question[SaidDifference]:
+def main_difference(item: Item, perception: JudgingPerception) -> Question[SaidDifference]:
     """The main difference of the two pictures."""
-    words = see.prompt("main_difference").render()
+    words = perception.prompt("main_difference").render()
     return Question(words=words, form=Structured(SaidDifference), images=_both(item))
 
 
-def triplets_in(caption: str, see: JudgingPerception) -> Question[SaidTriplets]:
+def triplets_in(caption: str, perception: JudgingPerception) -> Question[SaidTriplets]:
     """The changes that a caption tells."""
-    words = see.prompt("difference_triplets").render(caption=caption)
+    words = perception.prompt("difference_triplets").render(caption=caption)
     return Question(words=words, form=Structured(SaidTriplets))
 
 
-def same_object(one: str, other: str, see: JudgingPerception) -> Question[bool]:
+def same_object(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
     """Can two names mean the same kind of thing?"""
-    return Question(words=see.prompt("object_match").render(first=one, second=other), form=YesNo())
+    return Question(words=perception.prompt("object_match").render(first=one, second=other), form=YesNo())
 
 
-def same_difference(one: str, other: str, see: JudgingPerception) -> Question[bool]:
+def same_difference(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
     """Do two sentences tell the same difference?"""
-    return Question(words=see.prompt("main_difference_match").render(first=one, second=other), form=YesNo())
+    return Question(words=perception.prompt("main_difference_match").render(first=one, second=other), form=YesNo())
 
 
-def seen_in(picture: Pixels, see: JudgingPerception) -> Question[str]:
+def seen_in(picture: Pixels, perception: JudgingPerception) -> Question[str]:
     """What a part of a picture shows, in one sentence."""
-    words = see.prompt("zoom_caption").render()
+    words = perception.prompt("zoom_caption").render()
     return Question(words=words, form=FreeText(), images=(Shown("The picture:", picture),))
 
 
-def changes_from_captions(instruction: str, before: str, after: str, see: JudgingPerception) -> Question[SaidCaption]:
+def changes_from_captions(
+    instruction: str, before: str, after: str, perception: JudgingPerception
+) -> Question[SaidCaption]:
     """The change that a request and the captions of both pictures tell."""
-    words = see.prompt("pipeline_caption").render(instruction=instruction, before=before, after=after)
+    words = perception.prompt("pipeline_caption").render(instruction=instruction, before=before, after=after)
     return Question(words=words, form=Structured(SaidCaption))
 
 

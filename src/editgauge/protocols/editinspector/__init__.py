@@ -103,11 +103,11 @@ class EditInspector(Protocol):
             counts[self.grader] += len(EXPLAINED) * outcomes
         return counts
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """The five answers, whether what was found wrong is what people found, and how steady the judge is."""
         if self.judge is None:
             raise UnscorableError("no_model", "editinspector needs a judge; name one with --judge")
-        inspection = Inspection(item, see, self.judge, self._options)
+        inspection = Inspection(item, perception, self.judge, self._options)
         scores = dict(ChainMap(*await gather(*map(inspection.verdict, PROMPTS))))
         steadiness = {
             SELF_AGREEMENT.name: inspection.self_agreement(),

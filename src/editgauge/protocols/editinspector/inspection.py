@@ -60,9 +60,9 @@ class Answered:
 class Inspection:
     """Asks a judge about one outcome."""
 
-    def __init__(self, item: Item, see: JudgingPerception, judge: str, options: InspectionOptions) -> None:
+    def __init__(self, item: Item, perception: JudgingPerception, judge: str, options: InspectionOptions) -> None:
         self._item = item
-        self._see = see
+        self._perception = perception
         self._judge = judge
         self._options = options
         self._images = (
@@ -111,11 +111,11 @@ class Inspection:
         slots = {"instruction": needed(self._item.edit.instruction, "what is asked for")}
         if name == "caption_right":
             slots["caption"] = needed(self._caption(), "what changed, in a caption")
-        words = self._see.prompt(PROMPTS[name]).render(**slots)
+        words = self._perception.prompt(PROMPTS[name]).render(**slots)
         question = Question(words=words, form=YesNo(), images=self._images)
         usual = [question.again(number) for number in range(self._options.repeat)]
         turned = [question.swapped()] if self._options.swap else []
-        answers = await gather(*(self._see.ask(each, role=self._judge) for each in (*usual, *turned)))
+        answers = await gather(*(self._perception.ask(each, role=self._judge) for each in (*usual, *turned)))
         answered = self._answers[name] = Answered(tuple(answers[: len(usual)]), answers[-1] if turned else None)
         return Score(float(answered.verdict), tuple(Note(text) for text in _sentences(name, self._judge, answered)))
 
@@ -126,8 +126,8 @@ class Inspection:
 
     async def _feedback(self, name: str) -> Answer[str]:
         instruction = needed(self._item.edit.instruction, "what is asked for")
-        words = self._see.prompt(f"inspect_feedback_{name}").render(instruction=instruction)
-        return await self._see.ask(Question(words=words, form=FreeText(), images=self._images), role=self._judge)
+        words = self._perception.prompt(f"inspect_feedback_{name}").render(instruction=instruction)
+        return await self._perception.ask(Question(words=words, form=FreeText(), images=self._images), role=self._judge)
 
     async def _shared(self, name: str, feedback: str, people: tuple[str, ...]) -> Score:
         """Whether the judge's feedback has a point in common with that of people (appendix A.6)."""
@@ -135,8 +135,8 @@ class Inspection:
         if grader is None:
             shared, finding = _shared_kinds(feedback, people)
         else:
-            words = self._see.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
-            answer = await self._see.ask(Question(words=words, form=YesNo()), role=grader)
+            words = self._perception.prompt("inspect_feedback_shared").render(first=feedback, second="\n".join(people))
+            answer = await self._perception.ask(Question(words=words, form=YesNo()), role=grader)
             shared = answer.value
             finding = f"{grader} finds {'a' if shared else 'no'} point in common with people ({_link(answer)})"
         notes = Note(f"{name}: {finding}."), Note(f"{name}: people say: {' / '.join(people)}")

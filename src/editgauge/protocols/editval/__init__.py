@@ -107,26 +107,26 @@ class EditVal(Protocol):
         """With the similarity of both pictures, named after the image embedder, and FID and KID of all outcomes."""
         return EditVal(self.name, self._rules, self.deviations, self._options, models)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """The verdict on the edit, and how much of the picture's content stayed."""
         if not self._context:
-            return await self._verdict(item, see)
-        similarity = compared("image_embedder", item.source, item.edited, see)
-        verdict, context = await gather(self._verdict(item, see), attempt(similarity))
+            return await self._verdict(item, perception)
+        similarity = compared("image_embedder", item.source, item.edited, perception)
+        verdict, context = await gather(self._verdict(item, perception), attempt(similarity))
         return {**verdict, self._context: context}
 
-    async def _verdict(self, item: Item, see: Perception) -> Scores:
+    async def _verdict(self, item: Item, perception: Perception) -> Scores:
         """By the rule of the edit type; step by step, except where the authors' script is followed."""
 
         async def one(step: Item) -> Scores:
             rule = self._rules.get(step.edit.type)
-            return {"edit": await attempt(rule(step, see, self._options)) if rule else no_rule(step.edit)}
+            return {"edit": await attempt(rule(step, perception, self._options)) if rule else no_rule(step.edit)}
 
         return await (one(item) if self._rules is released.RULES else score_each_step(item, one))
 
-    async def part(self, item: Item, see: Perception) -> Part:
+    async def part(self, item: Item, perception: Perception) -> Part:
         """What FID and KID need: the features of both pictures."""
-        return await sets.part(item, see)
+        return await sets.part(item, perception)
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """How far the edited images are from the sources, as sets."""

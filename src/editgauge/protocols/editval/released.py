@@ -36,24 +36,26 @@ rule = RULES.rule
 
 
 @rule("object_addition")
-async def object_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def object_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """Object and class are found in the edited image."""
-    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to add"), subject_of(item.edit))
+    added, kept = await _in_edited(item, perception, needed(item.edit.to, "what to add"), subject_of(item.edit))
     return _verdict(added.found and kept.found, added, kept)
 
 
 @rule("object_replacement")
-async def object_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def object_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The object is found in the edited image, the class is not."""
-    added, kept = await _in_edited(item, see, needed(item.edit.to, "what to put in its place"), subject_of(item.edit))
+    added, kept = await _in_edited(
+        item, perception, needed(item.edit.to, "what to put in its place"), subject_of(item.edit)
+    )
     return _verdict(added.found and not kept.found, added, kept)
 
 
 @rule("positional_addition")
-async def positional_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def positional_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """Both are looked for in the edited image; above and below are swapped."""
     words = _raw(item).split(" ")
-    added, anchor = await _in_edited(item, see, words[0], subject_of(item.edit))
+    added, anchor = await _in_edited(item, perception, words[0], subject_of(item.edit))
     if not (added.found and anchor.found):
         return _verdict(False, added, anchor)
     (x, y, *_), (anchor_x, anchor_y, *_) = last_box(added, item), last_box(anchor, item)
@@ -62,9 +64,9 @@ async def positional_addition(item: Item, see: Perception, options: EditValOptio
 
 
 @rule("position_replacement")
-async def position_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def position_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The left edge moved by more than 200 pixels, each image in its own; to the center always fails."""
-    before, after = await _in_both(item, see)
+    before, after = await _in_both(item, perception)
     if not (before.found and after.found):
         return _verdict(False, before, after)
     was, now = last_box(before, item)[0], last_box(after, item)[0]
@@ -73,9 +75,9 @@ async def position_replacement(item: Item, see: Perception, options: EditValOpti
 
 
 @rule("size")
-async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def size(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The product of the lower right corner's coordinates grew or shrank."""
-    before, after = await _in_both(item, see)
+    before, after = await _in_both(item, perception)
     if not (before.found and after.found):
         return _verdict(False, before, after)
     was, now = (box[2] * box[3] for box in (last_box(before, item), last_box(after, item)))
@@ -83,9 +85,9 @@ async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
 
 
 @rule("alter_parts")
-async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def alter_parts(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The part's corner lies within a box centered at the class's corner and as large as its far corner says."""
-    part, whole = await _in_edited(item, see, _raw(item), subject_of(item.edit))
+    part, whole = await _in_edited(item, perception, _raw(item), subject_of(item.edit))
     if not (part.found and whole.found):
         return _verdict(False, part, whole)
     (x, y, *_), (left, top, right, bottom) = last_box(part, item), last_box(whole, item)
@@ -118,15 +120,15 @@ def _scale(item: Item, on: Side) -> tuple[float, float]:
     return item.resized_from[0] / width, item.resized_from[1] / height
 
 
-async def _in_edited(item: Item, see: Perception, *things: str) -> tuple[Sighting, Sighting]:
-    first, second = await look_for_rivals(see, item, "edited", things, QUERY)
+async def _in_edited(item: Item, perception: Perception, *things: str) -> tuple[Sighting, Sighting]:
+    first, second = await look_for_rivals(perception, item, "edited", things, QUERY)
     return first, second
 
 
-async def _in_both(item: Item, see: Perception) -> tuple[Sighting, Sighting]:
+async def _in_both(item: Item, perception: Perception) -> tuple[Sighting, Sighting]:
     thing = subject_of(item.edit)
     before, after = await gather(
-        look_for(see, item, "source", thing, QUERY), look_for(see, item, "edited", thing, QUERY)
+        look_for(perception, item, "source", thing, QUERY), look_for(perception, item, "edited", thing, QUERY)
     )
     return before, after
 

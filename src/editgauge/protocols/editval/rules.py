@@ -52,26 +52,27 @@ rule = RULES.rule
 
 
 @rule("object_addition")
-async def object_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def object_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The new object is seen in the edited image, and the old one still is."""
     wanted, subject = needed(item.edit.to, "what to add"), item.edit.subject
     if not (options.needs_class and subject) or subject == wanted:
-        added = await _seen(see, item, "edited", wanted)
+        added = await _seen(perception, item, "edited", wanted)
         enough, counted = are_enough(len(added.seen), item.edit.count)
         return verdict(enough, added, said=f"{added.words}{counted}")
-    added, kept = await gather(_seen(see, item, "edited", wanted), _seen(see, item, "edited", subject))
+    added, kept = await gather(_seen(perception, item, "edited", wanted), _seen(perception, item, "edited", subject))
     enough, counted = are_enough(len(added.seen), item.edit.count)
     return verdict(enough and kept.found, added, kept, said=f"{added.words}{counted}, {kept.words}")
 
 
 @rule("object_replacement")
-async def object_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def object_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The new object is seen in the edited image, and the old one is not."""
     old = item.edit.from_ or item.edit.subject
     if old is None:
-        return await _appeared(item, see)
+        return await _appeared(item, perception)
     new, gone = await gather(
-        _seen(see, item, "edited", needed(item.edit.to, "what to put in its place")), _seen(see, item, "edited", old)
+        _seen(perception, item, "edited", needed(item.edit.to, "what to put in its place")),
+        _seen(perception, item, "edited", old),
     )
     fate = f"{gone.words}: still there" if gone.found else f"{old} gone"
     enough, counted = are_enough(len(new.seen), item.edit.count)
@@ -79,10 +80,10 @@ async def object_replacement(item: Item, see: Perception, options: EditValOption
     return verdict(done, new, gone, said=f"{new.words}{counted}, {fate}: {'replaced' if done else 'not replaced'}")
 
 
-async def _appeared(item: Item, see: Perception) -> Score:
+async def _appeared(item: Item, perception: Perception) -> Score:
     """A target caption alone ("a photo of a zebra") names no old object: the new one must not have been there."""
     wanted = needed(item.edit.to, "what to put in its place")
-    before, new = await gather(*(_seen(see, item, side, wanted) for side in ("source", "edited")))
+    before, new = await gather(*(_seen(perception, item, side, wanted) for side in ("source", "edited")))
     must_be_new(before.found, wanted)
     enough, counted = are_enough(len(new.seen), item.edit.count)
     came = ", none in the source image" if new.found else ""
@@ -90,13 +91,13 @@ async def _appeared(item: Item, see: Perception) -> Score:
 
 
 @rule("positional_addition")
-async def positional_addition(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def positional_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The new object's center lies on the asked side of where the class was in the source image."""
     position = item.edit.position
     if position is None:
         raise UnscorableError("not_applicable", "the edit does not say where to add it")
     beside, wanted = position.anchor or subject_of(item.edit), needed(item.edit.to, "what to add")
-    anchor, added = await gather(_seen(see, item, "source", beside), _seen(see, item, "edited", wanted))
+    anchor, added = await gather(_seen(perception, item, "source", beside), _seen(perception, item, "edited", wanted))
     _must_be_seen(anchor)
     if not added.found:
         return verdict(False, anchor, added, said=added.words)
@@ -106,12 +107,12 @@ async def positional_addition(item: Item, see: Perception, options: EditValOptio
 
 
 @rule("position_replacement")
-async def position_replacement(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def position_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The object moved sideways, by more than delta, to where it should be."""
     goal = asked_place(item.edit)
     if goal.relation not in {"left", "right", "center"}:
         raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
-    before, after = await _both(see, item)
+    before, after = await _both(perception, item)
     if not after.found:
         return verdict(False, before, after, said=f"{after.words} in the edited image")
     width = item.source.shape[1]
@@ -126,10 +127,10 @@ async def position_replacement(item: Item, see: Perception, options: EditValOpti
 
 
 @rule("size")
-async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def size(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The object's box is larger than it was, or smaller, as asked."""
     wish = read_size(needed(item.edit.to, "small or large"))
-    before, after = await _both(see, item)
+    before, after = await _both(perception, item)
     if not after.found:
         return verdict(False, before, after, said=f"{after.words} in the edited image")
     ratio = box_area(after.box) / max(box_area(before.box), 1.0)
@@ -138,11 +139,11 @@ async def size(item: Item, see: Perception, options: EditValOptions) -> Score:
 
 
 @rule("alter_parts")
-async def alter_parts(item: Item, see: Perception, options: EditValOptions) -> Score:
+async def alter_parts(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The part is seen, and its center is in the box of the class."""
     wanted, subject = needed(item.edit.to, "which part"), subject_of(item.edit)
     part, whole = await gather(
-        _seen(see, item, "edited", wanted), look_for(see, item, "edited", subject, QUERY, least=0.0)
+        _seen(perception, item, "edited", wanted), look_for(perception, item, "edited", subject, QUERY, least=0.0)
     )
     if not (part.found and whole.found):
         return verdict(False, part, whole, said=f"{part.words}, {whole.words}")
@@ -174,15 +175,17 @@ def _direction(start: float, width: float, relation: Relation) -> Relation:
     return way(third(start, width), towards) or ("right" if start < width / 2 else "left")
 
 
-async def _both(see: Perception, item: Item) -> tuple[Sighting, Sighting]:
+async def _both(perception: Perception, item: Item) -> tuple[Sighting, Sighting]:
     """The class in the source image, without which nothing can be compared, and in the edited one."""
-    before, after = await gather(*(_seen(see, item, side, subject_of(item.edit)) for side in ("source", "edited")))
+    before, after = await gather(
+        *(_seen(perception, item, side, subject_of(item.edit)) for side in ("source", "edited"))
+    )
     _must_be_seen(before)
     return before, after
 
 
-async def _seen(see: Perception, item: Item, on: Side, thing: str) -> Sighting:
-    return await look_for(see, item, on, thing, QUERY)
+async def _seen(perception: Perception, item: Item, on: Side, thing: str) -> Sighting:
+    return await look_for(perception, item, on, thing, QUERY)
 
 
 def _must_be_seen(sighting: Sighting) -> None:
@@ -196,10 +199,10 @@ def _way(before: Sighting, after: Sighting) -> tuple[Evidence, ...]:
 
 
 def _seen_as(phrase: str) -> Rule:
-    async def seen_as_asked(item: Item, see: Perception, options: EditValOptions) -> Score:
+    async def seen_as_asked(item: Item, perception: Perception, options: EditValOptions) -> Score:
         """The detector finds the object as the edit wants it."""
         query = phrase.format(thing=subject_of(item.edit), to=needed(item.edit.to, "what it becomes"))
-        seen = await _seen(see, item, "edited", query)
+        seen = await _seen(perception, item, "edited", query)
         return verdict(seen.found, seen, said=seen.words)
 
     return seen_as_asked

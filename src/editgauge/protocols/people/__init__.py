@@ -58,9 +58,9 @@ class PeopleScores(Protocol):
         ScoreSpec("pose_changed", True, (0.0, 1.0), "How much the pose of a person who should act changed."),
     )
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Faces and bodies each on their own: a missing model leaves the scores of the other."""
-        faces, poses = await _both(item, see.faces), await _both(item, see.poses)
+        faces, poses = await _both(item, perception.faces), await _both(item, perception.poses)
         identity, kept = (faces, faces) if isinstance(faces, Unscored) else face_similarities(*faces)
         pose_kept = poses if isinstance(poses, Unscored) else pose_similarity(*poses)
         scores: dict[str, Score | Unscored] = {"identity": identity, "faces_kept": kept, "pose_kept": pose_kept}

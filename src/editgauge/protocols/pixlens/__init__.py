@@ -103,17 +103,17 @@ class PixLens(Protocol):
         if not self._by_step:
             self.scores = tuple(spec for spec in self.scores if spec is not STEPS_DONE)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """The verdict on the edit, then what stayed."""
 
         async def one(step: Item) -> Scores:
-            return await self._of_step(step, see)
+            return await self._of_step(step, perception)
 
         uncounted = replace(item, edit=replace(item.edit, count=None))
         return await (score_each_step(item, one) if self._by_step else one(uncounted))
 
-    async def _of_step(self, item: Item, see: Perception) -> Scores:
-        scene = self._reading.scene(item, see)
+    async def _of_step(self, item: Item, perception: Perception) -> Scores:
+        scene = self._reading.scene(item, perception)
         rule = self._reading.rules.get(item.edit.type)
         if rule is None:
             return {spec.name: no_rule(item.edit) for spec in self.scores if spec is not STEPS_DONE}

@@ -59,7 +59,7 @@ class ReleasedScene(PixLensScene):
 
     async def _all(self, on: Side) -> tuple[Instances, list[set[str]]]:
         """The objects of one picture, and the phrases that each of them answers."""
-        instances = await self._see.instances(picture(self.item, on), *phrases_asked(self.item.edit, on))
+        instances = await self._perception.instances(picture(self.item, on), *phrases_asked(self.item.edit, on))
         answers: dict[tuple[float, ...], set[str]] = {}
         first: dict[tuple[float, ...], int] = {}
         for place, box in enumerate(map(tuple, instances.detections.boxes.tolist())):

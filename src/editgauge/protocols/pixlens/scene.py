@@ -71,9 +71,9 @@ class Things:
 class PixLensScene:
     """An item as the rules see it."""
 
-    def __init__(self, item: Item, see: Perception) -> None:
+    def __init__(self, item: Item, perception: Perception) -> None:
         self.item = item
-        self._see = see
+        self._perception = perception
 
     @property
     def diagonal(self) -> float:
@@ -88,7 +88,7 @@ class PixLensScene:
 
     async def things(self, on: Side, name: str) -> Things:
         """The objects of that name in one of the pictures; asked twice, they are seen once."""
-        return Things(name, on, _one_each(await self._see.instances(picture(self.item, on), name)))
+        return Things(name, on, _one_each(await self._perception.instances(picture(self.item, on), name)))
 
     async def both(self, name: str) -> tuple[Things, Things]:
         """The objects of that name in the source image and in the edited one."""

@@ -83,15 +83,15 @@ class UniBench(Protocol):
             )
         return UniBench(chosen, options)
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """Every sub-score the task has, and their averages."""
         task = Task(item)
-        likeness = Likeness(self._reading, see)
+        likeness = Likeness(self._reading, perception)
         has_anchor = task.kind in {"move", "generate"}
         target, anchor = await gather(
-            locate_target(item, task, see), locate_anchor(item, task, see) if has_anchor else _nothing()
+            locate_target(item, task, perception), locate_anchor(item, task, perception) if has_anchor else _nothing()
         )
-        scene = rules.UniBenchScene(item, task, target, anchor, see, likeness)
+        scene = rules.UniBenchScene(item, task, target, anchor, perception, likeness)
         names = [*FIDELITY[task.kind], *CONSISTENCY[task.kind]]
         parts = dict(zip(names, await gather(*(attempt(RULES[name](scene)) for name in names)), strict=True))
         absent = Unscored("not_applicable", f"{task.kind.replace('_', ' ')} has no such score")
@@ -101,9 +101,9 @@ class UniBench(Protocol):
             **{name: parts.get(name, absent) for name in RULES},
         }
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """The sub-scores of one outcome, by its type of task."""
-        return as_part(Task(item).kind, await self.score(item, see))
+        return as_part(Task(item).kind, await self.score(item, perception))
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """The mean per type and kind of score, of these the mean per type, of these the mean over types."""

@@ -41,19 +41,19 @@ class Located:
         return f"no {self.name} seen" + ("" if self.mask is None else ", its original place is looked at")
 
 
-async def locate_target(item: Item, task: Task, see: Perception) -> Located:
+async def locate_target(item: Item, task: Task, perception: Perception) -> Located:
     """The object that should be seen after the edit. One that moves or is new has no other place to look at."""
-    instances = _of_itself(await see.instances(item.edited, task.name), task.others)
+    instances = _of_itself(await perception.instances(item.edited, task.name), task.others)
     original = task.original
     if task.kind in {"move", "generate"} or original is None:
         return _located(task.name, instances, 0 if len(instances) else None, None)
     return _located(task.name, instances, _where(instances, original), original)
 
 
-async def locate_anchor(item: Item, task: Task, see: Perception) -> Located:
+async def locate_anchor(item: Item, task: Task, perception: Perception) -> Located:
     """What the target's place is relative to."""
     name = task.place.anchor
-    instances = _of_itself(await see.instances(item.edited, name), task.other_anchors)
+    instances = _of_itself(await perception.instances(item.edited, name), task.other_anchors)
     return _located(name, instances, _where(instances, task.anchor), task.anchor)
 
 

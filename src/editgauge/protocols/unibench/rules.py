@@ -41,31 +41,31 @@ SHARPNESS = 100.0
 class Likeness:
     """Pictures against texts, and against pictures."""
 
-    def __init__(self, reading: Reading, see: Perception) -> None:
+    def __init__(self, reading: Reading, perception: Perception) -> None:
         self._reading = reading
-        self._see = see
+        self._perception = perception
 
     def must_be_there(self) -> None:
         """Raises `UnscorableError` without a model: else only the failures, which need none, would be scored."""
-        self._see.card("joint_embedder")
+        self._perception.card("joint_embedder")
 
     async def of_text(self, picture: Pixels, text: str, alternatives: Sequence[str]) -> float:
         """How well the text fits the picture; the softmax says how much better than the alternatives."""
         if self._reading == "softmax":
             return await self._chosen(picture, text, alternatives)
-        seen, said = await gather(self._see.joint_image(picture), self._see.joint_text(text))
+        seen, said = await gather(self._perception.joint_image(picture), self._perception.joint_text(text))
         return self._rescaled(_cosine(seen, said))
 
     async def of_pictures(self, one: Pixels, other: Pixels) -> float:
         """How alike two pictures are. Pictures have no candidates: the softmax leaves the cosine as it is."""
-        first, second = await gather(self._see.joint_image(one), self._see.joint_image(other))
+        first, second = await gather(self._perception.joint_image(one), self._perception.joint_image(other))
         return self._rescaled(_cosine(first, second))
 
     async def _chosen(self, picture: Pixels, text: str, alternatives: Sequence[str]) -> float:
         texts = [text, *(other for other in alternatives if other != text)]
         if len(texts) < 2:
             raise UnscorableError("not_applicable", f"'{text}' is the only candidate, and a softmax needs others")
-        seen, *said = await gather(self._see.joint_image(picture), *map(self._see.joint_text, texts))
+        seen, *said = await gather(self._perception.joint_image(picture), *map(self._perception.joint_text, texts))
         return float(softmax(SHARPNESS * np.array([_cosine(seen, each) for each in said]))[0])
 
     def _rescaled(self, cosine: float) -> float:
@@ -85,7 +85,7 @@ class UniBenchScene:
     target: Located
     anchor: Located | None
     """None for tasks without one."""
-    see: Perception
+    perception: Perception
     likeness: Likeness
 
     @property
@@ -135,7 +135,7 @@ async def target_consistency(scene: UniBenchScene) -> Score:
     if scene.task.kind == "move":
         value = await scene.likeness.of_pictures(before, after)
         return Score(value, (sentence(f"{scene.target.words}; it is like the original by {value:.2f}"),))
-    distance = await scene.see.distance(*gray_pair(before, after))
+    distance = await scene.perception.distance(*gray_pair(before, after))
     return Score(_near(distance), (sentence(f"without its colors the {scene.target.name} is {distance:.3f} away"),))
 
 
@@ -144,7 +144,7 @@ async def background_consistency(scene: UniBenchScene) -> Score:
     nothing = np.zeros(scene.item.source.shape[:2], np.bool_)
     masks = [mask for mask in (scene.task.original, scene.target.mask) if mask is not None]
     objects = np.logical_or.reduce([nothing, *masks])
-    distance = await scene.see.distance(*backgrounds(scene.item.source, scene.item.edited, objects))
+    distance = await scene.perception.distance(*backgrounds(scene.item.source, scene.item.edited, objects))
     return Score(_near(distance), (sentence(f"the rest of the picture is {distance:.3f} away"),))
 
 
