@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.protocols._shared.directions import Floats, units
+from editgauge.protocols._text_image import Floats, units
 from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.protocols.augclip.evidence import shown
 from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit

@@ -23,7 +23,7 @@ from editgauge.engine.worker.perception import RunPerception
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note, Scatter, from_json, to_json
 from editgauge.options import JudgeOptions
-from editgauge.protocols._shared.directions import cosine, units
+from editgauge.protocols._text_image import cosine, units
 from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
 from editgauge.protocols.augclip import rule_attributes as rules
 from editgauge.protocols.augclip.judge_attributes import Wanted

@@ -16,7 +16,7 @@ from editgauge.benchmarks.attributes import EXTRA
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.errors import BadInputError
 from editgauge.evidence import Heat, Note, from_json, to_json
-from editgauge.protocols._shared.directions import cosine, units
+from editgauge.protocols._text_image import cosine, units
 from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.protocols.clip_family import ClipFamily, clip_family
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored

@@ -23,7 +23,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.options import JudgeOptions
-from editgauge.protocols._shared.looking import cropped
+from editgauge.protocols._objects import cropped
 from editgauge.protocols.difference import difference_captions
 from editgauge.protocols.difference.pipeline import (
     SMALLEST,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.evidence import Note, Region
 from editgauge.protocols import open_protocol
-from editgauge.protocols._shared.rule_set import NO_RULE
+from editgauge.protocols._rules import NO_RULE
 from editgauge.protocols.pixlens import rules
 from editgauge.types import Position, Score, Scores, Unscored
 

@@ -15,7 +15,7 @@ from editgauge._util.images import Picture, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import open_protocol
-from editgauge.protocols._shared.set_distances import score_set
+from editgauge.protocols._set_distances import score_set
 from editgauge.types import Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]

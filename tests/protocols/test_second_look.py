@@ -14,7 +14,7 @@ from editgauge._util.text import with_article
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.object_changes import Change, PicturedThing
 from editgauge.models.answers import EXPRESSIONS, ClassScores, Faces
-from editgauge.protocols._shared.second_look import confirmed, described, face_changes
+from editgauge.protocols._second_look import confirmed, described, face_changes
 
 KING_PENGUIN, COWBOY_HAT = 145, 515
 PICTURE = np.zeros((40, 60, 3), np.uint8)

@@ -15,8 +15,8 @@ from editgauge.evidence import Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.comparison import Comparers
-from editgauge.protocols._shared.looking import attempt_all
+from editgauge.protocols._comparison import Comparers
+from editgauge.protocols._rules import attempt_all
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

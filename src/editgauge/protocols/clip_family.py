@@ -13,9 +13,8 @@ from editgauge.benchmarks.attributes import of_edit
 from editgauge.errors import BadInputError
 from editgauge.evidence import Evidence, Heat, Note
 from editgauge.protocols import Protocol, named_after, variant_name
-from editgauge.protocols._shared.captions import Side, edit_text
-from editgauge.protocols._shared.directions import Floats, Vectors, attribute_mean, cosine, directional
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
+from editgauge.protocols._text_image import Floats, Side, Vectors, attribute_mean, cosine, directional, edit_text
 from editgauge.protocols.augclip.attribute_weights import relative_weights
 from editgauge.types import Item, Score, Scores, ScoreSpec
 

@@ -10,7 +10,7 @@ from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.looking import look_for
+from editgauge.protocols._objects import look_for
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Step, Unscored
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics.l1 import l1
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

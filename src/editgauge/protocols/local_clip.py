@@ -11,9 +11,9 @@ import numpy as np
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Note
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.captions import edit_text
-from editgauge.protocols._shared.directions import cosine
-from editgauge.protocols._shared.looking import attempt, cropped
+from editgauge.protocols._objects import cropped
+from editgauge.protocols._rules import attempt
+from editgauge.protocols._text_image import cosine, edit_text
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

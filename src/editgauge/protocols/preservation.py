@@ -16,7 +16,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
 from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from editgauge._vision.registration import Alignment, align
 from editgauge.evidence import Evidence, Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
 from editgauge.protocols.preservation import METRICS, outside_the_mask, why_nothing_outside, without_outside
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 

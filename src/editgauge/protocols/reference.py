@@ -10,7 +10,7 @@ from editgauge._util.images import as_unit
 from editgauge.evidence import Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

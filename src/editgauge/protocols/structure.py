@@ -10,7 +10,7 @@ import numpy as np
 
 from editgauge._vision.tokens import structure_distance
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:

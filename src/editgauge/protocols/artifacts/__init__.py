@@ -13,7 +13,7 @@ from editgauge._vision.object_changes import HALF_SURE, BoxSides, PicturedThing
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.changes import changes_of, operating_point, things_seen
+from editgauge.protocols._changes import changes_of, operating_point, things_seen
 from editgauge.protocols.artifacts.released import as_released
 from editgauge.protocols.artifacts.rules import ArtifactOptions, Found, as_in_the_paper
 from editgauge.protocols.artifacts.suffering import meets, reaches, suspects

@@ -12,8 +12,8 @@ import numpy as np
 from editgauge.benchmarks.attributes import Attributes, of_edit
 from editgauge.errors import UnscorableError
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols._shared.directions import Floats
-from editgauge.protocols._shared.looking import needed
+from editgauge.protocols._rules import require
+from editgauge.protocols._text_image import Floats
 from editgauge.protocols.augclip import rule_attributes as rules
 from editgauge.protocols.augclip.evidence import shown
 from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading, fitted
@@ -142,7 +142,7 @@ class AugClip(Protocol):
         """From the source text to the target text, for naive weights alone."""
         if self._options.weighting != "naive":
             return None
-        captions = needed(edit.source_caption, "a source caption"), needed(edit.target_caption, "a target caption")
+        captions = require(edit.source_caption, "a source caption"), require(edit.target_caption, "a target caption")
         before, after = await gather(*(perception.joint_text(caption) for caption in captions))
         if np.array_equal(before, after):
             raise UnscorableError(

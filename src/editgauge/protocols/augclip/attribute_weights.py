@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from editgauge.protocols._shared.directions import Floats, Vectors, units
+from editgauge.protocols._text_image import Floats, Vectors, units
 
 FLOOR = 1e-3
 """What a weight that is not positive becomes: a classifier needs positive ones."""

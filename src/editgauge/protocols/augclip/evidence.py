@@ -8,7 +8,7 @@ import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
-from editgauge.protocols._shared.directions import DUST, Floats, effects
+from editgauge.protocols._text_image import DUST, Floats, effects
 from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading
 
 MOST_NAMED = 4

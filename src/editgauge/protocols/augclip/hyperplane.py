@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from editgauge.protocols._shared.directions import Floats, Vectors, cosine
+from editgauge.protocols._text_image import Floats, Vectors, cosine
 from editgauge.protocols.augclip.attribute_weights import Weights, even_weights
 
 Classifier = Literal["svm", "lda", "logistic"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.directions import Floats, Vectors
+from editgauge.protocols._text_image import Floats, Vectors
 from editgauge.protocols.augclip.attribute_weights import Weights, even_weights, naive_weights, relative_weights
 from editgauge.protocols.augclip.hyperplane import Hyperplane, fit, likeness
 from editgauge.protocols.augclip.options import AugClipOptions

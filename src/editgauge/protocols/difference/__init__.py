@@ -13,7 +13,7 @@ import numpy as np
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols._shared.looking import attempt, attempt_all
+from editgauge.protocols._rules import attempt, attempt_all
 from editgauge.protocols.difference.answers import (
     MOST_TRIPLETS,
     ModelDifferences,

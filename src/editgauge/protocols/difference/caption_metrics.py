@@ -20,7 +20,7 @@ from typing import Any, Literal
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import words_for_the_same
 from editgauge.protocols import Part
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
 from editgauge.protocols.difference.answers import ModelDifferences, human_captions
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 

@@ -21,7 +21,7 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
-from editgauge.protocols._shared.looking import cropped, look_for
+from editgauge.protocols._objects import cropped, look_for
 from editgauge.protocols.difference.questions import SaidCaption, changes_from_captions
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.steps import STEPS_DONE, share_done
+from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
 from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
@@ -165,7 +165,7 @@ class Own(Protocol):
         answers, values = answered[0]
         return {
             "edit": edit,
-            "steps_done": share_done(judged),
+            "steps_done": steps_done_score(judged),
             "quality": _quality(views[0], answers["quality"], values["quality"]),
             "preservation": Score(
                 1 - answers["disturbed"].value,

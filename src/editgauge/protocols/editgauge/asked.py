@@ -16,7 +16,7 @@ from editgauge._vision.positions import DIRECTIONS, THIRDS, Third, centroid, thi
 from editgauge._vision.regions import box_overlap
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.looking import asked_place
+from editgauge.protocols._rules import requested_position
 from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.redrawn import changed_in
@@ -306,7 +306,7 @@ def _third_fit(view: View) -> float | None:
 
 def _asked_third(view: View) -> Third | None:
     try:
-        relation = asked_place(view.edit).relation
+        relation = requested_position(view.edit).relation
     except UnscorableError:
         return None
     return next((name for name in THIRDS if name == relation), None)

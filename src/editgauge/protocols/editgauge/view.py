@@ -19,7 +19,7 @@ from editgauge._vision.tokens import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
-from editgauge.protocols._shared.changes import changes_of, operating_point
+from editgauge.protocols._changes import changes_of, operating_point
 from editgauge.protocols.editgauge.appearance import (
     Color,
     Lightness,

@@ -12,7 +12,7 @@ from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import Answer, Question, Shown, self_consistency
 from editgauge.judges.forms import FreeText, YesNo
-from editgauge.protocols._shared.looking import attempt, needed
+from editgauge.protocols._rules import attempt, require
 from editgauge.types import Item, Score, Unscored
 
 if TYPE_CHECKING:
@@ -108,9 +108,9 @@ class Inspection:
         return Score(sum(usual == swapped for usual, swapped in both) / len(both))
 
     async def _verdict(self, name: str) -> Score:
-        slots = {"instruction": needed(self._item.edit.instruction, "what is asked for")}
+        slots = {"instruction": require(self._item.edit.instruction, "what is asked for")}
         if name == "caption_right":
-            slots["caption"] = needed(self._caption(), "what changed, in a caption")
+            slots["caption"] = require(self._caption(), "what changed, in a caption")
         words = self._perception.prompt(PROMPTS[name]).render(**slots)
         question = Question(words=words, form=YesNo(), images=self._images)
         usual = [question.again(number) for number in range(self._options.repeat)]
@@ -125,7 +125,7 @@ class Inspection:
         return own.caption if own is not None else self._item.edit.extras.get("difference_caption")
 
     async def _feedback(self, name: str) -> Answer[str]:
-        instruction = needed(self._item.edit.instruction, "what is asked for")
+        instruction = require(self._item.edit.instruction, "what is asked for")
         words = self._perception.prompt(f"inspect_feedback_{name}").render(instruction=instruction)
         return await self._perception.ask(Question(words=words, form=FreeText(), images=self._images), role=self._judge)
 

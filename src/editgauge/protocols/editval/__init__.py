@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, named_after, variant_name
-from editgauge.protocols._shared import set_distances as sets
-from editgauge.protocols._shared.comparison import compared
-from editgauge.protocols._shared.looking import attempt
-from editgauge.protocols._shared.rule_set import no_rule
-from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
+from editgauge.protocols import _set_distances as sets
+from editgauge.protocols._comparison import compared
+from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
 from editgauge.protocols.editval import released, rules
 from editgauge.protocols.editval.rules import EditValOptions, Rule
 from editgauge.types import Item, Scores, ScoreSpec
@@ -122,7 +120,7 @@ class EditVal(Protocol):
             rule = self._rules.get(step.edit.type)
             return {"edit": await attempt(rule(step, perception, self._options)) if rule else no_rule(step.edit)}
 
-        return await (one(item) if self._rules is released.RULES else score_each_step(item, one))
+        return await (one(item) if self._rules is released.RULES else score_steps(item, one))
 
     async def part(self, item: Item, perception: Perception) -> Part:
         """What FID and KID need: the features of both pictures."""

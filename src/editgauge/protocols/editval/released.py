@@ -11,8 +11,8 @@ from __future__ import annotations
 from asyncio import gather
 from typing import TYPE_CHECKING
 
-from editgauge.protocols._shared.looking import Sighting, look_for, look_for_rivals, needed, subject_of, verdict
-from editgauge.protocols._shared.rule_set import RuleSet
+from editgauge.protocols._objects import Sighting, look_for, look_for_rivals
+from editgauge.protocols._rules import RuleSet, require, score_with_evidence, subject_of
 from editgauge.types import Item, Score
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ rule = RULES.rule
 @rule("object_addition")
 async def object_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """Object and class are found in the edited image."""
-    added, kept = await _in_edited(item, perception, needed(item.edit.to, "what to add"), subject_of(item.edit))
+    added, kept = await _in_edited(item, perception, require(item.edit.to, "what to add"), subject_of(item.edit))
     return _verdict(added.found and kept.found, added, kept)
 
 
@@ -46,7 +46,7 @@ async def object_addition(item: Item, perception: Perception, options: EditValOp
 async def object_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The object is found in the edited image, the class is not."""
     added, kept = await _in_edited(
-        item, perception, needed(item.edit.to, "what to put in its place"), subject_of(item.edit)
+        item, perception, require(item.edit.to, "what to put in its place"), subject_of(item.edit)
     )
     return _verdict(added.found and not kept.found, added, kept)
 
@@ -135,9 +135,9 @@ async def _in_both(item: Item, perception: Perception) -> tuple[Sighting, Sighti
 
 def _raw(item: Item) -> str:
     """The words of EditVal's own file, such as 'wine glass to left'."""
-    return str(item.edit.extras.get("to") or needed(item.edit.to, "what it becomes"))
+    return str(item.edit.extras.get("to") or require(item.edit.to, "what it becomes"))
 
 
 def _verdict(done: bool, *sightings: Sighting) -> Score:
     said = ", ".join(f"{each.words} in the {each.on} image" for each in sightings)
-    return verdict(done, *sightings, said=said)
+    return score_with_evidence(done, *sightings, said=said)

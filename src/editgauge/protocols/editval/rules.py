@@ -13,18 +13,17 @@ from editgauge._vision.positions import Third, middle, third, way
 from editgauge._vision.regions import box_area
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Evidence
-from editgauge.protocols._shared.looking import (
-    Sighting,
-    are_enough,
-    asked_place,
-    look_for,
-    must_be_new,
-    needed,
-    spoken_relation,
+from editgauge.protocols._objects import Sighting, look_for
+from editgauge.protocols._rules import (
+    RuleSet,
+    check_count,
+    relation_phrase,
+    requested_position,
+    require,
+    require_absent,
+    score_with_evidence,
     subject_of,
-    verdict,
 )
-from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.types import Item, Score
 
 if TYPE_CHECKING:
@@ -54,14 +53,14 @@ rule = RULES.rule
 @rule("object_addition")
 async def object_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The new object is seen in the edited image, and the old one still is."""
-    wanted, subject = needed(item.edit.to, "what to add"), item.edit.subject
+    wanted, subject = require(item.edit.to, "what to add"), item.edit.subject
     if not (options.needs_class and subject) or subject == wanted:
         added = await _seen(perception, item, "edited", wanted)
-        enough, counted = are_enough(len(added.seen), item.edit.count)
-        return verdict(enough, added, said=f"{added.words}{counted}")
+        enough, counted = check_count(len(added.seen), item.edit.count)
+        return score_with_evidence(enough, added, said=f"{added.words}{counted}")
     added, kept = await gather(_seen(perception, item, "edited", wanted), _seen(perception, item, "edited", subject))
-    enough, counted = are_enough(len(added.seen), item.edit.count)
-    return verdict(enough and kept.found, added, kept, said=f"{added.words}{counted}, {kept.words}")
+    enough, counted = check_count(len(added.seen), item.edit.count)
+    return score_with_evidence(enough and kept.found, added, kept, said=f"{added.words}{counted}, {kept.words}")
 
 
 @rule("object_replacement")
@@ -71,23 +70,25 @@ async def object_replacement(item: Item, perception: Perception, options: EditVa
     if old is None:
         return await _appeared(item, perception)
     new, gone = await gather(
-        _seen(perception, item, "edited", needed(item.edit.to, "what to put in its place")),
+        _seen(perception, item, "edited", require(item.edit.to, "what to put in its place")),
         _seen(perception, item, "edited", old),
     )
     fate = f"{gone.words}: still there" if gone.found else f"{old} gone"
-    enough, counted = are_enough(len(new.seen), item.edit.count)
+    enough, counted = check_count(len(new.seen), item.edit.count)
     done = enough and not gone.found
-    return verdict(done, new, gone, said=f"{new.words}{counted}, {fate}: {'replaced' if done else 'not replaced'}")
+    return score_with_evidence(
+        done, new, gone, said=f"{new.words}{counted}, {fate}: {'replaced' if done else 'not replaced'}"
+    )
 
 
 async def _appeared(item: Item, perception: Perception) -> Score:
     """A target caption alone ("a photo of a zebra") names no old object: the new one must not have been there."""
-    wanted = needed(item.edit.to, "what to put in its place")
+    wanted = require(item.edit.to, "what to put in its place")
     before, new = await gather(*(_seen(perception, item, side, wanted) for side in ("source", "edited")))
-    must_be_new(before.found, wanted)
-    enough, counted = are_enough(len(new.seen), item.edit.count)
+    require_absent(before.found, wanted)
+    enough, counted = check_count(len(new.seen), item.edit.count)
     came = ", none in the source image" if new.found else ""
-    return verdict(enough, before, new, said=f"{new.words}{counted}{came}")
+    return score_with_evidence(enough, before, new, said=f"{new.words}{counted}{came}")
 
 
 @rule("positional_addition")
@@ -96,25 +97,25 @@ async def positional_addition(item: Item, perception: Perception, options: EditV
     position = item.edit.position
     if position is None:
         raise UnscorableError("not_applicable", "the edit does not say where to add it")
-    beside, wanted = position.anchor or subject_of(item.edit), needed(item.edit.to, "what to add")
+    beside, wanted = position.anchor or subject_of(item.edit), require(item.edit.to, "what to add")
     anchor, added = await gather(_seen(perception, item, "source", beside), _seen(perception, item, "edited", wanted))
     _must_be_seen(anchor)
     if not added.found:
-        return verdict(False, anchor, added, said=added.words)
+        return score_with_evidence(False, anchor, added, said=added.words)
     right = on_side(middle(added.box), middle(anchor.box), position.relation)
-    place = f"{'' if right else 'not '}{spoken_relation(position.relation)} the {anchor.thing}"
-    return verdict(right, anchor, added, said=f"{added.words}, {place}", more=_way(anchor, added))
+    place = f"{'' if right else 'not '}{relation_phrase(position.relation)} the {anchor.thing}"
+    return score_with_evidence(right, anchor, added, said=f"{added.words}, {place}", more=_way(anchor, added))
 
 
 @rule("position_replacement")
 async def position_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The object moved sideways, by more than delta, to where it should be."""
-    goal = asked_place(item.edit)
+    goal = requested_position(item.edit)
     if goal.relation not in {"left", "right", "center"}:
         raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
     before, after = await _both(perception, item)
     if not after.found:
-        return verdict(False, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(False, before, after, said=f"{after.words} in the edited image")
     width = item.source.shape[1]
     start, end = middle(before.box)[0], middle(after.box)[0]
     direction = _direction(start, width, goal.relation)
@@ -123,33 +124,35 @@ async def position_replacement(item: Item, perception: Perception, options: Edit
     said = (
         f"the {before.thing} moved {moved:.0f} px ({moved / width:.0%} of the width) {direction}; {delta:.0f} are asked"
     )
-    return verdict(moved > delta, before, after, said=said, more=_way(before, after))
+    return score_with_evidence(moved > delta, before, after, said=said, more=_way(before, after))
 
 
 @rule("size")
 async def size(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The object's box is larger than it was, or smaller, as asked."""
-    wish = read_size(needed(item.edit.to, "small or large"))
+    wish = read_size(require(item.edit.to, "small or large"))
     before, after = await _both(perception, item)
     if not after.found:
-        return verdict(False, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(False, before, after, said=f"{after.words} in the edited image")
     ratio = box_area(after.box) / max(box_area(before.box), 1.0)
     done = ratio > 1 if wish == "large" else ratio < 1
-    return verdict(done, before, after, said=f"the {before.thing}'s box has {ratio:.0%} of its former area")
+    return score_with_evidence(done, before, after, said=f"the {before.thing}'s box has {ratio:.0%} of its former area")
 
 
 @rule("alter_parts")
 async def alter_parts(item: Item, perception: Perception, options: EditValOptions) -> Score:
     """The part is seen, and its center is in the box of the class."""
-    wanted, subject = needed(item.edit.to, "which part"), subject_of(item.edit)
+    wanted, subject = require(item.edit.to, "which part"), subject_of(item.edit)
     part, whole = await gather(
         _seen(perception, item, "edited", wanted), look_for(perception, item, "edited", subject, QUERY, least=0.0)
     )
     if not (part.found and whole.found):
-        return verdict(False, part, whole, said=f"{part.words}, {whole.words}")
+        return score_with_evidence(False, part, whole, said=f"{part.words}, {whole.words}")
     (x, y), (left, top, right, bottom) = middle(part.box), whole.box
     inside = left <= x <= right and top <= y <= bottom
-    return verdict(inside, part, whole, said=f"{part.words}, {'on' if inside else 'not on'} the {whole.thing}")
+    return score_with_evidence(
+        inside, part, whole, said=f"{part.words}, {'on' if inside else 'not on'} the {whole.thing}"
+    )
 
 
 def on_side(point: tuple[float, float], anchor: tuple[float, float], relation: Relation) -> bool:
@@ -201,9 +204,9 @@ def _way(before: Sighting, after: Sighting) -> tuple[Evidence, ...]:
 def _seen_as(phrase: str) -> Rule:
     async def seen_as_asked(item: Item, perception: Perception, options: EditValOptions) -> Score:
         """The detector finds the object as the edit wants it."""
-        query = phrase.format(thing=subject_of(item.edit), to=needed(item.edit.to, "what it becomes"))
+        query = phrase.format(thing=subject_of(item.edit), to=require(item.edit.to, "what it becomes"))
         seen = await _seen(perception, item, "edited", query)
-        return verdict(seen.found, seen, said=seen.words)
+        return score_with_evidence(seen.found, seen, said=seen.words)
 
     return seen_as_asked
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.looking import attempt, attempt_all
-from editgauge.protocols._shared.rule_set import no_rule
-from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
+from editgauge.protocols._rules import STEPS_DONE, attempt, attempt_all, no_rule, score_steps
 from editgauge.protocols.pixlens import released, rules
 from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
 from editgauge.protocols.pixlens.scene import PixLensScene
@@ -110,7 +108,7 @@ class PixLens(Protocol):
             return await self._of_step(step, perception)
 
         uncounted = replace(item, edit=replace(item.edit, count=None))
-        return await (score_each_step(item, one) if self._by_step else one(uncounted))
+        return await (score_steps(item, one) if self._by_step else one(uncounted))
 
     async def _of_step(self, item: Item, perception: Perception) -> Scores:
         scene = self._reading.scene(item, perception)

@@ -21,7 +21,7 @@ from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Evidence, Note, Region
 from editgauge.metrics.base import check_pair
 from editgauge.metrics.ssim import ssim
-from editgauge.protocols._shared.looking import needed, subject_of
+from editgauge.protocols._rules import require, subject_of
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
 from editgauge.types import Score, Unscored
 
@@ -99,7 +99,7 @@ async def in_both_pictures(scene: PixLensScene) -> BoolMask:
     edit = scene.item.edit
     kind = EDIT_TYPES[edit.type]
     if kind.effect == "adds":
-        names = [needed(edit.to, "what to add")]
+        names = [require(edit.to, "what to add")]
     elif kind.value != "thing":
         names = [subject_of(edit)]
     else:

@@ -10,8 +10,8 @@ import skimage.metrics
 from editgauge._vision.positions import Third, centroid, direction_score, third, third_score
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.looking import needed, picture, subject_of, verdict
-from editgauge.protocols._shared.rule_set import RuleSet
+from editgauge.protocols._objects import picture
+from editgauge.protocols._rules import RuleSet, require, score_with_evidence, subject_of
 from editgauge.protocols.pixlens import rules
 from editgauge.protocols.pixlens.preservation import covered
 from editgauge.protocols.pixlens.rules import Rule
@@ -97,7 +97,7 @@ async def positional_addition(scene: PixLensScene) -> Score:
     value, anchor, added = await rules.placed(scene)
     kept = await scene.things("edited", subject_of(scene.item.edit))
     final = (value + (len(kept) > 0)) / 2 if value > 0 else 0
-    return verdict(final, anchor, added, said=f"{added.words}, direction {value:.2f}, {kept.words}")
+    return score_with_evidence(final, anchor, added, said=f"{added.words}, direction {value:.2f}, {kept.words}")
 
 
 @rule("position_replacement")
@@ -107,7 +107,7 @@ async def position_replacement(scene: PixLensScene) -> Score:
     before, after = await scene.both(subject_of(edit))
     must_be_seen(before)
     if not len(after):
-        return verdict(0, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(0, before, after, said=f"{after.words} in the edited image")
     wanted = rules.asked_third(edit)
     towards = TOWARDS.get(wanted) or FROM_THE_SIDE.get(edit.from_ or "")
     if towards is None:
@@ -119,7 +119,7 @@ async def position_replacement(scene: PixLensScene) -> Score:
     absolute = third_score(was, now, wanted) if was else float(now == wanted)
     value = (relative + absolute) / 2 if relative > 0 else 0
     said = f"the {before.name} is now in the {now}, asked was the {wanted}"
-    return verdict(value, before, after, said=said, more=rules.way_between(before, after))
+    return score_with_evidence(value, before, after, said=said, more=rules.way_between(before, after))
 
 
 @rule("object_replacement")
@@ -127,7 +127,7 @@ async def object_replacement(scene: PixLensScene) -> Score:
     """The old object is not looked for in the edited image."""
     value, old, new = await rules.replaced(scene)
     where = "" if not len(new) else " in its place" if value else " elsewhere"
-    return verdict(value, old, new, said=f"{new.words}{where}")
+    return score_with_evidence(value, old, new, said=f"{new.words}{where}")
 
 
 async def background_masks(scene: PixLensScene) -> BoolMask:
@@ -136,7 +136,7 @@ async def background_masks(scene: PixLensScene) -> BoolMask:
         raise TypeError("the released background score needs what the released code sees")
     edit = scene.item.edit
     if edit.type in {"object_addition", "positional_addition"}:
-        return covered(scene, [await scene.named_exactly("edited", needed(edit.to, "what to add"))])
+        return covered(scene, [await scene.named_exactly("edited", require(edit.to, "what to add"))])
     if edit.type in {"object_replacement", "alter_parts", "single_instance_removal"}:
         return covered(scene, [await scene.everything("source"), await scene.everything("edited")])
     return covered(scene, [await scene.named_exactly("source", subject_of(edit))])

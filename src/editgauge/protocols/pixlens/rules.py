@@ -12,16 +12,16 @@ from editgauge._vision.positions import DIRECTIONS, THIRDS, Third, centroid, dir
 from editgauge._vision.regions import containment
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves, Evidence
-from editgauge.protocols._shared.looking import (
-    are_enough,
-    asked_place,
-    must_be_new,
-    needed,
-    spoken_relation,
+from editgauge.protocols._rules import (
+    RuleSet,
+    check_count,
+    relation_phrase,
+    requested_position,
+    require,
+    require_absent,
+    score_with_evidence,
     subject_of,
-    verdict,
 )
-from editgauge.protocols._shared.rule_set import RuleSet
 from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
 from editgauge.types import Score
 
@@ -43,8 +43,8 @@ async def object_addition(scene: PixLensScene) -> Score:
     """Algorithm 1: the new object is seen; nothing else is asked here."""
     before, added = await scene.both(_to(scene.item.edit))
     already = f"; {len(before)} seen in the source image already" if len(before) else ""
-    enough, counted = are_enough(len(added), scene.item.edit.count)
-    return verdict(enough, added, said=f"{added.words}{counted}{already}")
+    enough, counted = check_count(len(added), scene.item.edit.count)
+    return score_with_evidence(enough, added, said=f"{added.words}{counted}{already}")
 
 
 @rule("size")
@@ -57,7 +57,9 @@ async def size(scene: PixLensScene) -> Score:
 async def positional_addition(scene: PixLensScene) -> Score:
     """Algorithm 3: the way from the category to the new object goes in the asked direction."""
     value, anchor, added = await placed(scene)
-    return verdict(value, anchor, added, said=_place_note(scene, value, anchor, added), more=way_between(anchor, added))
+    return score_with_evidence(
+        value, anchor, added, said=_place_note(scene, value, anchor, added), more=way_between(anchor, added)
+    )
 
 
 @rule("position_replacement")
@@ -66,7 +68,7 @@ async def position_replacement(scene: PixLensScene) -> Score:
     before, after = await scene.both(subject_of(scene.item.edit))
     must_be_seen(before)
     if not len(after):
-        return verdict(0, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(0, before, after, said=f"{after.words} in the edited image")
     start, end = centroid(before.largest), centroid(after.largest)
     wanted = asked_third(scene.item.edit)
     was, now = named_third(scene.item.edit.from_) or third(start[0], scene.width), third(end[0], scene.width)
@@ -75,7 +77,7 @@ async def position_replacement(scene: PixLensScene) -> Score:
     absolute = third_score(was, now, wanted)
     said = f"the {before.name} went from the {was} to the {now}, asked was the {wanted}"
     value = (relative + absolute) / 2 if relative > 0 else 0
-    return verdict(value, before, after, said=said, more=way_between(before, after))
+    return score_with_evidence(value, before, after, said=said, more=way_between(before, after))
 
 
 @rule("object_replacement")
@@ -85,20 +87,20 @@ async def object_replacement(scene: PixLensScene) -> Score:
         return await _appeared(scene)
     name = _replaced_name(scene.item.edit)
     (value, old, new), still = await gather(replaced(scene), scene.things("edited", name))
-    enough, counted = are_enough(len(new), scene.item.edit.count)
+    enough, counted = check_count(len(new), scene.item.edit.count)
     where = "" if not len(new) else f"{counted} in its place" if value else f"{counted} elsewhere"
     fate = f"{old.name} {'still seen' if len(still) else 'gone'}"
-    return verdict(value if enough else 0, old, new, said=f"{new.words}{where}, {fate}")
+    return score_with_evidence(value if enough else 0, old, new, said=f"{new.words}{where}, {fate}")
 
 
 async def _appeared(scene: PixLensScene) -> Score:
     """A target caption alone ("a photo of a zebra") names no old object: the new one must not have been there."""
     wanted = _to(scene.item.edit)
     before, new = await scene.both(wanted)
-    must_be_new(bool(len(before)), wanted)
-    enough, counted = are_enough(len(new), scene.item.edit.count)
+    require_absent(bool(len(before)), wanted)
+    enough, counted = check_count(len(new), scene.item.edit.count)
     came = ", none in the source image" if len(new) else ""
-    return verdict(enough, new, said=f"{new.words}{counted}{came}")
+    return score_with_evidence(enough, new, said=f"{new.words}{counted}{came}")
 
 
 @rule("object_removal")
@@ -109,7 +111,7 @@ async def object_removal(scene: PixLensScene) -> Score:
     before, after = await scene.both(subject_of(scene.item.edit))
     must_be_seen(before)
     said = f"{len(before)} {before.name} before, {len(after)} after"
-    return verdict(max(0.0, 1 - len(after) / len(before)), before, after, said=said)
+    return score_with_evidence(max(0.0, 1 - len(after) / len(before)), before, after, said=said)
 
 
 @rule("single_instance_removal")
@@ -119,7 +121,7 @@ async def some_removed(scene: PixLensScene) -> Score:
     must_be_seen(before)
     gone, wanted = len(before) - len(after), scene.item.edit.count or 1
     said = f"{len(before)} {before.name} before, {len(after)} after"
-    return verdict(0 if gone < wanted else 1 if gone == wanted else 0.5, before, after, said=said)
+    return score_with_evidence(0 if gone < wanted else 1 if gone == wanted else 0.5, before, after, said=said)
 
 
 @rule("alter_parts")
@@ -129,17 +131,17 @@ async def alter_parts(scene: PixLensScene) -> Score:
     wholes, parts = await gather(scene.things("source", subject), scene.things("edited", wanted))
     must_be_seen(wholes)
     if not len(parts):
-        return verdict(0, wholes, parts, said=parts.words)
+        return score_with_evidence(0, wholes, parts, said=parts.words)
     met = [bool((mask & parts.closest(centroid(mask))).any()) for mask in wholes.masks]
     said = f"{sum(met)} of {len(met)} {wholes.name} have {parts.name}"
-    return verdict(sum(met) / len(met), wholes, parts, said=said)
+    return score_with_evidence(sum(met) / len(met), wholes, parts, said=said)
 
 
 @rule("color")
 async def color(scene: PixLensScene) -> Score:
     """Algorithm 8: how well the object's histograms fit those of the color."""
     edit = scene.item.edit
-    name = needed(edit.to, "which color")
+    name = require(edit.to, "which color")
     target = rgb_of(name)
     before, after = await scene.both(subject_of(edit))
     must_be_seen(before)
@@ -151,7 +153,7 @@ async def color(scene: PixLensScene) -> Score:
         tuple(color_curves(scene.item.edited, where, target).items()),
     )
     said = f"the {after.name}'s colors fit {name} by {value:.2f}"
-    return verdict(value, before, after, said=said, more=(histograms,))
+    return score_with_evidence(value, before, after, said=said, more=(histograms,))
 
 
 async def resized(scene: PixLensScene, worth_elsewhere: float) -> Score:
@@ -159,14 +161,14 @@ async def resized(scene: PixLensScene, worth_elsewhere: float) -> Score:
     before, after = await scene.both(subject_of(scene.item.edit))
     must_be_seen(before)
     if not len(after):
-        return verdict(0, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(0, before, after, said=f"{after.words} in the edited image")
     was = before.largest
     now = after.closest(centroid(was))
     ratio, inside = float(now.sum() / was.sum()), containment(was, now)
-    wish = read_size(needed(scene.item.edit.to, "small or large"))
+    wish = read_size(require(scene.item.edit.to, "small or large"))
     done = ratio < 1 - LEAST_CHANGE if wish == "small" else ratio > 1 + LEAST_CHANGE
     said = f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
-    return verdict((1 if inside > STAYED else worth_elsewhere) if done else 0, before, after, said=said)
+    return score_with_evidence((1 if inside > STAYED else worth_elsewhere) if done else 0, before, after, said=said)
 
 
 async def replaced(scene: PixLensScene) -> tuple[float, Things, Things]:
@@ -207,12 +209,12 @@ def _place_note(scene: PixLensScene, value: float, anchor: Things, added: Things
     if not len(added) or position is None:
         return added.words
     fit = "straight" if value > 0.9 else "roughly" if value > 0 else "not"
-    return f"{added.words}, {fit} {spoken_relation(position.relation)} the {anchor.name}"
+    return f"{added.words}, {fit} {relation_phrase(position.relation)} the {anchor.name}"
 
 
 def asked_third(edit: Edit) -> Third:
     """Left, center or right, as the edit asks."""
-    relation = asked_place(edit).relation
+    relation = requested_position(edit).relation
     wanted = named_third(relation)
     if wanted is None:
         raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{relation}'")
@@ -229,4 +231,4 @@ def _replaced_name(edit: Edit) -> str:
 
 
 def _to(edit: Edit) -> str:
-    return needed(edit.to, "what is to be there")
+    return require(edit.to, "what is to be there")

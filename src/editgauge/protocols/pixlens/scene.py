@@ -14,7 +14,7 @@ from editgauge._vision.positions import Point
 from editgauge._vision.regions import Masks, box_overlap, closest, largest
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence
-from editgauge.protocols._shared.looking import picture
+from editgauge.protocols._objects import picture
 
 if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
 from editgauge.protocols.unibench import rules
 from editgauge.protocols.unibench.location import locate_anchor, locate_target
 from editgauge.protocols.unibench.rules import ABOUT, READINGS, Likeness, Reading

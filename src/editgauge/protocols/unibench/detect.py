@@ -14,7 +14,7 @@ from editgauge._vision.positions import DIRECTIONS, centroid, direction_score
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves
 from editgauge.protocols import Part, Protocol
-from editgauge.protocols._shared.looking import attempt, sentence
+from editgauge.protocols._rules import attempt, sentence
 from editgauge.protocols.unibench import averaged
 from editgauge.protocols.unibench.location import Located, locate_anchor, locate_target
 from editgauge.protocols.unibench.tasks import Task

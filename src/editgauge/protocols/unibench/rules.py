@@ -18,7 +18,8 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, box_of
 from editgauge._util.text import none_seen
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.looking import cropped, sentence
+from editgauge.protocols._objects import cropped
+from editgauge.protocols._rules import sentence
 from editgauge.types import Score
 
 if TYPE_CHECKING:

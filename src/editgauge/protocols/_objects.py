@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge._util.phrases import read_position
-from editgauge._util.text import with_article
 from editgauge.errors import UnscorableError
-from editgauge.evidence import Box, Evidence, Note
-from editgauge.types import Edit, Item, Position, Relation, Score, Unscored
+from editgauge.evidence import Box, Evidence
+from editgauge.types import Item
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
@@ -96,93 +94,6 @@ def cropped(picture: Pixels, box: tuple[int, int, int, int]) -> Pixels:
     """What is in a box of left, top, right and bottom; right and bottom are no longer inside."""
     left, top, right, bottom = box
     return np.ascontiguousarray(picture[top:bottom, left:right])
-
-
-async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
-    """The rule's answer; what cannot be determined is unscored, without taking the protocol's other scores with it."""
-    try:
-        return await rule
-    except UnscorableError as unable:
-        return Unscored(unable.reason, unable.detail)
-
-
-async def attempt_all(
-    scores: Awaitable[dict[str, Score | Unscored]], names: Iterable[str]
-) -> dict[str, Score | Unscored]:
-    """The scores of these names; when they cannot be determined, all of them are unscored for the same reason."""
-    try:
-        return await scores
-    except UnscorableError as unable:
-        return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
-
-
-def needed(value: str | None, what: str) -> str:
-    """A part of the edit that a rule cannot do without."""
-    if not value:
-        raise UnscorableError("not_applicable", f"the edit does not say {what}")
-    return value
-
-
-def subject_of(edit: Edit) -> str:
-    """The object that the edit is about."""
-    return needed(edit.subject, "which object it is about")
-
-
-def are_enough(seen: int, count: int | None) -> tuple[bool, str]:
-    """Are as many seen as the instruction asks for, at least one; and that in words, where it names a number.
-
-    >>> are_enough(1, 2), are_enough(1, None)
-    ((False, ' (1 of 2)'), (True, ''))
-    """
-    wanted = max(1, count or 1)
-    return seen >= wanted, f" ({seen} of {wanted})" if wanted > 1 and seen else ""
-
-
-def must_be_new(seen_before: bool, thing: str) -> None:
-    """Where nothing says what is replaced, only a thing that was not there tells that something was."""
-    if seen_before:
-        raise UnscorableError(
-            "not_applicable",
-            f"the edit does not say what becomes {with_article(thing)}, and one is seen in the source image already",
-        )
-
-
-def asked_place(edit: Edit) -> Position:
-    """Where the edit wants something: as it is given, or as the words of `to` say."""
-    return edit.position or read_position(needed(edit.to, "where it should be"))
-
-
-def spoken_relation(relation: Relation) -> str:
-    """A place relative to something, as a sentence has it.
-
-    >>> spoken_relation("left"), spoken_relation("above")
-    ('left of', 'above')
-    """
-    return {"on": "on top of", "left": "left of", "right": "right of"}.get(relation, relation)
-
-
-class HasEvidence(Protocol):
-    """Something that was looked for in a picture, and can be shown."""
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """Where it is."""
-        ...
-
-
-def verdict(value: float, *seen: HasEvidence, said: str, more: tuple[Evidence, ...] = ()) -> Score:
-    """The score with what was seen, and one sentence about it."""
-    evidence = tuple(piece for each in seen for piece in each.evidence)
-    return Score(float(value), (*evidence, *more, sentence(said)))
-
-
-def sentence(text: str) -> Note:
-    """A remark as evidence, with a capital letter and a full stop.
-
-    >>> sentence("no horse seen").text
-    'No horse seen.'
-    """
-    return Note(f"{text[:1].upper()}{text[1:]}.")
 
 
 def _sure(confidence: float) -> str:

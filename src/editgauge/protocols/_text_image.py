@@ -1,14 +1,53 @@
-"""Directions in a space that pictures and texts share: did the picture go where the words point?
-
-All vectors are rows of an embedder such as CLIP; their lengths do not matter unless stated.
-"""
+"""The two texts of an edit: what its source image shows, and what the edited one should show."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.errors import UnscorableError
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.methods.prompts import render
+from editgauge.types import Edit
+
+Side = Literal["source", "target"]
+
+
+@dataclass(frozen=True, slots=True)
+class EditText:
+    """A text about one of the two pictures, and where it comes from."""
+
+    side: Side
+    words: str
+    origin: str
+
+    @property
+    def source_note(self) -> str:
+        """What the evidence says about it.
+
+        >>> EditText("target", "a black cat", "the edit's own caption").source_note
+        'Target text: "a black cat" (the edit\\'s own caption).'
+        """
+        return f'{self.side.capitalize()} text: "{self.words}" ({self.origin}).'
+
+
+def edit_text(edit: Edit, side: Side) -> EditText:
+    """What one of the pictures shows, or should show; raises `UnscorableError` when neither a caption nor the parts tell."""
+    caption = edit.source_caption if side == "source" else edit.target_caption
+    if caption and caption.strip():
+        return EditText(side, caption.strip(), "the edit's own caption")
+    try:
+        prompt = render(edit, "captions" if side == "source" else "caption")
+    except BadInputError as error:
+        why = " ".join(str(error).split())
+        raise UnscorableError(
+            "not_applicable", f"the edit has no {side}_caption, and none can be made: {why}"
+        ) from error
+    words = (prompt.source or "") if side == "source" else prompt.text
+    return EditText(side, words, f"from the edit's parts, by the template {prompt.templates[-1]}")
+
 
 Vectors = NDArray[np.floating]
 Floats = NDArray[np.float64]

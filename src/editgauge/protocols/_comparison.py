@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.metrics import metrics
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
 from editgauge.types import Score, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

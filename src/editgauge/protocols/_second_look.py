@@ -20,7 +20,7 @@ from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
-from editgauge.protocols._shared.looking import has_model
+from editgauge.protocols._objects import has_model
 from editgauge.protocols.people.faces import COMPARABLE_SIDE, SAME_PERSON
 from editgauge.protocols.people.matching import pairs_of_boxes
 from editgauge.protocols.text import error_rate, letters
@@ -44,7 +44,7 @@ BROAD = (
 ANIMALS = 398
 """ImageNet has this many animals, its first classes, in which the classifier is better than a detector of 80 words."""
 ANIMAL = "animal"
-NAMED, DOUBTLESS = 0.3, 0.75
+NAMED, MIN_DETECTOR_CONFIDENCE = 0.3, 0.75
 """The probability that the classifier must give to an animal's word, or the detector's own confidence; else it is just
 an animal: detectors take sheep for cows, and rats for birds."""
 AN_ANIMAL, NO_ANIMAL = 0.6, 0.2
@@ -228,7 +228,7 @@ async def _believed(
 
 async def _broadly(thing: PicturedThing | None, picture: Pixels, perception: Perception) -> PicturedThing | None:
     """The thing; called just an animal where neither the detector nor the classifier is sure of which one."""
-    if thing is None or not is_animal(str(thing.word)) or thing.confidence >= DOUBTLESS:
+    if thing is None or not is_animal(str(thing.word)) or thing.confidence >= MIN_DETECTOR_CONFIDENCE:
         return thing
     if not perception.knows(str(thing.word)):
         return thing
