@@ -20,7 +20,7 @@ from editgauge.edit_types import EDIT_TYPES, EditType, read_edit_type, vocabular
 from editgauge.errors import UnknownNameError
 from editgauge.methods.prompts import render
 from editgauge.protocols.editval import editval
-from editgauge.protocols.editval.rules import RULES, rule
+from editgauge.protocols.editval._rules import RULES, rule
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.source_trees import nodes_of, sources
 

@@ -25,8 +25,8 @@ from editgauge.evidence import Note, Scatter, from_json, to_json
 from editgauge.options import JudgeOptions
 from editgauge.protocols._text_image import cosine, units
 from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
-from editgauge.protocols.augclip import rule_attributes as rules
-from editgauge.protocols.augclip.judge_attributes import Wanted
+from editgauge.protocols.augclip import _attributes as rules
+from editgauge.protocols.augclip._attributes import Wanted
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.endpoint import MODEL, Served
 

@@ -17,7 +17,7 @@ from editgauge.engine.worker.perception import RunPerception
 from editgauge.errors import BadInputError
 from editgauge.evidence import Heat, Note, from_json, to_json
 from editgauge.protocols._text_image import cosine, units
-from editgauge.protocols.augclip.attribute_weights import relative_weights
+from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.protocols.clip_family import ClipFamily, clip_family
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.small_clip import small_clip

@@ -17,7 +17,7 @@ from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols.difference import as_released, difference_captions
-from editgauge.protocols.difference.answers import human_captions
+from editgauge.protocols.difference._model_captions import human_captions
 from editgauge.types import Edit, Item, Outcome, Score, Scores
 from tests.endpoint import MODEL, Served
 

@@ -25,7 +25,7 @@ from editgauge.models.vocabulary import wordnet_here
 from editgauge.options import JudgeOptions
 from editgauge.protocols._objects import cropped
 from editgauge.protocols.difference import difference_captions
-from editgauge.protocols.difference.pipeline import (
+from editgauge.protocols.difference._model_captions import (
     SMALLEST,
     WIDE,
     EditedPlace,

@@ -17,7 +17,7 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import combined
-from editgauge.protocols.rubric.files import open_rubric, rubric_names
+from editgauge.protocols.rubric._model import open_rubric, rubric_names
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.endpoint import MODEL, Served
 

@@ -15,7 +15,7 @@ from editgauge._util.images import Picture, Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench.rules import alone, backgrounds, gray_pair
+from editgauge.protocols.unibench._rules import alone, backgrounds, gray_pair
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.protocols.conftest import Boxes, Staged
 

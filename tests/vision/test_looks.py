@@ -14,7 +14,7 @@ from editgauge._util.images import Pixels
 from editgauge._vision.color_names import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
 from editgauge.errors import UnscorableError
 from editgauge.protocols._set_distances import fid, kid
-from editgauge.protocols.pixlens.preservation import found_again
+from editgauge.protocols.pixlens._preservation import found_again
 
 EVERYWHERE = np.ones((64, 64), np.bool_)
 

@@ -21,8 +21,7 @@ from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
 from editgauge.protocols._objects import has_model
-from editgauge.protocols.people.faces import COMPARABLE_SIDE, SAME_PERSON
-from editgauge.protocols.people.matching import pairs_of_boxes
+from editgauge.protocols.people import COMPARABLE_SIDE, SAME_PERSON, pairs_of_boxes
 from editgauge.protocols.text import error_rate, letters
 
 SURELY_CAME, SURELY_WENT = 0.6, 0.72

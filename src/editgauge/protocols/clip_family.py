@@ -15,7 +15,7 @@ from editgauge.evidence import Evidence, Heat, Note
 from editgauge.protocols import Protocol, named_after, variant_name
 from editgauge.protocols._rules import attempt
 from editgauge.protocols._text_image import Floats, Side, Vectors, attribute_mean, cosine, directional, edit_text
-from editgauge.protocols.augclip.attribute_weights import relative_weights
+from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:

@@ -14,11 +14,17 @@ from editgauge.errors import UnscorableError
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._rules import require
 from editgauge.protocols._text_image import Floats
-from editgauge.protocols.augclip import rule_attributes as rules
-from editgauge.protocols.augclip.evidence import shown
-from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading, fitted
-from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes, written_by
-from editgauge.protocols.augclip.options import AugClipOptions, read_options
+from editgauge.protocols.augclip import _attributes as rules
+from editgauge.protocols.augclip._attributes import PROMPTS, ask_attributes, written_by
+from editgauge.protocols.augclip._ideal import (
+    AugClipOptions,
+    EmbeddedOutcome,
+    FittedEdit,
+    PaperReading,
+    fitted,
+    read_options,
+    shown,
+)
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._rules import attempt, attempt_all
-from editgauge.protocols.difference.answers import (
+from editgauge.protocols.difference._caption_metrics import SETS, WORDING, set_scores, wording_scores
+from editgauge.protocols.difference._model_captions import (
     MOST_TRIPLETS,
     ModelDifferences,
     asked_directly,
@@ -23,13 +24,19 @@ from editgauge.protocols.difference.answers import (
     human_captions,
     most_people,
     people_of,
+    same_difference,
     triplets_by_judge,
 )
-from editgauge.protocols.difference.caption_metrics import SETS, WORDING, set_scores, wording_scores
-from editgauge.protocols.difference.objects import embedded, judged, known_alike
-from editgauge.protocols.difference.parsing import first_change, read_triplets
-from editgauge.protocols.difference.questions import same_difference
-from editgauge.protocols.difference.triplets import Triplet, TripletAgreement, agreement
+from editgauge.protocols.difference._triplets import (
+    Triplet,
+    TripletAgreement,
+    agreement,
+    embedded,
+    first_change,
+    judged,
+    known_alike,
+    read_triplets,
+)
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

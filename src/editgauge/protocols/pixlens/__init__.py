@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols import Protocol
 from editgauge.protocols._rules import STEPS_DONE, attempt, attempt_all, no_rule, score_steps
-from editgauge.protocols.pixlens import released, rules
-from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
-from editgauge.protocols.pixlens.scene import PixLensScene
+from editgauge.protocols.pixlens import _released
+from editgauge.protocols.pixlens import _rules as rules
+from editgauge.protocols.pixlens._preservation import SUBJECT, background, in_both_pictures, subject_scores
+from editgauge.protocols.pixlens._rules import PixLensScene
 from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols.pixlens.preservation import Masks, Similarity
-    from editgauge.protocols.pixlens.rules import Rule
+    from editgauge.protocols.pixlens._preservation import Masks, Similarity
+    from editgauge.protocols.pixlens._rules import Rule
 
 PAPER = (
     "Stefanache et al. 2024, PixLens: A Novel Framework for Disentangled Evaluation in Diffusion-Based Image Editing"
@@ -125,7 +126,7 @@ class PixLens(Protocol):
 
 PAPER_READING = PixLensReading(PixLensScene, rules.RULES, in_both_pictures, ssim)
 RELEASED_READING = PixLensReading(
-    released.ReleasedScene, released.RULES, released.background_masks, released.similarity
+    _released.ReleasedScene, _released.RULES, _released.background_masks, _released.similarity
 )
 pixlens = PixLens("pixlens", PAPER_READING, AS_IN_THE_PAPER)
 pixlens_as_released = PixLens("pixlens@released", RELEASED_READING, AS_RELEASED)

@@ -24,9 +24,18 @@ from editgauge.judges.forms import Ratings
 from editgauge.judges.prompts import Prompt
 from editgauge.judges.reading import read_object
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols.rubric.combine import Values, capped, evaluate, holds
-from editgauge.protocols.rubric.files import Opened, Released, Rubric, RubricQuestion, open_rubric
-from editgauge.protocols.rubric.released import GuessedRatings
+from editgauge.protocols.rubric._model import (
+    GuessedRatings,
+    Opened,
+    Released,
+    Rubric,
+    RubricQuestion,
+    Values,
+    capped,
+    evaluate,
+    holds,
+    open_rubric,
+)
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._rules import attempt
-from editgauge.protocols.unibench import rules
-from editgauge.protocols.unibench.location import locate_anchor, locate_target
-from editgauge.protocols.unibench.rules import ABOUT, READINGS, Likeness, Reading
-from editgauge.protocols.unibench.tasks import Task
-from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
+from editgauge.protocols.unibench import _rules
+from editgauge.protocols.unibench._rules import ABOUT, READINGS, Likeness, Reading, Task, locate_anchor, locate_target
+from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -22,10 +20,10 @@ if TYPE_CHECKING:
 
 PAPER = "Ryu et al., UniBench: Fully Automated Evaluation of Image Editing Models"
 RULES = {
-    "target_fidelity": rules.target_fidelity,
-    "position_fidelity": rules.position_fidelity,
-    "target_consistency": rules.target_consistency,
-    "background_consistency": rules.background_consistency,
+    "target_fidelity": _rules.target_fidelity,
+    "position_fidelity": _rules.position_fidelity,
+    "target_consistency": _rules.target_consistency,
+    "background_consistency": _rules.background_consistency,
 }
 ABOUT_PARTS = {
     "target_fidelity": "CLIP similarity of the target, cut out, with its class or color and class.",
@@ -91,7 +89,7 @@ class UniBench(Protocol):
         target, anchor = await gather(
             locate_target(item, task, perception), locate_anchor(item, task, perception) if has_anchor else _nothing()
         )
-        scene = rules.UniBenchScene(item, task, target, anchor, perception, likeness)
+        scene = _rules.UniBenchScene(item, task, target, anchor, perception, likeness)
         names = [*FIDELITY[task.kind], *CONSISTENCY[task.kind]]
         parts = dict(zip(names, await gather(*(attempt(RULES[name](scene)) for name in names)), strict=True))
         absent = Unscored("not_applicable", f"{task.kind.replace('_', ' ')} has no such score")

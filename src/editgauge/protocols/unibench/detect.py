@@ -16,9 +16,8 @@ from editgauge.evidence import Arrow, Curves
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols._rules import attempt, sentence
 from editgauge.protocols.unibench import averaged
-from editgauge.protocols.unibench.location import Located, locate_anchor, locate_target
-from editgauge.protocols.unibench.tasks import Task
-from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
+from editgauge.protocols.unibench._rules import Located, Task, locate_anchor, locate_target
+from editgauge.protocols.unibench._totals import as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

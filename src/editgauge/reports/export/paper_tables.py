@@ -8,12 +8,12 @@ from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, Tabl
 from editgauge.analysis.summary import ALL, summarize
 from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError
-from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from editgauge.protocols.unibench.totals import Means
+    from editgauge.protocols.unibench._totals import Means
     from editgauge.results import Run
 
 UNIBENCH = "unibench"

@@ -1,15 +1,161 @@
-"""What can be shown for an AugCLIP score: what should change and what should stay, and where everything lies."""
+"""The variants of AugCLIP: how attributes are weighed and parted, how they should be, and where they come from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
-from editgauge.protocols._text_image import DUST, Floats, effects
-from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading
+from editgauge.protocols import variant_name
+from editgauge.protocols._text_image import DUST, Floats, Vectors, effects
+from editgauge.protocols.augclip._attributes import Length, Wanted
+from editgauge.protocols.augclip._hyperplane import (
+    Classifier,
+    Hyperplane,
+    Weights,
+    even_weights,
+    fit,
+    likeness,
+    naive_weights,
+    relative_weights,
+)
+
+Weighting = Literal["relative", "unweighted", "naive"]
+Origin = Literal["edit", "rules", "judge"]
+LENGTHS: tuple[Length, ...] = get_args(Length)
+NUMBERS = (10, 20, 30)
+"""Those of table 10."""
+EXCLUSIVE = (("unweighted", "naive"), ("lda", "logistic"), LENGTHS, ("rules", "judge"), ("lda", "naive"), ("lda", "c"))
+VALUED = ("number", "judge", "c")
+PLAIN = ("unweighted", "naive", "lda", "logistic", *LENGTHS, "rules", "judge")
+KNOWN = tuple(dict.fromkeys((*PLAIN, *VALUED)))
+
+
+@dataclass(frozen=True, slots=True)
+class AugClipOptions:
+    """One choice of each."""
+
+    weighting: Weighting = "relative"
+    classifier: Classifier = "svm"
+    c: float = 1.0
+    wanted: Wanted = field(default_factory=Wanted)
+    origin: Origin = "edit"
+    judge: str = ""
+    """Which judge is asked, where one is."""
+
+
+def read_options(name: str, texts: Mapping[str, str]) -> AugClipOptions:
+    """The options in the brackets of `augclip[…]`; all that is wrong with them is said at once."""
+    problems = [f"there is no option '{option}'" for option in texts if option not in KNOWN]
+    problems += [f"'{option}' takes no value" for option, value in texts.items() if value and option not in VALUED]
+    problems += [f"'{one}' and '{other}' exclude each other" for one, other in EXCLUSIVE if {one, other} <= set(texts)]
+    number, c = texts.get("number"), texts.get("c")
+    if number is not None and number not in map(str, NUMBERS):
+        problems.append(f"'number' is one of {', '.join(map(str, NUMBERS))}, got '{number}'")
+    if c is not None and not _positive(c):
+        problems.append(f"'c' takes a number over 0, got '{c}'")
+    if problems:
+        raise BadInputError(
+            f"'{variant_name(name, texts)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
+            "c=NUMBER; short or long; number=10|20|30; rules or judge=NAME.",
+            problems,
+        )
+    length: Length | None = next((each for each in LENGTHS if each in texts), None)
+    return AugClipOptions(
+        weighting="unweighted" if {"unweighted", "lda"} & set(texts) else "naive" if "naive" in texts else "relative",
+        classifier="lda" if "lda" in texts else "logistic" if "logistic" in texts else "svm",
+        c=float(c) if c else 1.0,
+        wanted=Wanted(length, int(number) if number else None),
+        origin="rules" if "rules" in texts else "judge" if "judge" in texts else "edit",
+        judge=texts.get("judge", ""),
+    )
+
+
+def _positive(text: str) -> bool:
+    try:
+        return 0 < float(text) < math.inf
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class PaperReading:
+    """How the paper is read where it says two things.
+
+    Args:
+        sums: weights by sums, as eq. 4 and 5 print them, instead of means
+        pictures: both pictures among the points, as appendix B has it, and a change in either direction
+    """
+
+    sums: bool = False
+    pictures: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EmbeddedOutcome:
+    """What an embedder says about one outcome."""
+
+    source_image: Vectors
+    edited_image: Vectors
+    source: Vectors
+    """One row per source attribute."""
+    target: Vectors
+    direction: Floats | None = None
+    """From the source text to the target text, for naive weights."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedEdit:
+    """The ideal edit, and what came of an outcome."""
+
+    weights: Weights
+    hyperplane: Hyperplane
+    modification: Floats
+    score: float
+    misclassified: float
+    """The share of points on the wrong side."""
+    already_there: bool
+    """Does the source image lie on the target side, before any edit?"""
+
+
+def fitted(seen: EmbeddedOutcome, options: AugClipOptions, reading: PaperReading) -> FittedEdit:
+    """The score of one outcome with everything it comes from."""
+    source, target = seen.source, seen.target
+    if reading.pictures:
+        source, target = np.vstack([seen.source_image, source]), np.vstack([seen.edited_image, target])
+    weights = _weights(source, target, seen.direction, options, reading)
+    try:
+        hyperplane = fit(source, target, weights, options.classifier, options.c)
+    except ValueError as error:
+        raise UnscorableError("not_applicable", str(error)) from error
+    change = (hyperplane.reach if reading.pictures else hyperplane.modification)(seen.source_image)
+    return FittedEdit(
+        weights=weights,
+        hyperplane=hyperplane,
+        modification=change,
+        score=likeness(seen.edited_image, seen.source_image, change),
+        misclassified=hyperplane.misclassified(source, target),
+        already_there=bool(hyperplane.side(seen.source_image) >= 0),
+    )
+
+
+def _weights(
+    source: Vectors, target: Vectors, direction: Floats | None, options: AugClipOptions, reading: PaperReading
+) -> Weights:
+    """Scaled to the mean 1, for C = 1 would be far too soft for mean cosines; the literal sums stay as they are."""
+    if options.weighting == "unweighted":
+        return even_weights(source, target)
+    if options.weighting == "naive" and direction is not None:
+        return naive_weights(source, target, direction).scaled()
+    weights = relative_weights(source, target, sums=reading.sums)
+    return weights if reading.sums else weights.scaled()
+
 
 MOST_NAMED = 4
 """Attributes named at either end of a ranking."""
@@ -25,7 +171,7 @@ def shown(
     """
     notes = [
         *_rankings(attributes, seen, result),
-        *_weights(attributes, result, reading),
+        *_weights_evidence(attributes, result, reading),
         *_sides(attributes, result, reading),
     ]
     return (
@@ -106,7 +252,7 @@ def _listed(ranked: Sequence[tuple[str, float]]) -> str:
     return ", ".join(f"{name} ({effect:+.3f})" for name, effect in ranked)
 
 
-def _weights(attributes: Attributes, result: FittedEdit, reading: PaperReading) -> list[str]:
+def _weights_evidence(attributes: Attributes, result: FittedEdit, reading: PaperReading) -> list[str]:
     weights, images = result.weights, int(reading.pictures)
     clipped = [
         f"{round(share * (len(side) + images))} of {len(side) + images} {name}"

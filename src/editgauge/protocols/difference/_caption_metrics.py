@@ -21,7 +21,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import words_for_the_same
 from editgauge.protocols import Part
 from editgauge.protocols._rules import attempt
-from editgauge.protocols.difference.answers import ModelDifferences, human_captions
+from editgauge.protocols.difference._model_captions import ModelDifferences, human_captions
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 Rouge = Literal["rouge1", "rouge2", "rougeL"]

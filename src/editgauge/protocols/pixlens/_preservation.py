@@ -22,7 +22,7 @@ from editgauge.evidence import Arrow, Evidence, Note, Region
 from editgauge.metrics.base import check_pair
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols._rules import require, subject_of
-from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen
+from editgauge.protocols.pixlens._rules import PixLensScene, Things, must_be_seen
 from editgauge.types import Score, Unscored
 
 if TYPE_CHECKING:

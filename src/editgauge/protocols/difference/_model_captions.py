@@ -1,9 +1,4 @@
-"""EditInspector's caption pipeline (section 4.1): captions of the place at three zooms, the best of them, one call.
-
-The place is the edit's own mask, else the object that it names, else where the pictures differ most.
-
-captions at three zooms ─► those that share most nouns with the instruction ─► one judge call ─► caption, metadata
-"""
+"""What judges are asked about differences, and the forms of their answers."""
 
 from __future__ import annotations
 
@@ -15,14 +10,18 @@ from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
+from pydantic import BaseModel, ConfigDict
 
 from editgauge._vision.changed_regions import find_changes
+from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
+from editgauge.judges import Question, Shown
+from editgauge.judges.forms import FreeText, Structured, YesNo
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
 from editgauge.protocols._objects import cropped, look_for
-from editgauge.protocols.difference.questions import SaidCaption, changes_from_captions
+from editgauge.protocols.difference._triplets import Action, Triplet
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
@@ -30,7 +29,100 @@ if TYPE_CHECKING:
     from editgauge.evidence import Side
     from editgauge.models.vocabulary.wordnet import WordNet
     from editgauge.protocols import JudgingPerception
-    from editgauge.types import Edit, Item
+    from editgauge.types import Edit, Item, Outcome
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class SaidDifferences(_Said):
+    """Every difference, a sentence each."""
+
+    differences: list[str]
+
+
+class SaidDifference(_Said):
+    """The main difference, if there is one."""
+
+    difference: str | None
+
+
+class SaidTriplet(_Said):
+    """One change in a caption."""
+
+    source: str | None
+    target: str | None
+    action: Action
+
+
+class SaidTriplets(_Said):
+    """The changes in a caption."""
+
+    triplets: list[SaidTriplet]
+
+
+class SaidCaption(_Said):
+    """What the pipeline ends with: a caption, and what it is about."""
+
+    caption: str
+    action: Action
+    source_object: str | None
+    target_object: str | None
+    source_attributes: list[str]
+    target_attributes: list[str]
+
+    @property
+    def triplet(self) -> Triplet:
+        """The change itself."""
+        return Triplet(self.source_object or None, self.target_object or None, self.action)
+
+
+def every_difference(item: Item, perception: JudgingPerception) -> Question[SaidDifferences]:
+    """All differences of the two pictures, the main one first."""
+    words = perception.prompt("all_differences").render()
+    return Question(words=words, form=Structured(SaidDifferences), images=_both(item))
+
+
+def main_difference(item: Item, perception: JudgingPerception) -> Question[SaidDifference]:
+    """The main difference of the two pictures."""
+    words = perception.prompt("main_difference").render()
+    return Question(words=words, form=Structured(SaidDifference), images=_both(item))
+
+
+def triplets_in(caption: str, perception: JudgingPerception) -> Question[SaidTriplets]:
+    """The changes that a caption tells."""
+    words = perception.prompt("difference_triplets").render(caption=caption)
+    return Question(words=words, form=Structured(SaidTriplets))
+
+
+def same_object(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
+    """Can two names mean the same kind of thing?"""
+    return Question(words=perception.prompt("object_match").render(first=one, second=other), form=YesNo())
+
+
+def same_difference(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
+    """Do two sentences tell the same difference?"""
+    return Question(words=perception.prompt("main_difference_match").render(first=one, second=other), form=YesNo())
+
+
+def seen_in(picture: Pixels, perception: JudgingPerception) -> Question[str]:
+    """What a part of a picture shows, in one sentence."""
+    words = perception.prompt("zoom_caption").render()
+    return Question(words=words, form=FreeText(), images=(Shown("The picture:", picture),))
+
+
+def changes_from_captions(
+    instruction: str, before: str, after: str, perception: JudgingPerception
+) -> Question[SaidCaption]:
+    """The change that a request and the captions of both pictures tell."""
+    words = perception.prompt("pipeline_caption").render(instruction=instruction, before=before, after=after)
+    return Question(words=words, form=Structured(SaidCaption))
+
+
+def _both(item: Item) -> tuple[Shown, Shown]:
+    return Shown("Before the change:", item.source), Shown("After the change:", item.as_made)
+
 
 Frame = tuple[int, int, int, int]
 """left, top, right, bottom in pixels; right and bottom are no longer inside."""
@@ -189,3 +281,108 @@ def _grown(start: int, end: int, size: int) -> tuple[int, int]:
     length = max((end - start) * (1 + 2 * MARGIN), SMALLEST)
     first = max(0, min(int(np.floor((start + end - length) / 2)), int(size - length)))
     return first, min(size, int(np.ceil(first + length)))
+
+
+MOST_TRIPLETS = 24
+"""More differences than any caption tells; it bounds how many objects a grader is asked to compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDifferences:
+    """The differences that a model named."""
+
+    differences: tuple[str, ...]
+    """A sentence each; nothing when it saw none."""
+    main: str | None
+    triplet: Triplet | None = None
+    """The one change, where the model gave it as such."""
+    source_attributes: tuple[str, ...] = ()
+    """What the object was like before, where the model says so."""
+    target_attributes: tuple[str, ...] = ()
+    """What it is like now."""
+    place: str = ""
+    """How the part of the picture was chosen that the caption is about."""
+
+    @property
+    def metadata(self) -> str:
+        """Action, objects and attributes in one line; empty where the model gave a caption alone."""
+        if self.triplet is None:
+            return ""
+        sides = (
+            ("source", self.triplet.source, self.source_attributes),
+            ("target", self.triplet.target, self.target_attributes),
+        )
+        words = [f"{side} {name or 'none'}" + (f" ({', '.join(its)})" if its else "") for side, name, its in sides]
+        return "; ".join([self.triplet.action, *words])
+
+    @property
+    def caption(self) -> str:
+        """All of it."""
+        return " ".join(self.differences)
+
+
+async def asked_directly(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
+    """The judge looks at both pictures: once for all differences, once for the main one."""
+    every, main = await gather(
+        perception.ask(every_difference(item, perception), role=judge),
+        perception.ask(main_difference(item, perception), role=judge),
+    )
+    sentences = tuple(each.strip() for each in every.value.differences if each.strip())
+    return ModelDifferences(sentences, (main.value.difference or "").strip() or None)
+
+
+async def by_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
+    """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
+    return _one(*await pipeline_caption(item, perception, judge, perception.caption))
+
+
+async def by_judged_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
+    """The same, with captions by the judge itself, who sees one part of one picture at a time."""
+
+    async def caption(picture: Pixels) -> str:
+        return (await perception.ask(seen_in(picture, perception), role=judge)).value
+
+    return _one(*await pipeline_caption(item, perception, judge, caption))
+
+
+def _one(said: SaidCaption, place: str) -> ModelDifferences:
+    attributes = tuple(said.source_attributes), tuple(said.target_attributes)
+    return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes, place)
+
+
+async def triplets_by_judge(caption: str, perception: JudgingPerception, grader: str) -> tuple[Triplet, ...]:
+    """The differences in a caption, read by a judge; an empty caption has none."""
+    if not caption:
+        return ()
+    answer = await perception.ask(triplets_in(caption, perception), role=grader)
+    if len(answer.value.triplets) > MOST_TRIPLETS:
+        many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MOST_TRIPLETS}"
+        raise UnscorableError("unparsable", many)
+    return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)
+
+
+def people_of(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
+    """The difference captions that people wrote, one for each: of this outcome, or else of the edit."""
+    own = caption_of(edit, outcome) if outcome is not None else None
+    if own is not None and own.people:
+        return own.people
+    listed = edit.extras.get("differences", ())
+    return tuple(each.strip() for each in listed if isinstance(each, str) and each.strip())
+
+
+def most_people(edit: Edit) -> int:
+    """How many captions of people one outcome of the edit has at most."""
+    own = (len(each["people"]) for each in edit.extras.get(EXTRA, {}).values())
+    return max([len(people_of(edit)), *own])
+
+
+def human_captions(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
+    """The difference captions that people wrote, one for each; raises `UnscorableError` where there is none.
+
+    They come with the outcome (`run --captions`), or stand in `extras["differences"]`; `extras["difference_caption"]`
+    may be a machine's and is not taken for one.
+    """
+    captions = people_of(edit, outcome)
+    if not captions:
+        raise UnscorableError("not_applicable", "no person wrote a difference caption for this edit")
+    return captions

@@ -12,10 +12,9 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.protocols._objects import picture
 from editgauge.protocols._rules import RuleSet, require, score_with_evidence, subject_of
-from editgauge.protocols.pixlens import rules
-from editgauge.protocols.pixlens.preservation import covered
-from editgauge.protocols.pixlens.rules import Rule
-from editgauge.protocols.pixlens.scene import PixLensScene, Things, must_be_seen, separate, with_outline
+from editgauge.protocols.pixlens import _rules
+from editgauge.protocols.pixlens._preservation import covered
+from editgauge.protocols.pixlens._rules import PixLensScene, Rule, Things, must_be_seen, separate, with_outline
 from editgauge.types import Score
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from editgauge.types import Edit, Relation
 
 _structural_similarity: Any = skimage.metrics.structural_similarity  # says no types
-RULES: RuleSet[Rule] = RuleSet(rules.RULES)
+RULES: RuleSet[Rule] = RuleSet(_rules.RULES)
 rule = RULES.rule
 TOWARDS: dict[Third, Relation] = {"left": "left", "right": "right"}
 FROM_THE_SIDE: dict[str, Relation] = {"left": "right", "right": "left"}
@@ -88,13 +87,13 @@ def phrases_asked(edit: Edit, on: Side) -> tuple[str, ...]:
 @rule("size")
 async def size(scene: PixLensScene) -> Score:
     """A change of size as asked is worth a half where the object did not stay in its place."""
-    return await rules.resized(scene, worth_elsewhere=0.5)
+    return await _rules.resized(scene, worth_elsewhere=0.5)
 
 
 @rule("positional_addition")
 async def positional_addition(scene: PixLensScene) -> Score:
     """Half of the score is whether the category is still there."""
-    value, anchor, added = await rules.placed(scene)
+    value, anchor, added = await _rules.placed(scene)
     kept = await scene.things("edited", subject_of(scene.item.edit))
     final = (value + (len(kept) > 0)) / 2 if value > 0 else 0
     return score_with_evidence(final, anchor, added, said=f"{added.words}, direction {value:.2f}, {kept.words}")
@@ -108,24 +107,24 @@ async def position_replacement(scene: PixLensScene) -> Score:
     must_be_seen(before)
     if not len(after):
         return score_with_evidence(0, before, after, said=f"{after.words} in the edited image")
-    wanted = rules.asked_third(edit)
+    wanted = _rules.asked_third(edit)
     towards = TOWARDS.get(wanted) or FROM_THE_SIDE.get(edit.from_ or "")
     if towards is None:
         raise UnscorableError("no_rule", "the released code fails for a move to the center from neither left nor right")
     start, end = centroid(before.largest), centroid(after.largest)
     now = third(end[0] - 0.5, scene.width)  # it counts pixels from 0, not from their centers
     relative = direction_score(start, end, towards, scene.diagonal)
-    was = rules.named_third(edit.from_)
+    was = _rules.named_third(edit.from_)
     absolute = third_score(was, now, wanted) if was else float(now == wanted)
     value = (relative + absolute) / 2 if relative > 0 else 0
     said = f"the {before.name} is now in the {now}, asked was the {wanted}"
-    return score_with_evidence(value, before, after, said=said, more=rules.way_between(before, after))
+    return score_with_evidence(value, before, after, said=said, more=_rules.way_between(before, after))
 
 
 @rule("object_replacement")
 async def object_replacement(scene: PixLensScene) -> Score:
     """The old object is not looked for in the edited image."""
-    value, old, new = await rules.replaced(scene)
+    value, old, new = await _rules.replaced(scene)
     where = "" if not len(new) else " in its place" if value else " elsewhere"
     return score_with_evidence(value, old, new, said=f"{new.words}{where}")
 

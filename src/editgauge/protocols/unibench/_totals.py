@@ -13,7 +13,7 @@ import numpy as np
 
 from editgauge.evidence import Note
 from editgauge.protocols import Part
-from editgauge.protocols.unibench.tasks import KINDS, Kind
+from editgauge.protocols.unibench._rules import KINDS, Kind
 from editgauge.types import Score, Scores, ScoreSpec, Unscored
 
 Means = Mapping[str, Mapping[str, float]]

@@ -1,32 +1,191 @@
-"""UniBench's sub-scores (section 3.3): fidelity of target and position, consistency of target and background.
-
-CLIP similarity comes in three readings; the paper does not say which one its table shows.
-"""
+"""What a UniBench task asks for, read from the edit."""
 
 from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import cv2
 import numpy as np
 from scipy.special import softmax
 
 from editgauge._util.images import Pixels
-from editgauge._util.masks import BoolMask, box_of
+from editgauge._util.masks import BoolMask, Rectangle, box_of
 from editgauge._util.text import none_seen
+from editgauge._vision.regions import overlap
 from editgauge.errors import UnscorableError
+from editgauge.evidence import Evidence, Region
 from editgauge.protocols._objects import cropped
 from editgauge.protocols._rules import sentence
 from editgauge.types import Score
 
 if TYPE_CHECKING:
+    from editgauge.models.answers import Instances
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols.unibench.location import Located
-    from editgauge.protocols.unibench.tasks import Task
-    from editgauge.types import Item
+    from editgauge.types import Item, Relation
+
+EXTRA = "unibench"
+Kind = Literal["change_class", "change_color", "move", "generate"]
+KINDS: tuple[Kind, ...] = ("change_class", "change_color", "generate", "move")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlace:
+    """Where the target should be: words between it and its anchor."""
+
+    anchor: str
+    """The anchor's class."""
+    words: str
+
+    def phrase(self, target: str) -> str:
+        """As CLIP is asked: `cat in front of suitcase`."""
+        return f"{target} {self.words} {self.anchor}"
+
+
+class Task:
+    """A task and the outlines of its objects in the source image."""
+
+    def __init__(self, item: Item) -> None:
+        fields = item.edit.extras.get(EXTRA)
+        if not isinstance(fields, dict) or fields.get("task") not in KINDS:
+            raise UnscorableError("not_applicable", "this is no task of UniBench; use `editgauge list benchmarks`")
+        self._fields: dict[str, Any] = fields
+        self._item = item
+        self.kind = cast(Kind, fields["task"])
+        self.name: str = fields["name"]
+        """The class of the object that should be seen after the edit."""
+
+    @property
+    def text(self) -> str:
+        """What the target should look like, in words."""
+        return f"{self._fields['target']} {self.name}" if self.kind == "change_color" else self.name
+
+    @property
+    def alternatives(self) -> list[str]:
+        """What else it could look like: the annotated candidates, and what it was before."""
+        if self.kind == "change_color":
+            colors = [*self._fields["candidates"], *filter(None, [self._fields.get("color")])]
+            return [f"{color} {self.name}" for color in dict.fromkeys(colors)]
+        return list(dict.fromkeys([*self._fields.get("candidates", ()), *self._fields["classes"], self.name]))
+
+    @property
+    def color(self) -> str:
+        """The color that is asked for."""
+        return str(self._fields["target"])
+
+    @property
+    def place(self) -> TargetPlace:
+        """Where the target is asked to be."""
+        return TargetPlace(self._fields["anchor_class"], self._fields["words"])
+
+    @property
+    def places(self) -> list[TargetPlace]:
+        """All places that it could have been asked to be at."""
+        return list(dict.fromkeys(TargetPlace(anchor, words) for anchor, words in self._fields["places"]))
+
+    @property
+    def relation(self) -> Relation | None:
+        """What the words of the place mean in the picture's plane, where they mean anything there."""
+        return cast("Relation | None", self._fields.get("relation"))
+
+    @property
+    def original(self) -> BoolMask | None:
+        """The object to edit as it is in the source image; none where one is to be generated."""
+        return self._rendered(self._fields["object"]) if "object" in self._fields else None
+
+    @property
+    def anchor(self) -> BoolMask:
+        """The anchor as it is in the source image."""
+        return self._rendered(self._fields["anchor"])
+
+    @property
+    def others(self) -> list[BoolMask]:
+        """Objects of the target's class that are not meant."""
+        return [self._rendered(name) for name in self._fields["others"]]
+
+    @property
+    def other_anchors(self) -> list[BoolMask]:
+        """Objects of the anchor's class that are not meant."""
+        return [self._rendered(name) for name in self._fields["anchor_others"]]
+
+    def _rendered(self, name: str) -> BoolMask:
+        height, width = self._item.source.shape[:2]
+        return self._item.edit.objects[name].render(width, height)
+
+
+SAME = 0.5
+"""What overlaps an object that is not meant by more is that object."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Located:
+    """An object in the edited image: where it is seen, or else where the original object was."""
+
+    name: str
+    mask: BoolMask | None
+    """None where it is not seen and its place cannot be inferred."""
+    seen: bool
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def words(self) -> str:
+        """What a person would say."""
+        if self.seen:
+            return f"{self.name} found"
+        return f"no {self.name} seen" + ("" if self.mask is None else ", its original place is looked at")
+
+
+async def locate_target(item: Item, task: Task, perception: Perception) -> Located:
+    """The object that should be seen after the edit. One that moves or is new has no other place to look at."""
+    instances = _of_itself(await perception.instances(item.edited, task.name), task.others)
+    original = task.original
+    if task.kind in {"move", "generate"} or original is None:
+        return _located(task.name, instances, 0 if len(instances) else None, None)
+    return _located(task.name, instances, _where(instances, original), original)
+
+
+async def locate_anchor(item: Item, task: Task, perception: Perception) -> Located:
+    """What the target's place is relative to."""
+    name = task.place.anchor
+    instances = _of_itself(await perception.instances(item.edited, name), task.other_anchors)
+    return _located(name, instances, _where(instances, task.anchor), task.anchor)
+
+
+def _located(name: str, instances: Instances, place: int | None, original: BoolMask | None) -> Located:
+    if place is None:
+        shown = () if original is None else (Region("edited", original, f"{name}, original place"),)
+        return Located(name, original, False, shown)
+    one = instances.only([place])
+    return Located(name, _outline(one), True, one.evidence("edited"))
+
+
+def _outline(one: Instances) -> BoolMask:
+    """The object's outline; its box where the segmenter sees nothing standing out in it."""
+    mask: BoolMask = one.masks[0]
+    if mask.any():
+        return mask
+    left, top, right, bottom = one.detections.boxes[0].tolist()
+    height, width = mask.shape
+    return Rectangle(left, top, max(right, left + 1), max(bottom, top + 1)).render(width, height)
+
+
+def _of_itself(instances: Instances, others: Sequence[BoolMask]) -> Instances:
+    """Without what is one of the objects that are not meant; most confident first."""
+    kept = [
+        place
+        for place in range(len(instances))
+        if all(overlap(_outline(instances.only([place])), other) <= SAME for other in others)
+    ]
+    return instances.only(kept)
+
+
+def _where(instances: Instances, original: BoolMask) -> int | None:
+    """The place among those found of the one that lies most over the original; none when nothing touches it."""
+    shared = [int((_outline(instances.only([place])) & original).sum()) for place in range(len(instances))]
+    return int(np.argmax(shared)) if any(shared) else None
+
 
 Reading = Literal["cosine", "rescaled", "softmax"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
