@@ -96,11 +96,6 @@ def triplets_in(caption: str, perception: JudgingPerception) -> Question[SaidTri
     return Question(words=words, form=Structured(SaidTriplets))
 
 
-def same_object(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
-    """Can two names mean the same kind of thing?"""
-    return Question(words=perception.prompt("object_match").render(first=one, second=other), form=YesNo())
-
-
 def same_difference(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
     """Do two sentences tell the same difference?"""
     return Question(words=perception.prompt("main_difference_match").render(first=one, second=other), form=YesNo())

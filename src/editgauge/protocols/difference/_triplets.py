@@ -15,9 +15,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from editgauge.errors import UnscorableError
+from editgauge.judges import Question
+from editgauge.judges.forms import YesNo
 from editgauge.models.vocabulary import synonyms
 from editgauge.models.vocabulary.phrases import plain_words, singulars, without_what_follows
-from editgauge.protocols.difference._model_captions import same_object
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -210,6 +211,11 @@ async def known_alike(human: Sequence[Triplet], model: Sequence[Triplet], opinio
     opinions = zip(unlike, await gather(*(opinion(*pair) for pair in unlike)), strict=True)
     known = {**dict.fromkeys(pairs, True), **dict(opinions)}
     return lambda one, other: known[one, other]
+
+
+def same_object(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
+    """Can two names mean the same kind of thing?"""
+    return Question(words=perception.prompt("object_match").render(first=one, second=other), form=YesNo())
 
 
 def judged(perception: JudgingPerception, judge: str) -> Opinion:
