@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.lines import read_jsonl
-from editgauge._util.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge._util.fields import shown
 from editgauge._util.text import from_csv_text
 from editgauge.errors import BadInputError
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from editgauge._util.reading.fields import shown
+from editgauge._util.fields import shown
 from editgauge.analysis.people.answer_lines import Problems, blank, number, records, seed_of, word
 from editgauge.benchmarks.datasets import published_ratings, rated
 from editgauge.errors import BadInputError, UnknownNameError

@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
-from editgauge._util.images import Picture, read_image, write_png
+from editgauge._util.images import ImageFile, read_image, write_png
 from editgauge._util.masks import Mask, MaskFile, files_of
 from editgauge._util.progress import progress, say
 from editgauge.analysis.evaluators.binary import LEVELS, majorities
@@ -140,14 +140,14 @@ def _copied(
     return key, kept
 
 
-def _stored(folder: Path, within: str, path: Path) -> Picture:
+def _stored(folder: Path, within: str, path: Path) -> ImageFile:
     """A copy named by its content, so that edits of one photograph share it."""
     name = f"{within}/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}{path.suffix.lower()}"
     target = folder / name
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    return Picture(name, target)
+    return ImageFile(name, target)
 
 
 def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height: int) -> Mask | None:

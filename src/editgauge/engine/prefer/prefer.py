@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from editgauge._stats.resampling import Estimate
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_jsonl
 from editgauge._util.progress import progress, say

@@ -14,9 +14,16 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import NOTHING, sentences
 from editgauge._vision.changed_regions import Changes, find_changes
-from editgauge._vision.meaning_changes import RELAID, is_redrawn
-from editgauge._vision.object_changes import HALF_SURE, BoxSides, Change, PicturedThing, object_changes, share_changed
-from editgauge._vision.region_changes import region_changes
+from editgauge._vision.object_changes import (
+    HALF_SURE,
+    BoxSides,
+    Change,
+    PicturedThing,
+    object_changes,
+    region_changes,
+    share_changed,
+)
+from editgauge._vision.redrawn_changes import RELAID, is_redrawn
 from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception

@@ -11,29 +11,27 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge._util.text import join_words, with_article
 from editgauge._vision.changed_regions import ChangedRegion, Changes
-from editgauge._vision.meaning_changes import (
+from editgauge._vision.geometry import box_overlap
+from editgauge._vision.object_changes import WHOLE, Change, PicturedThing
+from editgauge._vision.redrawn_changes import (
+    ALL,
     FAINT_MEANING,
     MOST,
     RELAID,
+    SUPPORTS,
     Meaning,
     Repainted,
+    before_a_new_background,
     came_or_went,
+    kept_things,
     looks,
     meaning_of,
     places_of_change,
+    recognized_changes,
     repainted_places,
     tint,
-)
-from editgauge._vision.object_changes import WHOLE, Change, PicturedThing
-from editgauge._vision.recognized_changes import (
-    ALL,
-    SUPPORTS,
-    before_a_new_background,
-    kept_things,
-    recognized_changes,
     without_repeats,
 )
-from editgauge._vision.regions import box_overlap
 from editgauge.errors import UnscorableError
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import is_animal, same_coco_kind

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from editgauge._util.masks import BoolMask
+from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import BoxSides, PicturedThing
-from editgauge._vision.regions import box_overlap
 
 SAME_PLACE = 0.3
 """Overlap from which two boxes of one word are the same thing before and after."""

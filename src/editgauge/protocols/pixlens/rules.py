@@ -7,9 +7,18 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from editgauge._util.phrases import read_size
-from editgauge._vision.color_names import color_curves, color_score, rgb_of
-from editgauge._vision.positions import DIRECTIONS, THIRDS, Third, centroid, direction_score, third, third_score, way
-from editgauge._vision.regions import containment
+from editgauge._vision.colors import color_curves, color_score, rgb_of
+from editgauge._vision.geometry import (
+    DIRECTIONS,
+    THIRDS,
+    Third,
+    centroid,
+    containment,
+    direction_score,
+    third,
+    third_score,
+    way,
+)
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves, Evidence
 from editgauge.protocols._shared.looking import (

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.text import none_seen
-from editgauge._vision.positions import Point
-from editgauge._vision.regions import Masks, box_overlap, closest, largest
+from editgauge._vision.geometry import Masks, Point, box_overlap, closest, largest
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence
 from editgauge.protocols._shared.looking import picture

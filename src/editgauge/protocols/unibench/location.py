@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._util.masks import BoolMask, Rectangle
-from editgauge._vision.regions import overlap
+from editgauge._vision.geometry import overlap
 from editgauge.evidence import Evidence, Region
 
 if TYPE_CHECKING:

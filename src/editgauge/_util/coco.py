@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from editgauge._util.datasets import slug
+from editgauge._util.fields import shown
 from editgauge._util.files import read_bytes
 from editgauge._util.masks import BoolMask, Polygons
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import slug
 from editgauge.errors import BadInputError
 
 MOST_TOLD = 20

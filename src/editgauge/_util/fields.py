@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge._util.reading.lines import AmbiguousNumber, Spot
+from editgauge._util.documents import AmbiguousNumber, Spot
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.errors import UnknownNameError
 from editgauge.types import GROUP_NAME, InputRole, Relation, id_problem

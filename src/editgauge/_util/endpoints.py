@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from urllib.parse import unquote
 
 from editgauge._util.files import read_text
-from editgauge.errors import SHOWN_OF_AN_ERROR, BadInputError
+from editgauge.errors import MAX_QUOTED_CHARACTERS, BadInputError
 
 OPENAI = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"
@@ -49,8 +50,8 @@ class EndpointAddress:
 
     def shown(self, content: bytes) -> str:
         """How an endpoint's words about its trouble begin, on one line."""
-        text = content[: 10 * SHOWN_OF_AN_ERROR].decode("utf-8", "replace")
-        return self.hidden(" ".join(text.split()))[:SHOWN_OF_AN_ERROR]
+        text = content[: 10 * MAX_QUOTED_CHARACTERS].decode("utf-8", "replace")
+        return self.hidden(" ".join(text.split()))[:MAX_QUOTED_CHARACTERS]
 
     def _read_key(self, named: str | None, usual: str) -> str | None:
         name = named or (OPENAI_KEY if self.base == OPENAI else usual)
@@ -119,3 +120,32 @@ def retry_after(header: str | None) -> float | None:
     except ValueError:
         return None
     return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
+"""Tells zlib to see for itself which of the two headers there is."""
+
+
+class TooLong(Exception):
+    """An answer that is longer than allowed, damaged, or packed in a way that was not asked for."""
+
+
+def bounded_body(content: bytes, packing: str, limit: int) -> bytes:
+    """The content of an answer, unpacked as its `Content-Encoding` says; never more than `limit` bytes.
+
+    >>> bounded_body(b"plain", "", 10)
+    b'plain'
+    """
+    packing = packing.strip().lower()
+    if packing in {"", "identity"}:
+        return content
+    if packing not in {"gzip", "deflate"}:
+        raise TooLong(f"an answer packed as {packing[:20]!r}, which was not asked for")
+    unpacker = zlib.decompressobj(GZIP_OR_ZLIB)
+    try:
+        unpacked = unpacker.decompress(content, limit)
+    except zlib.error as error:
+        raise TooLong(f"an answer that cannot be unpacked: {error}") from error
+    if unpacker.unconsumed_tail:
+        raise TooLong(f"an answer of more than {limit:,} bytes when unpacked")
+    return unpacked
