@@ -68,7 +68,7 @@ from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
 from editgauge.protocols import Protocol as Protocol
-from editgauge.reports.export import export as export
+from editgauge.reports import export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import report as report
 from editgauge.reports.diff import diff as diff

@@ -10,7 +10,7 @@ import pytest
 
 from editgauge._util.trace.summary import FOLDER, TIMELINE, read_profile
 from editgauge.engine.run import run
-from editgauge.reports.export import export
+from editgauge.reports import export
 from editgauge.reports.report import report
 from editgauge.results import Run
 
