@@ -18,8 +18,9 @@ from editgauge.analysis.groups.figures import declared_figures, measured_figures
 from editgauge.analysis.groups.selection import divisions, group_cells, read_selection
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols import open_protocol
+from editgauge.reports import export
 from editgauge.reports.context import Context
-from editgauge.reports.export.export import export, means_of
+from editgauge.reports.export import means_of
 from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.sections.standard import groups as section
 from editgauge.results import Record, Run

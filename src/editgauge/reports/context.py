@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.templates import open_templates
 from editgauge._stats.intervals import LEVEL
 from editgauge._stats.pairwise import Rank
@@ -28,9 +28,9 @@ from editgauge.analysis.summary import (
     summarize,
 )
 from editgauge.analysis.verdicts import HOW_TESTED, RunVerdicts
-from editgauge.reports.assets import frame
-from editgauge.reports.outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
-from editgauge.reports.tables import ScoreTable, score_tables
+from editgauge.reports._outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
+from editgauge.reports._score_tables import ScoreTable, score_tables
+from editgauge.reports.pages import frame
 from editgauge.types import QUESTIONS, Question
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from editgauge._render.svg import AxisRange, Plane, document
-from editgauge._render.words import shortened
+from editgauge._render.text import shortened
 from editgauge._stats.resampling import Estimate
 from editgauge.analysis.evaluators.evaluators import EvaluatorTarget, Scored, label
 from editgauge.analysis.people.matching import OutcomeKey

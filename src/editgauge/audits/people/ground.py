@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge._render.words import percent
+from editgauge._render.text import percent
 from editgauge._stats.agreement import SPEARMAN, correlate
 from editgauge._stats.levels import within
 from editgauge.analysis.people.matching import OutcomeKey, match, scored_outcomes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge.analysis.people.matching import OutcomeKey
 from editgauge.evidence import Note, from_json
 
