@@ -101,7 +101,7 @@ FACE: dict[str, str] = {
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",
     "ScoreResult": "editgauge.engine.result:ScoreResult",
-    **{name: f"{_IMAGES}:{name}" for name in ("Picture", "Pixels", "Unit", "as_unit", "read_image")},
+    **{name: f"{_IMAGES}:{name}" for name in ("ImageFile", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},
     **{name: f"{_EVIDENCE}:{name}" for name in ("Box", "Heat", "Note", "Region")},
     # what extensions are written with
