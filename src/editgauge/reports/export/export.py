@@ -13,10 +13,10 @@ from editgauge._stats.intervals import Mean
 from editgauge._stats.pairwise import Rank
 from editgauge._stats.resampling import Estimate
 from editgauge._util.files import write_bytes, write_parts
-from editgauge.analysis.groups.figures import MeasuredFigure, measured_figures
-from editgauge.analysis.groups.selection import group_cells
+from editgauge.analysis._groups import group_cells
+from editgauge.analysis.aggregation import MeasuredFigure, measured_figures
+from editgauge.analysis.significance import RunVerdicts
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
-from editgauge.analysis.verdicts import RunVerdicts
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.reports import methods_text as paper
 from editgauge.reports.export.paper_tables import unibench_table

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from editgauge._render.words import without_folders
 from editgauge._util.text import csv_text
-from editgauge.analysis.groups.selection import divisions, values_of
+from editgauge.analysis._groups import divisions, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge._render.words import interval, number
-from editgauge.analysis.groups.selection import divisions, group_cells
+from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.reports import methods_text as paper
 from editgauge.reports.figures.tradeoff import trade_off

@@ -12,7 +12,7 @@ from typing import Any
 
 from editgauge._util.reading.lines import read_jsonl
 from editgauge._util.reading.sources import read_text
-from editgauge.analysis.people.matching import OutcomeKey
+from editgauge.analysis.outcomes import OutcomeKey
 from editgauge.benchmarks.editinspector.outcome_captions import OutcomeCaption
 from editgauge.errors import BadInputError
 from editgauge.results import Run
