@@ -7,7 +7,7 @@ VERBS: dict[str, dict[str, str]] = {
         "demo": "editgauge._cli.demo:demo",
         "score": "editgauge.engine.score:score",
         "run": "editgauge.engine.run:run",
-        "report": "editgauge.reports.page:report",
+        "report": "editgauge.reports.report:report",
         "compare": "editgauge.analysis.compare:compare",
         "gate": "editgauge.analysis.gate:gate",
         "plan": "editgauge.engine.forecast.forecast:plan",
@@ -33,9 +33,9 @@ VERBS: dict[str, dict[str, str]] = {
         "power": "editgauge.analysis.power:power",
     },
     "Manage": {
-        "export": "editgauge.reports.export.export:export",
+        "export": "editgauge.reports.export:export",
         "verify": "editgauge.engine.verify.verify:verify",
-        "diff": "editgauge.reports.run_changes:diff",
+        "diff": "editgauge.reports.diff:diff",
     },
 }
 """The verbs by the heading under which the command line lists them, each with its function."""

@@ -21,7 +21,7 @@ from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
-from editgauge.reports.gallery.pictures import fitted
+from editgauge.reports.images import fitted
 
 if TYPE_CHECKING:
     from editgauge.types import Edit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.svg import AxisRange
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.agree import LEVELS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from editgauge._render.svg import drawing
-from editgauge._render.words import number, shortened
+from editgauge._render.text import number, shortened
 from editgauge._util.trace.summary import FOLDER, TIMELINE, Profile, read_profile
 from editgauge.reports.sections.standard import SETUP, TemplateSection
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from editgauge import __version__
-from editgauge._render import words
+from editgauge._render import text
 from editgauge._render.templates import open_templates
 from editgauge._util.files import write_bytes
 from editgauge.analysis.summary import ALL, FEW_SOURCES
@@ -71,7 +71,7 @@ def number(value: float, percent: bool = False) -> str:
     >>> number(-0.5), number(0.256, True)
     ('−0.50', '26%')
     """
-    return words.percent(value) if percent else f"{value:.2f}".replace("-", "−")
+    return text.percent(value) if percent else f"{value:.2f}".replace("-", "−")
 
 
 def methods(question: QuestionFindings) -> list[str]:

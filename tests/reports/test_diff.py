@@ -11,7 +11,7 @@ import pytest
 
 from editgauge._util.images import pixel_hash, write_png
 from editgauge.errors import BadInputError
-from editgauge.reports.run_changes import _sentence, _unlike, diff
+from editgauge.reports.diff import _sentence, _unlike, diff
 from editgauge.results import ImageStamp, Record, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec

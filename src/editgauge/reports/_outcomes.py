@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from editgauge._render.words import without_folders
+from editgauge._render.text import without_folders
 from editgauge.analysis.columns import WordColumn
 from editgauge.results.segments import of_edits
 

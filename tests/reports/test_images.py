@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
-from editgauge.reports.gallery.pictures import (
+from editgauge.reports._outcomes import ImageFile
+from editgauge.reports.images import (
     EMBEDDED,
     KNOWN,
     LARGE,
@@ -20,7 +21,6 @@ from editgauge.reports.gallery.pictures import (
     difference,
     fitted,
 )
-from editgauge.reports.outcomes import ImageFile
 
 
 def test_nothing_changed_is_black(photo: Pixels) -> None:
@@ -110,7 +110,7 @@ def test_a_second_album_makes_nothing_again(tmp_path: Path, photo: Pixels, monke
     first = Album(tmp_path / "album")
     told = first.source(files[0]), *first.edited(*files)
     first.finish()
-    monkeypatch.setattr("editgauge.reports.gallery.pictures.read_image", lambda _: pytest.fail("decoded again"))
+    monkeypatch.setattr("editgauge.reports.images.read_image", lambda _: pytest.fail("decoded again"))
     second = Album(tmp_path / "album")
     assert (second.source(files[0]), *second.edited(*files)) == told
     second.finish()

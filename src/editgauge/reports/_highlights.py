@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from editgauge._render import words
+from editgauge._render import text
 from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from editgauge.analysis.summary import ScoreKey
+    from editgauge.reports._outcomes import ScoredOutcome
     from editgauge.reports.context import Context
-    from editgauge.reports.outcomes import ScoredOutcome
 
     Scales = Mapping[ScoreKey, Callable[[float], float]]
 
@@ -50,8 +50,12 @@ def highlights(context: Context) -> list[Highlight]:
             instruction = context.run.edits.get(outcome.edit, {}).get("instruction", "") or outcome.edit
             chosen.append(Highlight(label, outcome, instruction, shown(outcome)))
 
-    choose("Best", sorted(rated, key=lambda each: ratings[id(each)], reverse=True), lambda o: _said(o, keys, context))
-    choose("Worst", sorted(rated, key=lambda each: ratings[id(each)]), lambda o: _said(o, keys, context))
+    choose(
+        "Best",
+        sorted(rated, key=lambda each: ratings[id(each)], reverse=True),
+        lambda o: _score_values(o, keys, context),
+    )
+    choose("Worst", sorted(rated, key=lambda each: ratings[id(each)]), lambda o: _score_values(o, keys, context))
     disputes = {id(each): _dispute(each, context.answers.get("done", ()), scales) for each in edited}
     disputed = sorted((each for each in edited if disputes[id(each)] >= LEAST_DISPUTE), key=lambda e: -disputes[id(e)])
     choose("Most disputed", disputed, lambda outcome: _votes(outcome, context))
@@ -69,27 +73,27 @@ def _goodness(key: ScoreKey, outcomes: Sequence[ScoredOutcome], context: Context
     return lambda value: (value - low if spec.higher_is_better else high - value) / span
 
 
-def _answers(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> list[float]:
+def _goodness_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> list[float]:
     """The scores that the outcome has, as shares of their scales."""
     return [scales[key](value) for key in keys if isinstance(value := outcome.scores.get(key), float)]
 
 
 def _rating(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> tuple[float, float] | None:
     """As good as the weaker of its answers, then by their mean; None unless it has all of them."""
-    values = _answers(outcome, keys, scales)
+    values = _goodness_values(outcome, keys, scales)
     return (min(values), sum(values)) if values and len(values) == len(keys) else None
 
 
 def _dispute(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> float:
-    values = _answers(outcome, keys, scales)
+    values = _goodness_values(outcome, keys, scales)
     return max(values) - min(values) if len(values) > 1 else 0.0
 
 
-def _said(outcome: ScoredOutcome, keys: Sequence[ScoreKey], context: Context) -> Values:
+def _score_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], context: Context) -> Values:
     return [
         (
             QUESTIONS[question] if (question := context.run.spec(*key).question) else key[1],
-            _number(outcome, key, context),
+            _highlight_value(outcome, key, context),
         )
         for key in keys
     ]
@@ -98,10 +102,10 @@ def _said(outcome: ScoredOutcome, keys: Sequence[ScoreKey], context: Context) ->
 def _votes(outcome: ScoredOutcome, context: Context) -> Values:
     """What each protocol says on whether the edit was done."""
     keys = [key for key in context.answers["done"] if isinstance(outcome.scores.get(key), float)]
-    return [(key[0], _number(outcome, key, context)) for key in keys]
+    return [(key[0], _highlight_value(outcome, key, context)) for key in keys]
 
 
-def _number(outcome: ScoredOutcome, key: ScoreKey, context: Context) -> str:
+def _highlight_value(outcome: ScoredOutcome, key: ScoreKey, context: Context) -> str:
     value = outcome.scores.get(key)
     low, high = context.run.spec(*key).range
-    return words.number(value, 2 if high - low <= 1 else 1) if isinstance(value, float) else "no score"
+    return text.number(value, 2 if high - low <= 1 else 1) if isinstance(value, float) else "no score"

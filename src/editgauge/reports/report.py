@@ -12,17 +12,17 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge._render import words
+from editgauge._render import text
 from editgauge._util.files import write_bytes, write_json
 from editgauge._util.progress import say
 from editgauge.analysis.agree import agree
 from editgauge.analysis.summary import ALL, MEAN_COLUMNS, mean_row
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.reports import report_sections
-from editgauge.reports.assets import claim_html_file, frame
+from editgauge.reports._gallery import MOST_EMBEDDED, Gallery, worst_edits
 from editgauge.reports.context import Context
-from editgauge.reports.gallery.data import MOST_EMBEDDED, Gallery, worst_edits
-from editgauge.reports.gallery.pictures import Album, EmbeddedAlbum
+from editgauge.reports.images import Album, EmbeddedAlbum
+from editgauge.reports.pages import claim_html_file, frame
 from editgauge.results import Run
 
 MARKER = "editgauge-report.json"
@@ -160,7 +160,7 @@ def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes
     page = context.render(
         "index.html.j2",
         tabs=_tabs(_parts(context)),
-        damage=words.without_folders(gallery.marks.problem),
+        damage=text.without_folders(gallery.marks.problem),
         data=gallery.data(quiet),
         **frame(images, STYLES, SCRIPTS),
     )
@@ -186,9 +186,7 @@ def _parts(context: Context) -> list[PageSection]:
         except Exception as error:
             if report_sections.origin(name) == OURS:
                 raise
-            part = PageSection(
-                math.inf, f"failed-{name}", words.spaced(name), _failure(name, error), words.spaced(name)
-            )
+            part = PageSection(math.inf, f"failed-{name}", text.spaced(name), _failure(name, error), text.spaced(name))
         if part:
             by_name[part.name] = part
     return sorted(by_name.values(), key=lambda part: part.order)
@@ -206,7 +204,7 @@ def _part(name: str, context: Context) -> PageSection | None:
 def _failure(name: str, error: Exception) -> Markup:
     message = error if isinstance(error, EditGaugeError) else f"{type(error).__name__}: {error}"
     form = Markup('<p class="warning">This section, from {}, could not be made. {}</p>')
-    return form.format(report_sections.origin(name), words.without_folders(str(message)))
+    return form.format(report_sections.origin(name), text.without_folders(str(message)))
 
 
 def log_means(context: Context, project: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.svg import drawing
 from editgauge.analysis.summary import ALL, FEW_SOURCES
 from editgauge.reports.sections.standard import EDIT_TYPES, TemplateSection
@@ -15,8 +15,8 @@ from editgauge.reports.sections.standard import EDIT_TYPES, TemplateSection
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from editgauge.reports._score_tables import PrintedCell, ScoreTable
     from editgauge.reports.context import Context
-    from editgauge.reports.tables import PrintedCell, ScoreTable
 
 STEPS = 7
 """Steps of the color scale, light to dark in one hue: the order survives gray printing and color blindness."""

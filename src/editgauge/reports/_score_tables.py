@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.svg import AxisRange, axis, scale_for, whisker
 from editgauge.analysis.summary import ALL, Cell, headlines
 from editgauge.types import QUESTIONS

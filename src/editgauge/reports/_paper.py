@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.tables import latex_safe, markdown_safe
 from editgauge._stats.intervals import BINOMIAL, LEVEL, STUDENT
 from editgauge._util.text import counted, join_words

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
 from editgauge.analysis.diff import Difference, difference
 from editgauge.analysis.gate import values_by_edit
@@ -15,10 +15,10 @@ from editgauge.analysis.outcomes import scored_outcomes
 from editgauge.analysis.significance import merged
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
 from editgauge.errors import BadInputError
-from editgauge.reports.assets import claim_html_file
+from editgauge.reports._outcomes import collect
 from editgauge.reports.context import write_page
-from editgauge.reports.gallery.pictures import EmbeddedAlbum
-from editgauge.reports.outcomes import collect
+from editgauge.reports.images import EmbeddedAlbum
+from editgauge.reports.pages import claim_html_file
 from editgauge.results import Run
 from editgauge.types import QUESTIONS
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from editgauge.analysis.summary import ScoreKey
-    from editgauge.reports.outcomes import ImageFile, ScoredOutcome
+    from editgauge.reports._outcomes import ImageFile, ScoredOutcome
     from editgauge.types import ScoreSpec
 
 STYLES = ("base", "first", "tables", "changes", "media")

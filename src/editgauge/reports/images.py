@@ -14,11 +14,11 @@ from typing import Any
 import cv2
 import numpy as np
 
-from editgauge._render.words import without_folders
+from editgauge._render.text import without_folders
 from editgauge._util.files import DRAFT, read_text, write_json
 from editgauge._util.images import Pixels, pixel_hash, read_image, resized, working_size
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.reports.outcomes import ImageFile
+from editgauge.reports._outcomes import ImageFile
 from editgauge.results import ImageStamp
 
 SMALL, LARGE = 360, 1024

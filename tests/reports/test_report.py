@@ -14,7 +14,7 @@ from editgauge._util.images import Pixels, pixel_hash, write_png
 from editgauge.analysis.summary import FEW_SOURCES, summarize
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, Region, to_json
-from editgauge.reports.page import MARKER, report
+from editgauge.reports.report import MARKER, report
 from editgauge.results import ImageStamp, Record, Run
 
 if TYPE_CHECKING:
