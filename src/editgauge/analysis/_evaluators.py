@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from editgauge._render.svg import AxisRange, Plane, document
-from editgauge._render.words import shortened
+from editgauge._render.text import shortened
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.resampling import Estimate, all_equal
 from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes
