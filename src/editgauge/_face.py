@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "data": {
         **{name: f"{_DATA}:{name}" for name in ("pull", "verify", "info", "ratings")},
-        "feedback": "editgauge.analysis.people.feedback:feedback",
+        "feedback": "editgauge.analysis.feedback:feedback",
         "pairs": "editgauge.benchmarks.public.pairs:pairs",
     },
     "judges": {

@@ -31,10 +31,10 @@ from editgauge._stats.pairwise import Rank
 from editgauge._stats.resampling import Estimate
 from editgauge._util.files import write_bytes, write_parts
 from editgauge._util.text import csv_text
-from editgauge.analysis.groups.figures import MeasuredFigure, measured_figures
-from editgauge.analysis.groups.selection import divisions, group_cells, values_of
+from editgauge.analysis._groups import divisions, group_cells, values_of
+from editgauge.analysis.aggregation import MeasuredFigure, measured_figures
+from editgauge.analysis.significance import RunVerdicts
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
-from editgauge.analysis.verdicts import RunVerdicts
 from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total

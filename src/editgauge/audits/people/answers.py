@@ -16,11 +16,11 @@ import numpy as np
 from editgauge._util.images import ImageFile, read_image, write_png
 from editgauge._util.masks import Mask, MaskFile, files_of
 from editgauge._util.progress import progress, say
-from editgauge.analysis.evaluators.binary import LEVELS, majorities
-from editgauge.analysis.evaluators.triplets import find_triplets, read_roles
-from editgauge.analysis.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
-from editgauge.analysis.people.preferences import CREDIT
-from editgauge.analysis.people.ratings import PreferredOutcome, Rating, read_choices, read_ratings
+from editgauge.analysis.binary_agreement import LEVELS, majorities
+from editgauge.analysis.choice_agreement import find_triplets, read_roles
+from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
+from editgauge.analysis.preferences import CREDIT
+from editgauge.analysis.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 from editgauge.audits.probes.gather import PICTURES
 from editgauge.audits.probes.probes import (
     OUTCOMES,
