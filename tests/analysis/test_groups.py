@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from editgauge._stats.agreement import nested_mean
-from editgauge._util.images import Picture, Pixels, write_png
+from editgauge._util.images import ImageFile, Pixels, write_png
 from editgauge._util.masks import Rectangle
 from editgauge.analysis._groups import divisions, group_cells, read_selection, turn_tables
 from editgauge.analysis.aggregation import declared_figures, measured_figures
@@ -281,7 +281,7 @@ def _scores(tmp_path: Path, masks: tuple[Rectangle | None, ...], unchanged: list
     for name, pixels in (("first", first), ("before", before)):
         write_png(pixels, tmp_path / f"{name}.png")
     start = Edit(
-        id="a1", source=Picture("first.png", tmp_path / "first.png"), type="color", instruction="x", mask=masks[0]
+        id="a1", source=ImageFile("first.png", tmp_path / "first.png"), type="color", instruction="x", mask=masks[0]
     )
     extras = {"unchanged_objects": unchanged}
     edits = [start, replace(start, id="a2", mask=masks[1], turn=2, follows="a1", extras=extras)]
