@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge._cli.list import list_names
-from editgauge._util.images import Picture, write_png
+from editgauge._util.images import ImageFile, write_png
 from editgauge.benchmarks import open_benchmark
 from editgauge.edit_types import EDIT_TYPES, EditType, read_edit_type, vocabulary
 from editgauge.errors import UnknownNameError
@@ -47,7 +47,7 @@ def weather(monkeypatch: pytest.MonkeyPatch) -> Iterator[EditType]:
 
 
 def an_edit(edit_type: str, **parts: Any) -> Edit:
-    return Edit(id="e", source=Picture("p", Path("p.png")), type=edit_type, instruction="Make it snow.", **parts)
+    return Edit(id="e", source=ImageFile("p", Path("p.png")), type=edit_type, instruction="Make it snow.", **parts)
 
 
 @given(st.sampled_from(sorted(EDIT_TYPES)), st.sampled_from(["_", "-", " "]), st.booleans())

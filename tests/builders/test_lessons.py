@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from editgauge.analysis.people.ratings import Rating
+from editgauge.analysis.ratings import Rating
 from editgauge.builders.training.authors import RuleAuthor
 from editgauge.builders.training.export import LABELS, USUAL_LABELS
 from editgauge.builders.training.lessons import ACCEPTED, Labels, Subject, labels_of, lessons_of, rated

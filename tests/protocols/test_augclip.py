@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.benchmarks.attributes import EXTRA, of_edit
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
@@ -83,7 +83,7 @@ def item(seed: int = 1, attributes: Any = ATTRIBUTES, **fields: Any) -> Item:
     edit: dict[str, Any] = {"type": "color", "instruction": "make the cat blue", **fields}
     extras = {} if attributes is None else {EXTRA: attributes}
     return Item(
-        edit=Edit(id="e", source=Picture("p", Path("/p")), extras=extras, **edit),
+        edit=Edit(id="e", source=ImageFile("p", Path("/p")), extras=extras, **edit),
         outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
         source=picture(0),
         edited=picture(seed),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.benchmarks.attributes import EXTRA
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.errors import BadInputError
@@ -40,7 +40,7 @@ def item(seed: int = 1, attributes: Any = None, **fields: Any) -> Item:
     extras = {} if attributes is None else {EXTRA: attributes}
     told = {"type": "color", "instruction": "make the cat blue", **fields}
     return Item(
-        edit=Edit(id="e", source=Picture("p", Path("/p")), extras=extras, **told),
+        edit=Edit(id="e", source=ImageFile("p", Path("/p")), extras=extras, **told),
         outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
         source=picture(0),
         edited=picture(seed),

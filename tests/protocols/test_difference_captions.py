@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
@@ -79,7 +79,7 @@ def item(**extras: Any) -> Item:
     pictures = (np.random.default_rng(seed).integers(0, 256, (16, 20, 3), dtype=np.uint8) for seed in range(2))
     source, edited = pictures
     edit = Edit(
-        id="e", source=Picture("p", Path("/p")), type="unspecified", instruction="Add a vase.", extras=extras
+        id="e", source=ImageFile("p", Path("/p")), type="unspecified", instruction="Add a vase.", extras=extras
     )  # fmt: skip
     return Item(
         edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited

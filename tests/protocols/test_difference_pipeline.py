@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
@@ -97,7 +97,7 @@ def item(mask: BoolMask | None, edited: Pixels | None = None) -> Item:
     after = source if edited is None else edited
     edit = Edit(
         id="e",
-        source=Picture("p", Path("/p")),
+        source=ImageFile("p", Path("/p")),
         type="object_addition",
         instruction="let there be a cat on the sofa",
         extras={"differences": ["A grey cat was added to the couch."]},

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.protocols.local_clip import local_clip
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
@@ -40,7 +40,7 @@ def item(**fields: Any) -> Item:
     mask[12, 30] = False
     edit = Edit(
         id="e",
-        source=Picture("p", Path("/p")),
+        source=ImageFile("p", Path("/p")),
         type="color",
         instruction="make the cat blue",
         target_caption="a blue cat on grass",

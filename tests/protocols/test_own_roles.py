@@ -12,7 +12,7 @@ import pytest
 
 import editgauge
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.builders.calibration.fit import fit_weights
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Patches, SegmentPrompt
@@ -51,7 +51,7 @@ class OneSpace:
 
 def item(edited: int, **words: Any) -> Item:
     asked = {"type": "object_addition", "instruction": "Add a red gnome.", "to": "red gnome", **words}
-    edit = Edit(id="e", source=Picture("s.png", Path("s.png")), **asked)
+    edit = Edit(id="e", source=ImageFile("s.png", Path("s.png")), **asked)
     source, after = np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8, 3), np.uint8)
     after[..., 0] = edited
     return Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("e.png")), source=source, edited=after)
@@ -160,7 +160,7 @@ def test_a_detector_and_an_embedder_are_used_when_given_and_missed_when_not(
     after = source.copy()
     after[20:60, 20:60] = (200, 30, 30)
     request = Edit(
-        id="e", source=Picture("s", Path("s")), type="object_addition", instruction="Add a gnome.", to="gnome"
+        id="e", source=ImageFile("s", Path("s")), type="object_addition", instruction="Add a gnome.", to="gnome"
     )
     outcome = Outcome(edit_id="e", method="m", image=Path("e.png"))
     perception: Any = SeenByRole(after, any_word=any_word, tokens=tokens)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import EXPRESSIONS, JOINTS, Faces, Poses
 from editgauge.models.service import ModelService
@@ -26,7 +26,7 @@ BEFORE, AFTER = np.zeros((100, 100, 3), np.uint8), np.ones((100, 100, 3), np.uin
 
 
 def edit(instruction: str = "Make it rain.", kind: str = "background", **fields: Any) -> Edit:
-    return Edit(id="e", source=Picture("p", Path("/p")), type=kind, instruction=instruction, **fields)
+    return Edit(id="e", source=ImageFile("p", Path("/p")), type=kind, instruction=instruction, **fields)
 
 
 def item(request: Edit, source: Pixels = BEFORE, edited: Pixels = AFTER) -> Item:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from editgauge._cli.list import list_names
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
@@ -27,7 +27,7 @@ REFUSAL = "I'm sorry, but I can't help with that."
 def an_item(edit_type: str = "color", **extras: Any) -> Item:
     source, edited = (np.full((16, 20, 3), value, np.uint8) for value in (10, 200))
     instruction = "Let the counter be white."
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type=edit_type, instruction=instruction, extras=extras)
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type=edit_type, instruction=instruction, extras=extras)
     outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
     return Item(edit=edit, outcome=outcome, source=source, edited=edited)
 

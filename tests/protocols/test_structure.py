@@ -11,7 +11,7 @@ import pytest
 import skimage.data
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.models.lite.dinov2 import FILE, LENGTH, SIDE, DinoV2Small
 from editgauge.models.lite.runtime import imagenet_scaled
@@ -24,7 +24,7 @@ with_dino = pytest.mark.skipif(not available("dinov2-s14"), reason="NOT TESTED: 
 
 
 def item(source: Pixels, edited: Pixels) -> Item:
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type="style", instruction="make it a painting")
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type="style", instruction="make it a painting")
     return Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited)
 
 

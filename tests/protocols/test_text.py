@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import TextLines
 from editgauge.models.service import ModelService
@@ -51,7 +51,7 @@ class Reader:
 
 
 def item(source: Pixels = BEFORE, edited: Pixels = AFTER, kind: str = "text", **fields: Any) -> Item:
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type=kind, instruction="Change the words.", **fields)
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type=kind, instruction="Change the words.", **fields)
     outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
     return Item(edit=edit, outcome=outcome, source=source, edited=edited)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import open_protocol
@@ -84,7 +84,7 @@ def _scored(
 ) -> Scores:
     edit = Edit(
         id="e",
-        source=Picture("s.png", Path("s.png")),
+        source=ImageFile("s.png", Path("s.png")),
         type=TYPES[kind],
         instruction="as told",
         objects=OBJECTS,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.svg import AxisRange, Plane
 from editgauge._util.images import read_image
 from editgauge._util.text import counted
@@ -18,10 +18,10 @@ from editgauge.disentanglement.scores import Beside, Disentanglement
 from editgauge.disentanglement.table import difference_of, table_rows
 from editgauge.disentanglement.words import Vocabulary
 from editgauge.judges.pictures import data_url
-from editgauge.reports.assets import page_in
 from editgauge.reports.context import write_page
-from editgauge.reports.gallery.pictures import fitted
-from editgauge.reports.sections.heat_map import STEPS
+from editgauge.reports.images import fitted
+from editgauge.reports.pages import page_in
+from editgauge.reports.sections.edit_types import STEPS
 
 PAGE = "disentanglement.html"
 STYLES = ("base", "tables", "plots", "disentanglement", "media")

@@ -14,7 +14,7 @@ from editgauge.disentanglement.released import RowSet
 from editgauge.disentanglement.scores import Beside, Disentanglement, beside_edit_scores, described, disentanglement
 from editgauge.disentanglement.words import read_vocabulary
 from editgauge.options import Count, Share
-from editgauge.reports.assets import page_in
+from editgauge.reports.pages import page_in
 from editgauge.results import Run
 
 RESULT = "disentanglement.json"

@@ -126,8 +126,13 @@ protocols: Registry[Protocol] = Registry("protocol", BUILT_IN)
 _VARIANT = re.compile(r"([^\[\]]+)(?:\[([^\[\]]*)\])?")
 
 
-def open_protocol(name: str) -> Protocol:
-    """The protocol of a name such as `editval`, `editval[delta=200]`, `rubric:viescore` or `rubric:mine.yaml`."""
+def open_protocol(name: str | Protocol) -> Protocol:
+    """Return the protocol of a name such as `editval`, `editval[delta=200]` or `rubric:mine.yaml`.
+
+    A protocol object is returned as it is, so that `Scorer([MyProtocol()])` needs no entry point.
+    """
+    if not isinstance(name, str):
+        return name
     base, options = read_variant(name)
     if base.startswith("rubric:"):
         from editgauge.protocols.rubric import open_rubric_protocol

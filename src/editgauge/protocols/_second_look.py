@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import place
-from editgauge._vision.meaning_changes import color_change
+from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import Change, PicturedThing
-from editgauge._vision.regions import box_overlap
+from editgauge._vision.redrawn_changes import color_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.interfaces import Perception

@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from editgauge.analysis.people.ratings import Rating
+from editgauge.analysis.ratings import Rating
 from editgauge.benchmarks.editinspector.labels import majority
 from editgauge.builders.judge_calls import OpenPrompt
 from editgauge.builders.training.authors import Author, Worded

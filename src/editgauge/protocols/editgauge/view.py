@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.images import Lab, Pixels, as_lab, kept_for_latest
+from editgauge._util.images import Lab, Pixels, as_lab, cache_latest_images
 from editgauge._util.masks import BoolMask, Rectangle, grown
 from editgauge._vision.changed_regions import Changes, lengths
 from editgauge._vision.object_changes import HALF_SURE, PicturedThing
@@ -179,7 +179,7 @@ class _Looks(NamedTuple):
     fine: Lightness
 
 
-@kept_for_latest
+@cache_latest_images
 def _looks_of_source(picture: Pixels) -> _Looks:
     lab = as_lab(picture)
     light = lightness(lab)

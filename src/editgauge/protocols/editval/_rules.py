@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from editgauge._util.phrases import read_size
 from editgauge._util.text import none_seen
-from editgauge._vision.positions import Third, middle, third, way
-from editgauge._vision.regions import box_area
+from editgauge._vision.geometry import Third, box_area, middle, third, way
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Evidence
 from editgauge.protocols._objects import Sighting, look_for

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from editgauge._util.images import Pixels, Unit, as_unit, kept_for_latest
+from editgauge._util.images import Pixels, Unit, as_unit, cache_latest_images
 from editgauge._util.masks import BoolMask
-from editgauge._vision.color_names import color_likeness
-from editgauge._vision.positions import Point, centroid
-from editgauge._vision.regions import aligned_overlap
+from editgauge._vision.colors import color_likeness
+from editgauge._vision.geometry import Point, aligned_overlap, centroid
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Evidence, Note, Region
@@ -167,7 +166,7 @@ def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_aft
     return KeypointMatches(score, tuple((_at(points[one.queryIdx]), _at(new_points[one.trainIdx])) for one in good))
 
 
-@kept_for_latest
+@cache_latest_images
 def _key_points_of_source(picture: Pixels, where: bytes) -> KeyPoints:
     return _key_points(picture, np.frombuffer(where, np.bool_).reshape(picture.shape[:2]))
 

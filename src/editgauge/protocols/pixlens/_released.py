@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import skimage.metrics
 
-from editgauge._vision.positions import Third, centroid, direction_score, third, third_score
+from editgauge._vision.geometry import Third, centroid, direction_score, third, third_score
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.protocols._objects import picture

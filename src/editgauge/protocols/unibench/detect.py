@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._util.text import none_seen
-from editgauge._vision.color_names import color_curves, color_score, rgb_of
-from editgauge._vision.positions import DIRECTIONS, centroid, direction_score
+from editgauge._vision.colors import color_curves, color_score, rgb_of
+from editgauge._vision.geometry import DIRECTIONS, centroid, direction_score
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves
 from editgauge.protocols import Part, Protocol
