@@ -15,20 +15,7 @@ from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._util.text import join_words, with_article
 from editgauge._vision.change_sentences import NOTHING, sentences
 from editgauge._vision.changed_regions import ChangedRegion, Changes, find_changes
-from editgauge._vision.meaning_changes import (
-    FAINT_MEANING,
-    MOST,
-    RELAID,
-    Meaning,
-    Repainted,
-    came_or_went,
-    is_redrawn,
-    looks,
-    meaning_of,
-    places_of_change,
-    repainted_places,
-    tint,
-)
+from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import (
     HALF_SURE,
     WHOLE,
@@ -36,18 +23,29 @@ from editgauge._vision.object_changes import (
     Change,
     PicturedThing,
     object_changes,
+    region_changes,
     share_changed,
 )
-from editgauge._vision.recognized_changes import (
+from editgauge._vision.redrawn_changes import (
     ALL,
+    FAINT_MEANING,
+    MOST,
+    RELAID,
     SUPPORTS,
+    Meaning,
+    Repainted,
     before_a_new_background,
+    came_or_went,
+    is_redrawn,
     kept_things,
+    looks,
+    meaning_of,
+    places_of_change,
     recognized_changes,
+    repainted_places,
+    tint,
     without_repeats,
 )
-from editgauge._vision.region_changes import region_changes
-from editgauge._vision.regions import box_overlap
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.identity import identity

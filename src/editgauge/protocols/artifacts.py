@@ -11,8 +11,8 @@ import numpy as np
 
 from editgauge._util.masks import BoolMask
 from editgauge._util.phrases import without_article
+from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import HALF_SURE, BoxSides, PicturedThing
-from editgauge._vision.regions import box_overlap
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region, Side

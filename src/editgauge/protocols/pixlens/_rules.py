@@ -12,19 +12,23 @@ from numpy.typing import NDArray
 
 from editgauge._util.phrases import read_size
 from editgauge._util.text import none_seen
-from editgauge._vision.color_names import color_curves, color_score, rgb_of
-from editgauge._vision.positions import (
+from editgauge._vision.colors import color_curves, color_score, rgb_of
+from editgauge._vision.geometry import (
     DIRECTIONS,
     THIRDS,
+    Masks,
     Point,
     Third,
+    box_overlap,
     centroid,
+    closest,
+    containment,
     direction_score,
+    largest,
     third,
     third_score,
     way,
 )
-from editgauge._vision.regions import Masks, box_overlap, closest, containment, largest
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves, Evidence
 from editgauge.protocols._objects import picture

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from editgauge.errors import BadInputError, UnknownNameError, in_short
+from editgauge.errors import BadInputError, UnknownNameError, summarize_error
 from editgauge.judges.forms import Ratings
 from editgauge.judges.reading import Unreadable
 from editgauge.types import Edit, Question, Unscored
@@ -205,7 +205,7 @@ def _read(name: str, content: bytes) -> Opened:
         problems = [f"{'.'.join(map(str, each['loc'])) or 'rubric'}: {each['msg']}" for each in error.errors()]
         raise BadInputError(f"The rubric '{name}' has problems.", problems) from error
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise BadInputError(f"The rubric '{name}' cannot be read: {in_short(error)}") from error
+        raise BadInputError(f"The rubric '{name}' cannot be read: {summarize_error(error)}") from error
     return Opened(rubric=rubric, called=name, fingerprint=hashlib.sha256(content).hexdigest()[:12])
 
 

@@ -14,7 +14,7 @@ from scipy.special import softmax
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle, box_of
 from editgauge._util.text import none_seen
-from editgauge._vision.regions import overlap
+from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Region
 from editgauge.protocols._objects import cropped
