@@ -23,7 +23,7 @@ import skimage
 
 from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.evidence import Box, Note, Region, to_json
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import ImageStamp, Record, Row, RunWriter
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec

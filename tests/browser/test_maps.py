@@ -12,7 +12,7 @@ import pytest
 
 from editgauge._util.images import Pixels, write_png
 from editgauge.evidence import Heat, Note, to_json
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import ImageStamp, Record
 
 if TYPE_CHECKING:

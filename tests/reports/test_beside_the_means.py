@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import Record, Run
 
 if TYPE_CHECKING:

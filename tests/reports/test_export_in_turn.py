@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from editgauge._render.words import without_folders
+from editgauge._render.text import without_folders
 from editgauge.errors import BadRunError
-from editgauge.reports.export import rows
-from editgauge.reports.export.export import export
-from editgauge.reports.export.rows import COLUMNS, schema_of
+from editgauge.reports import export
+from editgauge.reports import export as export_module
+from editgauge.reports.export import COLUMNS, schema_of
 from editgauge.results import Record, Run, RunWriter, ordering, segments, writer
 
 Make = Callable[..., Record]
@@ -43,7 +43,7 @@ def at_once(run: Path, kind: str) -> bytes:
     table = table.append_column("status", status).select(list(COLUMNS)).cast(schema_of(Run.open(run)))
     if kind == "parquet":
         sink = pa.BufferOutputStream()
-        group = rows.CHUNKS_OF_A_GROUP * rows.ROWS_OF_A_CHUNK
+        group = export_module.CHUNKS_OF_A_GROUP * export_module.ROWS_OF_A_CHUNK
         pq.write_table(table, sink, compression="zstd", row_group_size=group)
         return bytes(sink.getvalue().to_pybytes())
     if kind == "jsonl":
@@ -86,8 +86,8 @@ def test_the_bytes_are_those_of_all_rows_at_once(
     monkeypatch.setattr(ordering, "A_MARK_EVERY", 1)
     monkeypatch.setattr(ordering, "ROWS_IN_TURN", rows_in_turn)
     monkeypatch.setattr(ordering, "BYTES_IN_MEMORY", 1000)
-    monkeypatch.setattr(rows, "ROWS_OF_A_CHUNK", 1024)
-    monkeypatch.setattr(rows, "CHUNKS_OF_A_GROUP", 1)
+    monkeypatch.setattr(export_module, "ROWS_OF_A_CHUNK", 1024)
+    monkeypatch.setattr(export_module, "CHUNKS_OF_A_GROUP", 1)
 
     assert export(scattered, format=kind) == at_once(scattered, kind)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from editgauge.audits.judges.side_by_side import side_by_side
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import Record
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec

@@ -17,8 +17,8 @@ from PIL import Image
 from editgauge._util.drawing import ABOVE, BELOW, colored
 from editgauge._util.images import Pixels, write_png
 from editgauge.evidence import Box, Heat, to_json
-from editgauge.reports.gallery.evidence import STEPS, as_address
-from editgauge.reports.page import report
+from editgauge.reports._gallery import STEPS, as_address
+from editgauge.reports.report import report
 from editgauge.results import ImageStamp, Record
 
 NUMBERS = np.linspace(0, 1, 24, dtype=np.float32).reshape(4, 6)

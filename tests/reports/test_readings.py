@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from editgauge.instructions import understand
-from editgauge.reports.gallery.data import how_surely_read
+from editgauge.reports._gallery import how_surely_read
 from editgauge.results.edit_json import reading_to_json
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from editgauge._util.images import Pixels, write_png
 from editgauge.evidence import Note, Scatter, ScatterPoint, to_json
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import ImageStamp, Record
 
 PIECE = Scatter(

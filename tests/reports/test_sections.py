@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from editgauge.reports import BUILT_IN, report_sections
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import Record, Run
 
 if TYPE_CHECKING:

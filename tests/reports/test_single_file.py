@@ -12,10 +12,10 @@ import pytest
 
 from editgauge._util.images import Pixels, pixel_hash, write_png
 from editgauge.errors import BadInputError
+from editgauge.reports import _gallery as gallery
+from editgauge.reports._gallery import worst_edits
 from editgauge.reports.context import Context
-from editgauge.reports.gallery import data as gallery
-from editgauge.reports.gallery.data import worst_edits
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import ImageStamp, Record, Run
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("editgauge.reports.page.MOST_EMBEDDED", 5)
+    monkeypatch.setattr("editgauge.reports.report.MOST_EMBEDDED", 5)
     single = as_page(report(scored[0], out=tmp_path / "report.html", single_file=True))
     data = single.gallery
     with_pictures = {e["id"] for e in data["edits"] if "small" in data["pictures"][e["source"]]}

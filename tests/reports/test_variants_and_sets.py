@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import Record, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.results.sets import SetScore, write_sets

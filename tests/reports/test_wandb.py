@@ -12,7 +12,7 @@ import pytest
 from editgauge.analysis.summary import MEAN_COLUMNS, mean_row
 from editgauge.errors import BadInputError
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import Record, Run
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.svg import AxisRange, Plane
 from editgauge._stats.resampling import Estimate
 from editgauge._util.images import read_image
@@ -19,10 +19,10 @@ from editgauge.disentanglement._latents import Latents
 from editgauge.disentanglement._scores import Disentanglement, EditScoreComparison, KindScores, linearity_error
 from editgauge.disentanglement._vocabulary import Vocabulary
 from editgauge.judges.pictures import data_url
-from editgauge.reports.assets import page_in
 from editgauge.reports.context import write_page
-from editgauge.reports.gallery.pictures import fitted
-from editgauge.reports.sections.heat_map import STEPS
+from editgauge.reports.images import fitted
+from editgauge.reports.pages import page_in
+from editgauge.reports.sections.edit_types import STEPS
 
 
 @dataclass(frozen=True, slots=True)

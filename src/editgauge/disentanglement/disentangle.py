@@ -20,7 +20,7 @@ from editgauge.disentanglement._scores import (
 )
 from editgauge.disentanglement._vocabulary import read_vocabulary
 from editgauge.options import Count, Share
-from editgauge.reports.assets import page_in
+from editgauge.reports.pages import page_in
 from editgauge.results import Run
 
 RESULT = "disentanglement.json"

@@ -1,6 +1,6 @@
 """The verbs."""
 
-# ruff: noqa: D103 (each function is named after the verb whose result it shows)
+
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def run(finished: Any, options: Options) -> None:
 
 def run_json(finished: Any, options: Options) -> str:
     from editgauge.engine.record.judge_usage import read_asked
-    from editgauge.reports.export.export import means_of
+    from editgauge.reports.export import means_of
 
     return as_json(
         {"run": str(options["out"]), "judges": read_asked(Path(options["out"])), "means": means_of(finished)}
@@ -120,7 +120,7 @@ def leaderboard(page: Any, options: Options) -> None:
 
 def export_before(options: Options, flags: Options) -> bool:
     """To standard output part by part: a million scores are never held at once."""
-    from editgauge.reports.export.export import PAPER, export_parts
+    from editgauge.reports.export import PAPER, export_parts
 
     if options["out"] is not None or options["format"] == PAPER:
         return False
@@ -130,7 +130,7 @@ def export_before(options: Options, flags: Options) -> bool:
 
 
 def export(names: Any, options: Options) -> None:
-    from editgauge.reports.export.export import PAPER
+    from editgauge.reports.export import PAPER
 
     if options["format"] == PAPER:
         typer.echo(f"{len(names.splitlines())} files in {options['out']}: methods, tables and figures.")
