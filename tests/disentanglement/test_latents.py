@@ -18,8 +18,8 @@ from editgauge.errors import BadInputError, UnknownNameError
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("diffusers", reason="NOT TESTED: diffusers is not installed")
-pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
+pytest.importorskip("diffusers", reason="NOT TEST_FRACTION: diffusers is not installed")
+pytest.importorskip("torch", reason="NOT TEST_FRACTION: torch is not installed")
 
 WORDS = ("red", "blue", "chair", "ball")
 PROMPTS = ("red", "blue", "red chair", "blue ball")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.disentanglement._classifier import Classified, Split, inter_attribute
+from editgauge.disentanglement._classifier import Classification, Split, inter_attribute
 from editgauge.disentanglement._latents import Latents, model_names, read_latents
 from editgauge.disentanglement._scores import Disentanglement, compare_with_edit_scores, disentanglement
 from editgauge.disentanglement._vocabulary import Vocabulary, read_vocabulary
@@ -55,7 +55,7 @@ def noise(seed: int = 0) -> dict[str, Any]:
     return {prompt: draw.normal(size=600) for prompt in WORDS.prompts}
 
 
-def by(found: Disentanglement | tuple[Classified, ...], split: Split) -> Classified:
+def by(found: Disentanglement | tuple[Classification, ...], split: Split) -> Classification:
     each = found.classified if isinstance(found, Disentanglement) else found
     return next(its for its in each if its.split == split)
 

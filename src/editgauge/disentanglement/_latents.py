@@ -1,4 +1,4 @@
-"""Latents from a folder: one `.npy` per prompt, of any shape, all of one size."""
+"""Read latents from a folder (one `.npy` per prompt), or create them with a diffusers pipeline."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ from editgauge.models.hub.loading import usual_device
 
 Vector = NDArray[np.float32]
 SETTINGS = "latents.json"
-"""Beside latents that were made here: how."""
-MOST_SHOWN = 20
+"""File with the settings of latents that EditGauge created."""
+MAX_LISTED_PROMPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Latents:
-    """What a model makes of a white image under every prompt."""
+    """The latents that a model produces from a white image, one per prompt."""
 
     model: str
     vectors: Mapping[str, Vector]
     sha256: str
-    """Of all prompts and numbers, so that a table can be traced to what it was computed from."""
+    """Hash of all prompts and numbers, for traceability."""
     made: Mapping[str, Any] = field(default_factory=dict)
-    """Pipeline, steps, size and seed, where the latents were made here."""
+    """Pipeline, steps, size and seed of latents that EditGauge created."""
 
     @property
     def size(self) -> int:
-        """How many numbers one latent has."""
+        """Number of dimensions of a latent."""
         return next(iter(self.vectors.values())).size
 
 
 def latent_file(folder: Path, prompt: str) -> Path:
-    """Where the latent of a prompt lies.
+    """Return the path of the latent of a prompt.
 
     >>> latent_file(Path("latents"), "red chair").as_posix()
     'latents/red chair.npy'
@@ -60,7 +60,7 @@ def latent_file(folder: Path, prompt: str) -> Path:
 
 
 def model_names(folders: Sequence[Path], *, needs_one: bool = False) -> list[str]:
-    """The models' names, which are those of their folders; raises `BadInputError` for none, or for one name twice.
+    """Return the models' names, which are those of the folders; raise `BadInputError` for none or duplicates.
 
     >>> model_names([Path("latents/mine"), Path("latents/theirs")])
     ['mine', 'theirs']
@@ -70,16 +70,16 @@ def model_names(folders: Sequence[Path], *, needs_one: bool = False) -> list[str
         raise BadInputError(
             f"Give {'one folder' if needs_one else 'at least one folder'} of latents; got {len(names)}."
         )
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise BadInputError(f"Two folders are called '{twice[0]}'; a folder's name is its model's, so rename one.")
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        raise BadInputError(f"Two folders are called '{duplicates[0]}'; a folder's name is its model's, so rename one.")
     return names
 
 
 def read_latents(folder: str | Path, vocabulary: Vocabulary, model: str | None = None) -> Latents:
-    """The latents of every prompt; one `BadInputError` lists all that are missing, damaged or of another size."""
-    place = Path(folder)
-    if not place.is_dir():
+    """Read the latents of all prompts; one `BadInputError` lists every missing, damaged or odd-sized file."""
+    path = Path(folder)
+    if not path.is_dir():
         raise BadInputError(
             f"There is no folder '{folder}'. It should hold one .npy per prompt, such as 'red chair.npy'."
         )
@@ -87,38 +87,40 @@ def read_latents(folder: str | Path, vocabulary: Vocabulary, model: str | None =
     missing: list[str] = []
     problems: list[str] = []
     for prompt in vocabulary.prompts:
-        file = latent_file(place, prompt)
+        file = latent_file(path, prompt)
         if not file.is_file():
             missing.append(prompt)
             continue
-        vector = _vector(file)
+        vector = _read_vector(file)
         if isinstance(vector, str):
             problems.append(f"'{file.name}' {vector}")
         else:
             vectors[prompt] = vector
     if missing:
-        problems.insert(0, f"{len(missing)} of {len(vocabulary.prompts)} prompts have no .npy: {_few(missing)}")
+        problems.insert(
+            0, f"{len(missing)} of {len(vocabulary.prompts)} prompts have no .npy: {_list_prompts(missing)}"
+        )
     sizes = {vector.size for vector in vectors.values()}
     if len(sizes) > 1:
         problems += _odd_sizes(vectors)
     if problems:
         raise BadInputError(f"The latents in '{folder}' cannot be used:", problems)
-    return Latents(model or place.resolve().name, vectors, _hash(vectors), _made(place / SETTINGS))
+    return Latents(model or path.resolve().name, vectors, _hash(vectors), _read_settings(path / SETTINGS))
 
 
-def _made(file: Path) -> dict[str, Any]:
-    """How the latents were made; nothing for latents from elsewhere."""
+def _read_settings(file: Path) -> dict[str, Any]:
+    """Read the settings of created latents; empty for latents from elsewhere."""
     try:
         settings = json.loads(read_text(file))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise BadInputError(f"'{file}' says how the latents were made, and cannot be read: {error}") from error
+        raise BadInputError(f"'{file}' with the settings of the latents cannot be read: {error}") from error
     return dict(settings)
 
 
-def _vector(file: Path) -> Vector | str:
-    """The numbers in a row, or what is wrong with them."""
+def _read_vector(file: Path) -> Vector | str:
+    """Return the flattened latent, or a description of the problem."""
     try:
         loaded = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
@@ -137,13 +139,16 @@ def _odd_sizes(vectors: Mapping[str, Vector]) -> list[str]:
     counts: dict[int, list[str]] = {}
     for prompt, vector in vectors.items():
         counts.setdefault(vector.size, []).append(prompt)
-    usual, *others = sorted(counts, key=lambda size: -len(counts[size]))
-    return [f"{_few(counts[size])}: {size} numbers, where {len(counts[usual])} have {usual}" for size in others]
+    common, *odd_sizes = sorted(counts, key=lambda size: -len(counts[size]))
+    return [
+        f"{_list_prompts(counts[size])}: {size} numbers, where {len(counts[common])} have {common}"
+        for size in odd_sizes
+    ]
 
 
-def _few(prompts: list[str]) -> str:
-    shown = ", ".join(f"'{prompt}'" for prompt in prompts[:MOST_SHOWN])
-    return shown if len(prompts) <= MOST_SHOWN else f"{shown} and {len(prompts) - MOST_SHOWN} more"
+def _list_prompts(prompts: list[str]) -> str:
+    listed = ", ".join(f"'{prompt}'" for prompt in prompts[:MAX_LISTED_PROMPTS])
+    return listed if len(prompts) <= MAX_LISTED_PROMPTS else f"{listed} and {len(prompts) - MAX_LISTED_PROMPTS} more"
 
 
 def _hash(vectors: Mapping[str, Vector]) -> str:
@@ -155,16 +160,16 @@ def _hash(vectors: Mapping[str, Vector]) -> str:
 
 
 OPTIONS = {"guidance": "guidance_scale", "image_guidance": "image_guidance_scale", "strength": "strength"}
-"""Our settings and the pipelines' own names for them."""
+"""Field of `PipelineSettings` → parameter of a pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """Which pipeline makes the latents, and how; None leaves a choice to the pipeline itself."""
+    """Pipeline and options that create latents; None leaves an option to the pipeline."""
 
     pipeline: str
-    """An id of the Hugging Face hub or a local folder, of a pipeline that edits an image: img2img, InstructPix2Pix; a
-    text-to-image pipeline is turned into its img2img form, or with `controlnet` into its ControlNet form."""
+    """Hub id or folder of a pipeline that edits images (img2img, InstructPix2Pix). A text-to-image pipeline is
+    converted to its img2img variant, or with `controlnet` to its ControlNet variant."""
     steps: int = 50
     size: int = 512
     """Width and height of the white image."""
@@ -172,9 +177,9 @@ class PipelineSettings:
     image_guidance: float | None = None
     strength: float | None = None
     scheduler: str | None = None
-    """A class of diffusers, made from the settings of the pipeline's own."""
+    """A diffusers class, configured like the pipeline's scheduler."""
     controlnet: str | None = None
-    """An id or folder of a ControlNet; it is shown the edges of the white image, which has none."""
+    """Id or folder of a ControlNet; its input is the edge map of the white image, which is empty."""
 
 
 PRESETS = {
@@ -196,23 +201,26 @@ PRESETS = {
     ),
     "lcm": PipelineSettings("SimianLuo/LCM_Dreamshaper_v7", steps=40, size=360, guidance=50),
 }
-"""The settings of PixLens's public code for the diffusion models of its table 3 (its fourth, VQGAN+CLIP, is none). The
-seed is 0, the white image 360 pixels wide. There numbers have 16 bits, here 32."""
+"""Settings of PixLens's released code for the diffusion models of its table 3, with seed 0. The released code uses half
+precision, EditGauge single precision. The fourth model, VQGAN+CLIP, is no diffusers pipeline."""
 
 
-def pipeline_settings(preset: str | None, chosen: Mapping[str, Any]) -> PipelineSettings:
-    """The settings of a preset, with what was chosen besides; raises `UnknownNameError` or `BadInputError`."""
+def pipeline_settings(preset: str | None, overrides: Mapping[str, Any]) -> PipelineSettings:
+    """Return the settings of a preset with some fields replaced.
+
+    Raises:
+        UnknownNameError: for an unknown preset.
+        BadInputError: for settings without a pipeline, or out of range.
+    """
     if preset is not None and preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS, "editgauge disentangle --help")
-    named = {name: value for name, value in chosen.items() if value is not None}
-    if preset is None and "pipeline" not in named:
-        raise BadInputError(
-            f"{', '.join(named)}: only latents that are created here have such settings; add --pipeline."
-        )
-    settings = replace(PRESETS[preset], **named) if preset is not None else PipelineSettings(**named)
+    fields = {name: value for name, value in overrides.items() if value is not None}
+    if preset is None and "pipeline" not in fields:
+        raise BadInputError(f"{', '.join(fields)}: only created latents have such settings; give `pipeline` as well.")
+    settings = replace(PRESETS[preset], **fields) if preset is not None else PipelineSettings(**fields)
     if settings.steps < 1 or settings.size < 8 or settings.size % 8:
         raise BadInputError(
-            f"--steps counts from 1 and --size is a multiple of 8; got {settings.steps} and {settings.size}."
+            f"`steps` must be at least 1 and `size` a multiple of 8; got {settings.steps} and {settings.size}."
         )
     return settings
 
@@ -220,69 +228,69 @@ def pipeline_settings(preset: str | None, chosen: Mapping[str, Any]) -> Pipeline
 def make_latents(
     settings: PipelineSettings, prompts: Sequence[str], folder: str | Path, *, seed: int = 0, quiet: bool = False
 ) -> Path:
-    """Writes `<prompt>.npy`, and `<prompt>.png` where the pipeline can decode, for every prompt; gives the folder.
+    """Write `<prompt>.npy`, and `<prompt>.png` if the pipeline can decode, for every prompt; return the folder.
 
-    Every prompt starts from the same white image and the same noise. The folder is new, empty, or was begun with the
-    same settings: what is there stays.
+    Every prompt starts from the same white image and the same noise. The folder must be new, empty, or hold latents of
+    the same settings, which are not created again.
     """
-    place = Path(folder)
+    path = Path(folder)
     diffusers = _diffusers()
-    claim(place, SETTINGS, {**asdict(settings), "seed": seed}, "latents", "editgauge disentangle")
-    left = [prompt for prompt in prompts if not latent_file(place, prompt).is_file()]
-    if not left:
-        say(f"All {len(prompts)} latents are there, in {place}", quiet=quiet)
-        return place
-    editor = _Editor(_loaded(diffusers, settings), settings, seed)
-    with progress("latents", len(prompts), quiet=quiet, done=len(prompts) - len(left)) as advance:
-        for prompt in left:
-            latent, picture = editor.latent(prompt)
-            if picture is not None:
-                write_png(picture, place / f"{prompt}.png")
-            write_bytes(latent_file(place, prompt), _npy(latent))  # last: it says that the prompt is done
+    claim(path, SETTINGS, {**asdict(settings), "seed": seed}, "latents", "editgauge disentangle")
+    missing = [prompt for prompt in prompts if not latent_file(path, prompt).is_file()]
+    if not missing:
+        say(f"All {len(prompts)} latents are in {path}", quiet=quiet)
+        return path
+    editor = _Editor(_load_pipeline(diffusers, settings), settings, seed)
+    with progress("latents", len(prompts), quiet=quiet, done=len(prompts) - len(missing)) as advance:
+        for prompt in missing:
+            latent, image = editor.edit(prompt)
+            if image is not None:
+                write_png(image, path / f"{prompt}.png")
+            write_bytes(latent_file(path, prompt), _npy(latent))  # last, because it marks the prompt as done
             advance()
-    return place
+    return path
 
 
 class _Editor:
-    """A pipeline that edits the white image."""
+    """Edits the white image with a pipeline."""
 
     def __init__(self, pipe: Any, settings: PipelineSettings, seed: int) -> None:
         self.pipe = pipe
         white = Image.new("RGB", (settings.size, settings.size), "white")
-        no_edges = Image.new("RGB", white.size, "black")  # what Canny's method leaves of it
-        pictures = {"image": white}
+        no_edges = Image.new("RGB", white.size, "black")
+        images = {"image": white}
         if getattr(pipe, "controlnet", None) is not None:
             takes_both = "control_image" in _parameters(pipe)
-            pictures = {"image": white, "control_image": no_edges} if takes_both else {"image": no_edges}
-        chosen = {option: getattr(settings, name) for name, option in OPTIONS.items()}
+            images = {"image": white, "control_image": no_edges} if takes_both else {"image": no_edges}
+        values = {option: getattr(settings, name) for name, option in OPTIONS.items()}
         self.options = {
             "num_inference_steps": settings.steps,
             "output_type": "latent",
-            **pictures,
-            **{option: value for option, value in chosen.items() if value is not None},
+            **images,
+            **{option: value for option, value in values.items() if value is not None},
         }
         self.seed = seed
 
-    def latent(self, prompt: str) -> tuple[NDArray[np.float32], NDArray[np.uint8] | None]:
-        """The latent and, where the pipeline can decode it, its picture."""
+    def edit(self, prompt: str) -> tuple[NDArray[np.float32], NDArray[np.uint8] | None]:
+        """Return the latent and, if the pipeline can decode it, its image."""
         import torch
 
         noise = torch.Generator("cpu").manual_seed(self.seed)
         with torch.inference_mode():
-            made = self.pipe(prompt=prompt, generator=noise, **self.options).images
-            if not isinstance(made, torch.Tensor):
+            latents = self.pipe(prompt=prompt, generator=noise, **self.options).images
+            if not isinstance(latents, torch.Tensor):
                 raise BadInputError(
                     f"The pipeline {type(self.pipe).__name__} gives no latents; its latents can be saved as .npy."
                 )
-            picture = self._decoded(made)
-        latent: NDArray[np.float32] = made[0].float().cpu().numpy()
+            image = self._decode(latents)
+        latent: NDArray[np.float32] = latents[0].float().cpu().numpy()
         if not np.isfinite(latent).all():
             raise BadInputError(
-                f"The pipeline gave NaN or infinity for '{prompt}'; other --steps or another --size may help."
+                f"The pipeline gave NaN or infinity for '{prompt}'; try other `steps` or another `size`."
             )
-        return latent, picture
+        return latent, image
 
-    def _decoded(self, latents: Any) -> NDArray[np.uint8] | None:
+    def _decode(self, latents: Any) -> NDArray[np.uint8] | None:
         coder, processor = getattr(self.pipe, "vae", None), getattr(self.pipe, "image_processor", None)
         if coder is None or processor is None or latents.ndim != 4:
             return None
@@ -296,18 +304,18 @@ def _diffusers() -> Any:
     if any(importlib.util.find_spec(name) is None for name in ("torch", "diffusers", "transformers")):
         raise BadInputError(
             "Making latents needs diffusers, torch and transformers: pip install 'editgauge[diffusers]'. "
-            "Latents you have already need none: give a folder of .npy files without --pipeline."
+            "Latents you have already need none: give a folder of .npy files and no `pipeline`."
         )
     return importlib.import_module("diffusers")
 
 
-def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
-    """The pipeline, on the device that is there, taking an image and all that was chosen."""
+def _load_pipeline(diffusers: Any, settings: PipelineSettings) -> Any:
+    """Load a pipeline that takes an image and all given options, on the available device."""
     try:
         with quiet_libraries():
             pipe = diffusers.DiffusionPipeline.from_pretrained(settings.pipeline, use_safetensors=True)
             pipe = _with_controlnet(diffusers, pipe, settings.controlnet) if settings.controlnet else pipe
-            pipe = _taking_an_image(diffusers, pipe)
+            pipe = _as_image_pipeline(diffusers, pipe)
     except Exception as error:  # the library raises its own, the hub's, and those of the network
         raise BadInputError(
             f"The pipeline '{settings.pipeline}' cannot be loaded as one that edits an image: {summarize_error(error)} "
@@ -315,9 +323,7 @@ def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
         ) from error
     for name, option in OPTIONS.items():
         if getattr(settings, name) is not None and option not in _parameters(pipe):
-            raise BadInputError(
-                f"The pipeline {type(pipe).__name__} has no {name.replace('_', ' ')}; leave --{name} out."
-            )
+            raise BadInputError(f"The pipeline {type(pipe).__name__} has no parameter {option}; leave out `{name}`.")
     if settings.scheduler is not None:
         pipe.scheduler = _scheduler(diffusers, pipe, settings.scheduler)
     pipe.set_progress_bar_config(disable=True)
@@ -325,12 +331,12 @@ def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
 
 
 def _scheduler(diffusers: Any, pipe: Any, name: str) -> Any:
-    made = getattr(diffusers, name, None) if name.endswith("Scheduler") else None
-    if made is None:
+    scheduler = getattr(diffusers, name, None) if name.endswith("Scheduler") else None
+    if scheduler is None:
         raise BadInputError(
             f"diffusers has no scheduler '{name}'. Give a class such as EulerAncestralDiscreteScheduler."
         )
-    return made.from_config(pipe.scheduler.config)
+    return scheduler.from_config(pipe.scheduler.config)
 
 
 def _parameters(pipe: Any) -> Mapping[str, Any]:
@@ -338,7 +344,7 @@ def _parameters(pipe: Any) -> Mapping[str, Any]:
 
 
 def _with_controlnet(diffusers: Any, pipe: Any, controlnet: str) -> Any:
-    """The ControlNet form of a text-to-image pipeline."""
+    """Convert a text-to-image pipeline to its ControlNet variant."""
     name = type(pipe).__name__.removesuffix("Pipeline") + "ControlNetPipeline"
     if not hasattr(diffusers, name):
         raise ValueError(f"{type(pipe).__name__} has no form with a ControlNet, {name}.")
@@ -346,8 +352,8 @@ def _with_controlnet(diffusers: Any, pipe: Any, controlnet: str) -> Any:
     return getattr(diffusers, name).from_pipe(pipe, controlnet=network)
 
 
-def _taking_an_image(diffusers: Any, pipe: Any) -> Any:
-    """The pipeline itself, or its img2img form by the library's own naming; `AutoPipeline` would import all of them."""
+def _as_image_pipeline(diffusers: Any, pipe: Any) -> Any:
+    """Return a pipeline that takes an image; `AutoPipeline` would import every pipeline to find it."""
     if "image" in _parameters(pipe):
         return pipe
     name = type(pipe).__name__.removesuffix("Pipeline") + "Img2ImgPipeline"

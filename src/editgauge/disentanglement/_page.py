@@ -1,4 +1,4 @@
-"""The rows of PixLens's table 3, a column per model, and next to them what the released code computes."""
+"""Render the disentanglement table (PixLens, table 3) and the HTML page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from editgauge._render.svg import AxisRange, Plane
 from editgauge._stats.resampling import Estimate
 from editgauge._util.images import read_image
 from editgauge._util.text import counted
-from editgauge.disentanglement._classifier import Classified
+from editgauge.disentanglement._classifier import Classification
 from editgauge.disentanglement._latents import Latents
 from editgauge.disentanglement._scores import Disentanglement, EditScoreComparison, KindScores, linearity_error
 from editgauge.disentanglement._vocabulary import Vocabulary
@@ -27,17 +27,17 @@ from editgauge.reports.sections.edit_types import STEPS
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One score of every model."""
+    """One score, with one estimate per model."""
 
     name: str
     estimates: tuple[Estimate, ...]
     is_released: bool = False
-    """Computed as the released code does, for comparison only."""
+    """True for a score of the released code, shown for comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """The rows that answer one question."""
+    """The rows of one measure."""
 
     title: str
     about: str
@@ -46,11 +46,11 @@ class RowGroup:
 
 
 def table_rows(models: Sequence[Disentanglement]) -> tuple[RowGroup, ...]:
-    """Intra-sample, inter-sample and inter-attribute, in the order of the paper."""
+    """Return the intra-sample, inter-sample and inter-attribute rows, in the order of the paper."""
     return (
         RowGroup(
             "Intra-sample error",
-            "How far z_start + z_a2 - z_a1 misses z_end, as a share of z_end's length. Unrelated latents give 2.",
+            "Distance of z_start + z_a2 - z_a1 from z_end, relative to the length of z_end. Unrelated latents give 2.",
             False,
             (
                 *_by_kind(models, lambda scores: scores.error),
@@ -59,7 +59,7 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[RowGroup, ...]:
         ),
         RowGroup(
             "Inter-sample agreement",
-            "Mean squared cosine between what one change of attribute does to several objects. Unrelated ones give 0.",
+            "Mean squared cosine between the effects of one attribute change on several objects. Unrelated: 0.",
             True,
             (
                 *_by_kind(models, lambda scores: scores.agreement),
@@ -70,34 +70,34 @@ def table_rows(models: Sequence[Disentanglement]) -> tuple[RowGroup, ...]:
             "Inter-attribute accuracy",
             _about_accuracy(models[0].classified[0]),
             True,
-            tuple(row for place in range(len(models[0].classified)) for row in _accuracies(models, place)),
+            tuple(row for index in range(len(models[0].classified)) for row in _accuracies(models, index)),
         ),
     )
 
 
 def _by_kind(models: Sequence[Disentanglement], score: Callable[[KindScores], Estimate]) -> list[ScoreRow]:
     rows = [ScoreRow("all kinds", tuple(score(model.overall) for model in models))]
-    for place, scores in enumerate(models[0].kinds):
-        rows.append(ScoreRow(scores.kind, tuple(score(model.kinds[place]) for model in models)))
+    for index, scores in enumerate(models[0].kinds):
+        rows.append(ScoreRow(scores.kind, tuple(score(model.kinds[index]) for model in models)))
     return rows
 
 
-def _all(models: Sequence[Disentanglement], what: str, score: Callable[[KindScores], Estimate]) -> ScoreRow:
-    return ScoreRow(f"all kinds, {what}", tuple(score(model.overall) for model in models), is_released=True)
+def _all(models: Sequence[Disentanglement], name: str, score: Callable[[KindScores], Estimate]) -> ScoreRow:
+    return ScoreRow(f"all kinds, {name}", tuple(score(model.overall) for model in models), is_released=True)
 
 
-def _accuracies(models: Sequence[Disentanglement], place: int) -> list[ScoreRow]:
-    classified = [model.classified[place] for model in models]
-    which = difference_of(classified[0])
-    is_released = classified[0].split == "by_row"
+def _accuracies(models: Sequence[Disentanglement], index: int) -> list[ScoreRow]:
+    results = [model.classified[index] for model in models]
+    suffix = describe_variant(results[0])
+    is_released = results[0].split == "by_row"
     return [
-        ScoreRow(f"accuracy{which}", tuple(one.accuracy for one in classified), is_released),
-        ScoreRow(f"balanced accuracy{which}", tuple(one.balanced_accuracy for one in classified), is_released),
+        ScoreRow(f"accuracy{suffix}", tuple(result.accuracy for result in results), is_released),
+        ScoreRow(f"balanced accuracy{suffix}", tuple(result.balanced_accuracy for result in results), is_released),
     ]
 
 
-def difference_of(classified: Classified) -> str:
-    """How one classification differs from the usual one, to be added to its name."""
+def describe_variant(classified: Classification) -> str:
+    """Return how a classification differs from the default one, as a suffix of its name."""
     if classified.released_rows is not None:
         rows = "rows of figures 15 to 18" if classified.released_rows == "figures" else "rows of the public code"
         return f", linear layer with Adam as released, {classified.rows:,} {rows}"
@@ -106,11 +106,11 @@ def difference_of(classified: Classified) -> str:
     return split + (f", without {words}" if words else "")
 
 
-def _about_accuracy(classified: Classified) -> str:
+def _about_accuracy(classified: Classification) -> str:
     return (
-        f"How often a linear classifier names the kind of the attribute that two objects share, on attributes it "
-        f"never saw: {classified.rounds} splits pooled. Chance: balanced {1 / len(classified.kinds):.2f}. With rows of "
-        f"one attribute in both parts, as released, noise too is classified right."
+        f"Accuracy of a linear classifier of the attribute kind that two objects share, on unseen attributes: "
+        f"{classified.rounds} splits pooled. Chance: balanced {1 / len(classified.kinds):.2f}. With rows of one "
+        f"attribute in both parts, as released, even noise is classified correctly."
     )
 
 
@@ -120,11 +120,10 @@ SCRIPTS = ("theme",)
 DECIMALS = 3
 THUMBNAIL = 160
 EXAMPLES = 2
-"""Of each kind: the first attributes by twos, each pair with the next object."""
+"""Number of examples per kind: consecutive pairs of attributes, each with the next object."""
 WIDTH, HEIGHT = 320, 220
 LEFT, RIGHT, TOP, BOTTOM = 46, 24, 22, 40
-MARGIN = 0.12
-"""Of an axis, left free at both ends."""
+MARGIN = 0.12  # share of an axis at both ends
 MIDDLE = WIDTH / 2
 
 
@@ -132,7 +131,7 @@ class _Example(NamedTuple):
     prompts: tuple[str, str, str, str]
     """Start, first attribute, second attribute, end."""
     rows: list[tuple[str, list[str | None], float]]
-    """Model, pictures, error."""
+    """Model, images, error."""
 
 
 class _Grid(NamedTuple):
@@ -145,13 +144,13 @@ def disentanglement_page(
     latents: Sequence[Latents],
     folders: Sequence[Path],
     vocabulary: Vocabulary,
-    beside: Sequence[EditScoreComparison],
+    comparisons: Sequence[EditScoreComparison],
     seed: int,
     out: str | Path,
 ) -> Path:
-    """Writes `disentanglement.html`, which needs nothing else, and gives its path.
+    """Write the self-contained page `disentanglement.html` and return its path.
 
-    Models, their latents and the folders of these are in the same order; a PNG next to a latent is shown.
+    `models`, `latents` and `folders` are in the same order; a PNG next to a latent is shown.
     """
     return write_page(
         page_in(out, PAGE),
@@ -162,9 +161,9 @@ def disentanglement_page(
         vocabulary=vocabulary,
         groups=table_rows(models),
         matrices=[_matrix(model) for model in models],
-        left_out=difference_of(models[0].classified[0]),
+        left_out=describe_variant(models[0].classified[0]),
         grids=_grids(vocabulary, latents, folders),
-        beside=[{"svg": _plot(each), "caption": _caption(each)} for each in beside if each.models],
+        beside=[{"svg": _plot(item), "caption": _caption(item)} for item in comparisons if item.models],
         number=_number,
         seed=seed,
     )
@@ -188,23 +187,23 @@ def _matrix(model: Disentanglement) -> dict[str, Any]:
 
 
 def _grids(vocabulary: Vocabulary, latents: Sequence[Latents], folders: Sequence[Path]) -> list[_Grid]:
-    """Figures 19 to 22: a grid per kind; none at all when no model has pictures."""
+    """Return one image grid per kind (figures 19 to 22), or none if no model has images."""
     grids = []
     for kind, attributes in vocabulary.kinds.items():
         pairs = list(zip(attributes[::2], attributes[1::2], strict=False))[:EXAMPLES]
         examples = [
-            _example(first, second, vocabulary.objects[number % len(vocabulary.objects)], latents, folders)
-            for number, (first, second) in enumerate(pairs)
+            _example(first, second, vocabulary.objects[index % len(vocabulary.objects)], latents, folders)
+            for index, (first, second) in enumerate(pairs)
         ]
         grids.append(_Grid(kind, examples))
-    shown = (picture for grid in grids for example in grid.examples for _, row, _ in example.rows for picture in row)
-    return grids if any(shown) else []
+    images = (image for grid in grids for example in grid.examples for _, row, _ in example.rows for image in row)
+    return grids if any(images) else []
 
 
-def _example(first: str, second: str, thing: str, latents: Sequence[Latents], folders: Sequence[Path]) -> _Example:
-    prompts = (f"{first} {thing}", first, second, f"{second} {thing}")
+def _example(first: str, second: str, name: str, latents: Sequence[Latents], folders: Sequence[Path]) -> _Example:
+    prompts = (f"{first} {name}", first, second, f"{second} {name}")
     rows = [
-        (model.model, [_picture(folder / f"{prompt}.png") for prompt in prompts], _error(model.vectors, prompts))
+        (model.model, [_thumbnail(folder / f"{prompt}.png") for prompt in prompts], _error(model.vectors, prompts))
         for model, folder in zip(latents, folders, strict=True)
     ]
     return _Example(prompts, rows)
@@ -215,51 +214,52 @@ def _error(vectors: Mapping[str, Any], prompts: tuple[str, str, str, str]) -> fl
     return float(linearity_error(start, first, second, end)[0])
 
 
-def _picture(file: Path) -> str | None:
-    """The picture inside the page; None where there is no file."""
+def _thumbnail(file: Path) -> str | None:
+    """Return the image as a data URL, or None if there is no file."""
     if not file.is_file():
         return None
     return data_url(fitted(read_image(file), THUMBNAIL), "png")
 
 
-def _caption(beside: EditScoreComparison) -> Markup:
-    many = counted(len(beside.models), "model")
-    caption = f"{beside.score} with the mean verdict of {beside.protocol} on {beside.benchmark}. {many}"
-    caption += "" if beside.pearson is None else f", Pearson's r {_number(beside.pearson)}"
+def _caption(comparison: EditScoreComparison) -> Markup:
+    model_count = counted(len(comparison.models), "model")
+    caption = f"{comparison.score} against the mean edit score of {comparison.protocol} on {comparison.benchmark}. "
+    caption += model_count
+    caption += "" if comparison.pearson is None else f", Pearson's r {_number(comparison.pearson)}"
     return Markup.escape(f"{caption}.")
 
 
-def _plot(beside: EditScoreComparison) -> Markup:
-    """Models as points, the disentanglement score to the right, the edit score upwards; the ends are labeled."""
-    across, up = _around(beside.disentanglement), _around(beside.edit)
-    plane = Plane(across, up, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
+def _plot(comparison: EditScoreComparison) -> Markup:
+    """Draw models as points: disentanglement score on the x axis, edit score on the y axis."""
+    x_range, y_range = _axis_range(comparison.disentanglement), _axis_range(comparison.edit)
+    plane = Plane(x_range, y_range, LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
     points = [
         _point(model, plane.x(x), plane.y(y), x, y)
-        for model, x, y in zip(beside.models, beside.disentanglement, beside.edit, strict=True)
+        for model, x, y in zip(comparison.models, comparison.disentanglement, comparison.edit, strict=True)
     ]
     axes = Markup('<path class="track" d="M{l} {t}V{b}H{r}"/>').format(
         l=LEFT, t=TOP, b=HEIGHT - BOTTOM, r=WIDTH - RIGHT
     )
     texts = [
-        *(_text(plane.x(x), HEIGHT - BOTTOM + 14, f"{x:.2f}", "middle") for x in _ends(beside.disentanglement)),
-        *(_text(LEFT - 6, plane.y(y) + 4, f"{y:.2f}", "end") for y in _ends(beside.edit)),
-        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, beside.score, "middle"),
-        _text(LEFT, TOP - 9, f"{beside.protocol}: edit ↑", "start"),
+        *(_text(plane.x(x), HEIGHT - BOTTOM + 14, f"{x:.2f}", "middle") for x in _ends(comparison.disentanglement)),
+        *(_text(LEFT - 6, plane.y(y) + 4, f"{y:.2f}", "end") for y in _ends(comparison.edit)),
+        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, comparison.score, "middle"),
+        _text(LEFT, TOP - 9, f"{comparison.protocol}: edit ↑", "start"),
     ]
     return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, HEIGHT, f"{beside.score} and {beside.protocol}", Markup().join([axes, *texts, *points])
+        WIDTH, HEIGHT, f"{comparison.score} and {comparison.protocol}", Markup().join([axes, *texts, *points])
     )
 
 
-def _around(numbers: Sequence[float]) -> AxisRange:
-    """An axis that holds all numbers, with room at both ends."""
+def _axis_range(numbers: Sequence[float]) -> AxisRange:
+    """Return an axis range that contains all numbers, with a margin at both ends."""
     low, high = min(numbers), max(numbers)
     room = (high - low or 1.0) * MARGIN / (1 - 2 * MARGIN)
     return AxisRange(low - room, high + room)
 
 
 def _ends(numbers: Sequence[float]) -> list[float]:
-    """The least and the greatest number; one where they are the same."""
+    """Return the distinct minimum and maximum."""
     return sorted({min(numbers), max(numbers)})
 
 

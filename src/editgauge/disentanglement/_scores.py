@@ -16,7 +16,7 @@ from editgauge import __version__
 from editgauge._stats.intervals import RESAMPLES, Numbers, cluster_draws
 from editgauge._stats.resampling import Estimate, divided, estimate
 from editgauge.analysis.summary import ALL, summarize
-from editgauge.disentanglement._classifier import Classified, RowSet, inter_attribute
+from editgauge.disentanglement._classifier import Classification, RowSet, inter_attribute
 from editgauge.disentanglement._latents import Latents, Vector
 from editgauge.disentanglement._vocabulary import Vocabulary
 from editgauge.errors import BadInputError
@@ -105,7 +105,7 @@ class Disentanglement:
     """Settings that created the latents, if recorded."""
     overall: KindScores
     kinds: tuple[KindScores, ...]
-    classified: tuple[Classified, ...]
+    classified: tuple[Classification, ...]
     """Classifier results; the first is ours: split by attribute, without attributes of several kinds."""
 
 
@@ -218,7 +218,7 @@ HEADLINES: dict[str, Callable[[Disentanglement], float | None]] = {
 
 
 def compare_with_edit_scores(models: Sequence[Disentanglement], runs: Sequence[Run]) -> tuple[EditScoreComparison, ...]:
-    """Compare each disentanglement score with the mean `edit` score of each protocol, matching methods and models by name."""
+    """Compare each disentanglement score with mean `edit` scores; methods and models match by name."""
     pairs: list[EditScoreComparison] = []
     for run in runs:
         means = _mean_edit_scores(run)

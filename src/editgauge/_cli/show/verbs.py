@@ -1,7 +1,5 @@
 """The verbs."""
 
-
-
 from __future__ import annotations
 
 import json
