@@ -41,11 +41,11 @@ from editgauge.metrics import metrics
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
-from editgauge.protocols.editgauge.asked import asked_features, not_judged
-from editgauge.protocols.editgauge.features import FEATURES, features
-from editgauge.protocols.editgauge.redrawn import changed_places, token_features
-from editgauge.protocols.editgauge.roles import roles_of
-from editgauge.protocols.editgauge.view import look
+from editgauge.protocols.editgauge._features import FEATURES, features
+from editgauge.protocols.editgauge._request import asked_features, not_judged
+from editgauge.protocols.editgauge._roles import roles_of
+from editgauge.protocols.editgauge._tokens import changed_places, token_features
+from editgauge.protocols.editgauge._view import look
 from editgauge.protocols.people import pairs_of_boxes
 from editgauge.types import Edit, Item, Outcome
 

@@ -14,8 +14,8 @@ from editgauge.audits.fit.features import ProbeFeatures
 from editgauge.audits.fit.fit import fit, joined, truth_of_disturbed, truth_of_done, truth_of_flawed
 from editgauge.audits.fit.trees import grown
 from editgauge.audits.probes.probes import Probe
-from editgauge.protocols.editgauge.features import FEATURES
-from editgauge.protocols.editgauge.model import RATINGS_FILE, FittedModels, TreeModel, _node, read_fitted
+from editgauge.protocols.editgauge._features import FEATURES
+from editgauge.protocols.editgauge._models import RATINGS_FILE, FittedModels, TreeModel, _node, read_fitted
 
 PHOTOS = 10
 RATINGS = (files("editgauge.protocols.editgauge") / RATINGS_FILE).read_text("utf-8")

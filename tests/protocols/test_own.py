@@ -18,15 +18,15 @@ from editgauge._vision.changed_regions import find_changes
 from editgauge._vision.object_changes import PicturedThing
 from editgauge.evidence import Note
 from editgauge.protocols import editgauge as own
-from editgauge.protocols.editgauge.appearance import mean_at, style_fit
+from editgauge.protocols.editgauge._appearance import mean_at, style_fit
+from editgauge.protocols.editgauge._explanations import CLAIMS, MEANINGS, reasons
+from editgauge.protocols.editgauge._features import FEATURES, features, keeping
+from editgauge.protocols.editgauge._models import Prediction
+from editgauge.protocols.editgauge._request import asked_features, not_judged
+from editgauge.protocols.editgauge._roles import roles_of
+from editgauge.protocols.editgauge._view import Named, Pair, View
 from editgauge.protocols.editgauge.artifact_features import flaws
-from editgauge.protocols.editgauge.asked import asked_features, not_judged
-from editgauge.protocols.editgauge.explanations import CLAIMS, MEANINGS, reasons
-from editgauge.protocols.editgauge.features import FEATURES, features, keeping
-from editgauge.protocols.editgauge.model import Prediction
 from editgauge.protocols.editgauge.outlines import seen_again
-from editgauge.protocols.editgauge.roles import roles_of
-from editgauge.protocols.editgauge.view import Named, Pair, View
 from editgauge.protocols.preservation_aligned import in_frame
 from editgauge.types import Edit, Position, Score, Unscored
 

@@ -18,8 +18,14 @@ from editgauge.evidence import Note
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
-from editgauge.protocols.editgauge.calibrated import by_people, together
-from editgauge.protocols.editgauge.calibration import Calibration, CalibrationCurve, Point, read_calibration
+from editgauge.protocols.editgauge._calibration import (
+    Calibration,
+    CalibrationCurve,
+    Point,
+    by_people,
+    read_calibration,
+    together,
+)
 from editgauge.results import Run
 from editgauge.types import Score, Scores, Unscored
 

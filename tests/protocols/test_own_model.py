@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.protocols.editgauge.features import FEATURES, Question
-from editgauge.protocols.editgauge.model import FILE, TREES, Node, TreeModel, fitted
+from editgauge.protocols.editgauge._features import FEATURES, Question
+from editgauge.protocols.editgauge._models import FILE, TREES, Node, TreeModel, fitted
 
 WORSE = (
     "rest_changed",

@@ -20,9 +20,8 @@ from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
-from editgauge.protocols.editgauge.calibrated import by_people, together
-from editgauge.protocols.editgauge.calibration import Calibration
-from editgauge.protocols.editgauge.further import JUDGED, WORDS, joint_evidence
+from editgauge.protocols.editgauge._calibration import Calibration, by_people, together
+from editgauge.protocols.editgauge._further import JUDGED, WORDS, joint_evidence
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.endpoint import MODEL, Served
 from tests.small_clip import small_clip

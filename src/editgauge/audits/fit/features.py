@@ -17,13 +17,13 @@ from editgauge.engine.worker.scoring import prepare
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
-from editgauge.protocols.editgauge.features import features
-from editgauge.protocols.editgauge.view import look
+from editgauge.protocols.editgauge._features import features
+from editgauge.protocols.editgauge._view import look
 from editgauge.types import Outcome
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.asked import Values
-    from editgauge.protocols.editgauge.features import Question
+    from editgauge.protocols.editgauge._features import Question
+    from editgauge.protocols.editgauge._request import Values
 
 ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
 

@@ -29,12 +29,12 @@ from editgauge.audits.probes.probes import RIGHT, Probe, read_probes
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own
-from editgauge.protocols.editgauge.features import FEATURES, fingerprint
-from editgauge.protocols.editgauge.model import FILE, TREES
+from editgauge.protocols.editgauge._features import FEATURES, fingerprint
+from editgauge.protocols.editgauge._models import FILE, TREES
 
 if TYPE_CHECKING:
     from editgauge.audits.fit.trees import Floats
-    from editgauge.protocols.editgauge.features import Question
+    from editgauge.protocols.editgauge._features import Question
 
 MOST_TREES = 200
 """How many of them are kept is decided by folds of photographs within the tuning half."""

@@ -20,9 +20,9 @@ from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
-from editgauge.protocols.editgauge.asked import not_judged
-from editgauge.protocols.editgauge.features import features
-from editgauge.protocols.editgauge.view import look
+from editgauge.protocols.editgauge._features import features
+from editgauge.protocols.editgauge._request import not_judged
+from editgauge.protocols.editgauge._view import look
 from editgauge.types import Edit, Outcome
 
 SOURCE, REFERENCE, PROBES = "the source", "the reference", "probes"

@@ -40,14 +40,14 @@ from editgauge.models.profiles import choose_models
 from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge import REDRAWN
-from editgauge.protocols.editgauge.asked import UNTOUCHED, VISIBLE
-from editgauge.protocols.editgauge.calibrated import QUALITY_SHARE
-from editgauge.protocols.editgauge.features import FEATURES, fingerprint
-from editgauge.protocols.editgauge.further import JUDGED, WORDS
-from editgauge.protocols.editgauge.model import RATINGS_FILE
+from editgauge.protocols.editgauge._calibration import QUALITY_SHARE
+from editgauge.protocols.editgauge._features import FEATURES, fingerprint
+from editgauge.protocols.editgauge._further import JUDGED, WORDS
+from editgauge.protocols.editgauge._models import RATINGS_FILE
+from editgauge.protocols.editgauge._request import UNTOUCHED, VISIBLE
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.features import Question
+    from editgauge.protocols.editgauge._features import Question
 
 Floats = NDArray[np.float64]
 SUMS: tuple[Question, ...] = ("asked", "contained", "quality")

@@ -19,7 +19,7 @@ from editgauge.builders.calibration.measures import CalibrationComparison, compa
 from editgauge.builders.calibration.plot import calibration_svg
 from editgauge.errors import BadInputError
 from editgauge.protocols.editgauge import editgauge
-from editgauge.protocols.editgauge.calibration import SCHEMA, CalibrationCurve
+from editgauge.protocols.editgauge._calibration import SCHEMA, CalibrationCurve
 from editgauge.results import Run
 
 

@@ -18,22 +18,21 @@ from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
-from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
-from editgauge.protocols.editgauge.calibrated import by_people, together
-from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
-from editgauge.protocols.editgauge.explanations import CLAIMS, reasons, shown
-from editgauge.protocols.editgauge.features import features
-from editgauge.protocols.editgauge.further import JUDGED, WORDS, judge_evidence
-from editgauge.protocols.editgauge.model import Prediction, fitted
-from editgauge.protocols.editgauge.view import look
+from editgauge.protocols.editgauge._calibration import Calibration, by_people, read_calibration, together
+from editgauge.protocols.editgauge._explanations import CLAIMS, reasons, shown
+from editgauge.protocols.editgauge._features import features
+from editgauge.protocols.editgauge._further import JUDGED, WORDS, judge_evidence
+from editgauge.protocols.editgauge._models import Prediction, fitted
+from editgauge.protocols.editgauge._request import UNTOUCHED, not_judged
+from editgauge.protocols.editgauge._view import look
 from editgauge.protocols.preservation_aligned import alignment_note
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
-    from editgauge.protocols.editgauge.asked import Values
-    from editgauge.protocols.editgauge.features import Question
-    from editgauge.protocols.editgauge.view import View
+    from editgauge.protocols.editgauge._features import Question
+    from editgauge.protocols.editgauge._request import Values
+    from editgauge.protocols.editgauge._view import View
 
 NO_TOKENS = Unscored(
     "no_model", "no image embedder with patch tokens; choose one with --model image_embedder=dinov2-s14"

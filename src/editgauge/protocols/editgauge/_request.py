@@ -16,15 +16,15 @@ from editgauge._vision.object_changes import PicturedThing
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED
 from editgauge.errors import UnscorableError
 from editgauge.protocols._rules import requested_position
-from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank
-from editgauge.protocols.editgauge.further import JUDGED, WORDS
-from editgauge.protocols.editgauge.redrawn import changed_in
+from editgauge.protocols.editgauge._appearance import color_distance, color_in, color_rank
+from editgauge.protocols.editgauge._further import JUDGED, WORDS
+from editgauge.protocols.editgauge._tokens import changed_in
 from editgauge.types import Unscored
 
 if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask
     from editgauge._vision.geometry import Point
-    from editgauge.protocols.editgauge.view import Named, Pair, View
+    from editgauge.protocols.editgauge._view import Named, Pair, View
     from editgauge.types import Relation
 
 Values = dict[str, float | None]

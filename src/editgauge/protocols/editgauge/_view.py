@@ -20,7 +20,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._changes import changes_of, operating_point
-from editgauge.protocols.editgauge.appearance import (
+from editgauge.protocols.editgauge._appearance import (
     Color,
     Lightness,
     fine_structure,
@@ -28,9 +28,9 @@ from editgauge.protocols.editgauge.appearance import (
     middle_color,
     style_fit,
 )
-from editgauge.protocols.editgauge.further import FurtherEvidence, joint_evidence
-from editgauge.protocols.editgauge.redrawn import BoxSides, changed_places, pixel_features, token_features
-from editgauge.protocols.editgauge.roles import EditableRegion, Roles, roles_of
+from editgauge.protocols.editgauge._further import FurtherEvidence, joint_evidence
+from editgauge.protocols.editgauge._roles import EditableRegion, Roles, roles_of
+from editgauge.protocols.editgauge._tokens import BoxSides, changed_places, pixel_features, token_features
 from editgauge.protocols.preservation_aligned import in_frame
 
 if TYPE_CHECKING:

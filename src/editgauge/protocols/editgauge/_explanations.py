@@ -6,13 +6,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from editgauge.evidence import Box, Evidence, Note, Region
-from editgauge.protocols.editgauge.further import JUDGED, WORDS
+from editgauge.protocols.editgauge._further import JUDGED, WORDS
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.asked import Values
-    from editgauge.protocols.editgauge.features import Question
-    from editgauge.protocols.editgauge.model import Prediction
-    from editgauge.protocols.editgauge.view import View
+    from editgauge.protocols.editgauge._features import Question
+    from editgauge.protocols.editgauge._models import Prediction
+    from editgauge.protocols.editgauge._request import Values
+    from editgauge.protocols.editgauge._view import View
 
 MOST = 3
 """This many reasons are reported on each side."""

@@ -16,7 +16,7 @@ import numpy as np
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question, Shown
 from editgauge.judges.forms import Scale
-from editgauge.protocols.editgauge.roles import roles_of
+from editgauge.protocols.editgauge._roles import roles_of
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception

@@ -14,11 +14,11 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from editgauge.protocols.editgauge.features import FEATURES, fingerprint
+from editgauge.protocols.editgauge._features import FEATURES, fingerprint
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.asked import Values
-    from editgauge.protocols.editgauge.features import Question
+    from editgauge.protocols.editgauge._features import Question
+    from editgauge.protocols.editgauge._request import Values
 
 FILE = "model.json"
 TREES: tuple[Question, ...] = ("disturbed", "flawed")

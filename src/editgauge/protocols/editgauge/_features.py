@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import as_unit
 from editgauge.metrics.ssim import ssim
-from editgauge.protocols.editgauge.appearance import detail
+from editgauge.protocols.editgauge._appearance import detail
+from editgauge.protocols.editgauge._request import ASKED, asked_features
 from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws
-from editgauge.protocols.editgauge.asked import ASKED, asked_features
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge.asked import Values
-    from editgauge.protocols.editgauge.view import View
+    from editgauge.protocols.editgauge._request import Values
+    from editgauge.protocols.editgauge._view import View
 
 CLEARLY = 10.0
 """Distance in CIE Lab from which a pixel has another color for everyone."""
