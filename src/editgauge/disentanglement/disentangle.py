@@ -1,4 +1,4 @@
-"""The verb `disentangle`: from latents to scores and a page."""
+"""Measure disentanglement of latents and write a page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from pathlib import Path
 from typing import Literal
 
 from editgauge._util.files import write_json
-from editgauge.disentanglement.latents import model_names, read_latents
-from editgauge.disentanglement.page import PAGE, disentanglement_page
-from editgauge.disentanglement.released import RowSet
-from editgauge.disentanglement.scores import Beside, Disentanglement, beside_edit_scores, described, disentanglement
-from editgauge.disentanglement.words import read_vocabulary
+from editgauge.disentanglement._classifier import RowSet
+from editgauge.disentanglement._latents import model_names, read_latents
+from editgauge.disentanglement._page import PAGE, disentanglement_page
+from editgauge.disentanglement._scores import (
+    Disentanglement,
+    EditScoreComparison,
+    compare_with_edit_scores,
+    disentanglement,
+    to_json,
+)
+from editgauge.disentanglement._vocabulary import read_vocabulary
 from editgauge.options import Count, Share
 from editgauge.reports.pages import page_in
 from editgauge.results import Run
@@ -22,13 +28,13 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Disentangled:
-    """What `disentangle` measured, and the page that shows it."""
+class DisentanglementResult:
+    """The scores of all models and the page that shows them."""
 
     page: Path
     models: tuple[Disentanglement, ...]
-    beside: tuple[Beside, ...]
-    """Edit scores of runs whose methods are named like the models."""
+    beside: tuple[EditScoreComparison, ...]
+    """Comparisons with edit scores of runs whose methods are named like the models."""
 
 
 def disentangle(
@@ -49,7 +55,7 @@ def disentangle(
     released: bool = False,
     seed: int = 0,
     quiet: bool = False,
-) -> Disentangled:
+) -> DisentanglementResult:
     """Measure how well models keep attributes apart in their latents (PixLens, section 3.2).
 
     Example:
@@ -73,14 +79,14 @@ def disentangle(
         image_guidance: guidance scale of the image, for InstructPix2Pix; default: the pipeline's.
         strength: how far an img2img pipeline may leave the white image; default: the pipeline's.
         scheduler: class of diffusers, such as EulerAncestralDiscreteScheduler; default: the pipeline's.
-        controlnet: ControlNet (hub id or folder) to join with a text-to-image pipeline. It is shown the edges of the
-            white image, which has none.
+        controlnet: ControlNet (hub id or folder) to join with a text-to-image pipeline. Its input is the empty edge map
+            of the white image.
         released: also fit the classifier on all rows that PixLens's public code makes; takes about a minute per model.
         seed: random seed of noise, splits and resampling.
         quiet: print no progress and no table.
     """
     latent_paths: Sequence[str | Path] = [latents] if isinstance(latents, str | Path) else latents
-    folders = [Path(each) for each in latent_paths]
+    folders = [Path(path) for path in latent_paths]
     settings = {
         "pipeline": pipeline,
         "steps": steps,
@@ -93,16 +99,16 @@ def disentangle(
     }
     creates = preset is not None or any(value is not None for value in settings.values())
     names = model_names(folders, needs_one=creates)
-    page_in(out, PAGE)  # refused before anything takes long
+    page_in(out, PAGE)  # fail early
     words = read_vocabulary(vocabulary)
-    opened = [Run.open(Path(each)) for each in runs]
+    opened = [Run.open(Path(path)) for path in runs]
     if creates:
-        from editgauge.disentanglement.make_latents import make_latents, pipeline_settings
+        from editgauge.disentanglement._latents import make_latents, pipeline_settings
 
         make_latents(pipeline_settings(preset, settings), words.prompts, folders[0], seed=seed, quiet=quiet)
     read = [read_latents(folder, words, name) for folder, name in zip(folders, names, strict=True)]
     row_sets: tuple[RowSet, ...] = ("figures", "code") if released else ("figures",)
-    models = tuple(disentanglement(each, words, seed, row_sets) for each in read)
-    beside = tuple(beside_edit_scores(models, opened))
-    write_json(Path(out) / RESULT, {"schema": SCHEMA, **described(models, words, beside, seed)})
-    return Disentangled(disentanglement_page(models, read, folders, words, beside, seed, out), models, beside)
+    models = tuple(disentanglement(item, words, seed, row_sets) for item in read)
+    beside = tuple(compare_with_edit_scores(models, opened))
+    write_json(Path(out) / RESULT, {"schema": SCHEMA, **to_json(models, words, beside, seed)})
+    return DisentanglementResult(disentanglement_page(models, read, folders, words, beside, seed, out), models, beside)

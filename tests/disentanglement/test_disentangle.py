@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from editgauge._cli import app
 from editgauge._cli.show import verbs as show
-from editgauge.disentanglement.verb import disentangle
+from editgauge.disentanglement.disentangle import disentangle
 from editgauge.errors import BadInputError
 from editgauge.results import Record
 from editgauge.results.manifest import ProtocolEntry

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import read_image
-from editgauge.disentanglement.make_latents import PipelineSettings, make_latents, pipeline_settings
-from editgauge.disentanglement.verb import disentangle
+from editgauge.disentanglement._latents import PipelineSettings, make_latents, pipeline_settings
+from editgauge.disentanglement.disentangle import disentangle
 from editgauge.errors import BadInputError, UnknownNameError
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("diffusers", reason="NOT TESTED: diffusers is not installed")
-pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
+pytest.importorskip("diffusers", reason="NOT TEST_FRACTION: diffusers is not installed")
+pytest.importorskip("torch", reason="NOT TEST_FRACTION: torch is not installed")
 
 WORDS = ("red", "blue", "chair", "ball")
 PROMPTS = ("red", "blue", "red chair", "blue ball")

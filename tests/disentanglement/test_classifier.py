@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-from editgauge.disentanglement.latents import Latents
-from editgauge.disentanglement.released import (
+from editgauge.disentanglement._classifier import (
     BATCH,
     EPOCHS,
     LEARNING_RATE,
     SPLIT_SEED,
     fit_linear_layer,
-    released_answers,
+    predict_as_released,
     released_pairs,
 )
-from editgauge.disentanglement.words import Vocabulary, read_vocabulary
+from editgauge.disentanglement._latents import Latents
+from editgauge.disentanglement._vocabulary import Vocabulary, read_vocabulary
 
 SMALL = Vocabulary(("chair", "ball", "cup"), {"color": ("red", "blue", "odd"), "style": ("retro", "odd")})
 
@@ -60,14 +60,14 @@ def test_noise_is_classified_right_because_rows_of_an_attribute_are_in_both_part
     draw = np.random.default_rng(0)
     vocabulary = read_vocabulary()
     vectors = {prompt: draw.normal(size=600).astype(np.float32) for prompt in vocabulary.prompts}
-    released = released_answers(Latents("noise", vectors, ""), vocabulary, "figures")
+    released = predict_as_released(Latents("noise", vectors, ""), vocabulary, "figures")
     kind_of = np.repeat(np.arange(4), [len(words) for words in vocabulary.kinds.values()])
     assert released.rows == 1_485
-    assert np.mean(kind_of[released.attribute] == released.answers) > 0.6  # chance: 0.3
+    assert np.mean(kind_of[released.attribute] == released.kinds) > 0.6  # chance: 0.3
 
 
 def test_the_layer_is_that_of_torch() -> None:
-    torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
+    torch = pytest.importorskip("torch", reason="NOT TEST_FRACTION: torch is not installed")
     draw = np.random.default_rng(1)
     features = draw.normal(size=(40, 5)).astype(np.float32)
     kinds = draw.integers(0, 3, 40)
