@@ -199,7 +199,7 @@ def _look(here: ClassScores, there: ClassScores) -> str | None:
     """What one picture shows for certain and the other does not, in an everyday word."""
     best = int(np.argmax(here.probabilities))
     broad = [word for word in BROAD if best in classes_of(word)]
-    word = min(broad, key=lambda name: len(classes_of(name)), default=None)
+    label = min(broad, key=lambda name: len(classes_of(name)), default=None)
     classes = sorted(classes_of(word)) if word else [best]
     now, then = (float(scores.probabilities[classes].sum()) for scores in (here, there))
     if now >= (LOOKS if word else EXACTLY) and then < LIKELY:
