@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Literal
 
@@ -19,9 +19,8 @@ from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import (
     HALF_SURE,
     WHOLE,
-    BoxSides,
     Change,
-    PicturedThing,
+    DetectedObject,
     object_changes,
     region_changes,
     share_changed,
@@ -47,12 +46,11 @@ from editgauge._vision.redrawn_changes import (
     without_repeats,
 )
 from editgauge.errors import UnscorableError
-from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
 from editgauge.models.own_pixels import in_own_pixels
-from editgauge.models.vocabulary.coco import coco_words, is_animal, same_coco_kind
-from editgauge.protocols._objects import has_model
+from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
+from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols._second_look import ANIMAL, checked, confirmed, described, face_changes, text_changes
 
 OTHER_IMAGE_MEANING = 0.55
@@ -78,7 +76,7 @@ async def meaning_between(source: Pixels, changes: Changes, perception: Percepti
 async def redrawn_changes(
     source: Pixels,
     pixels: Changes,
-    seen: tuple[Sequence[PicturedThing], Sequence[PicturedThing]],
+    seen: tuple[Sequence[DetectedObject], Sequence[DetectedObject]],
     meaning: Meaning,
     perception: Perception,
 ) -> tuple[list[Change], list[str], tuple[str, ...]]:
@@ -123,12 +121,12 @@ async def redrawn_changes(
     return changes, remarks, stayed
 
 
-def _is_another_animal(change: Change, before: Sequence[PicturedThing], after: Sequence[PicturedThing]) -> bool:
+def _is_another_animal(change: Change, before: Sequence[DetectedObject], after: Sequence[DetectedObject]) -> bool:
     """Is some animal seen in both pictures, where just an animal is said to have come or gone?"""
     thing, others = (change.before, after) if change.kind == "vanished" else (change.after, before)
-    if change.kind not in {"appeared", "vanished"} or thing is None or thing.word != ANIMAL:
+    if change.kind not in {"appeared", "vanished"} or thing is None or thing.label != ANIMAL:
         return False
-    return any(is_animal(str(other.word)) and box_overlap(thing.box, other.box) > 0 for other in others)
+    return any(is_animal(str(other.label)) and box_overlap(thing.box, other.box) > 0 for other in others)
 
 
 def whole_picture(pixels: Changes) -> str:
@@ -141,13 +139,13 @@ def _weight(change: Change, meaning: Meaning) -> float:
     return max(meaning.within(thing.mask) * float(thing.mask.mean()) for thing in things)
 
 
-def _still_there(kept: Sequence[PicturedThing], changes: Sequence[Change]) -> list[str]:
+def _still_there(kept: Sequence[DetectedObject], changes: Sequence[Change]) -> list[str]:
     """The words of things that can be seen at their place, and of which nothing else is reported."""
-    mentioned = {thing.word for change in changes for thing in (change.before, change.after) if thing is not None}
-    return list(dict.fromkeys(str(thing.word) for thing in kept if thing.word not in mentioned))
+    mentioned = {thing.label for change in changes for thing in (change.before, change.after) if thing is not None}
+    return list(dict.fromkeys(str(thing.label) for thing in kept if thing.label not in mentioned))
 
 
-def _redrawn_extent(meaning: Meaning, kept: Sequence[PicturedThing], changes: Sequence[Change]) -> list[str]:
+def _redrawn_extent(meaning: Meaning, kept: Sequence[DetectedObject], changes: Sequence[Change]) -> list[str]:
     """How much of the picture was made again, and what can still be seen."""
     if meaning.middle < RELAID:
         return []
@@ -158,14 +156,14 @@ def _redrawn_extent(meaning: Meaning, kept: Sequence[PicturedThing], changes: Se
     return ["Nearly everything changed: it looks like another picture.", *still]
 
 
-def _repainted(place: Repainted, kept: Sequence[PicturedThing]) -> Change:
+def _repainted(place: Repainted, kept: Sequence[DetectedObject]) -> Change:
     thing = _thing_around(place.region, kept)
     if thing is None or float(place.region.mask[thing.mask].mean()) < WHOLE:
         thing = _spot(place.region, None)
     return Change("recolored", thing, thing, place.colors)
 
 
-def _in_place(region: ChangedRegion, kept: Sequence[PicturedThing], meaning: Meaning) -> Change:
+def _in_place(region: ChangedRegion, kept: Sequence[DetectedObject], meaning: Meaning) -> Change:
     spot, kind = _spot(region, None), came_or_went(region, meaning)
     if kind == "appeared":
         return Change(kind, None, spot)
@@ -174,21 +172,21 @@ def _in_place(region: ChangedRegion, kept: Sequence[PicturedThing], meaning: Mea
     thing = _thing_around(region, kept)
     if thing is None:
         return Change(kind, spot, spot)
-    return Change(kind, thing, _spot(region, thing.word), part=float(region.mask[thing.mask].mean()) < WHOLE)
+    return Change(kind, thing, _spot(region, thing.label), part=float(region.mask[thing.mask].mean()) < WHOLE)
 
 
-def _spot(region: ChangedRegion, word: str | None) -> PicturedThing:
+def _spot(region: ChangedRegion, word: str | None) -> DetectedObject:
     left, top, right, bottom = (float(side) for side in region.box)
-    return PicturedThing(word, (left, top, right, bottom), region.mask)
+    return DetectedObject(word, (left, top, right, bottom), region.mask)
 
 
-def _thing_around(region: ChangedRegion, kept: Sequence[PicturedThing]) -> PicturedThing | None:
+def _thing_around(region: ChangedRegion, kept: Sequence[DetectedObject]) -> DetectedObject | None:
     """The smallest thing that is still there and to which the region belongs."""
     around = [
         thing
         for thing in kept
-        if thing.word not in SUPPORTS
-        and (thing.mask.mean() < ALL or thing.word == PERSON)
+        if thing.label not in SUPPORTS
+        and (thing.mask.mean() < ALL or thing.label == PERSON)
         and float(thing.mask[region.mask].mean()) >= MIN_INSIDE_FRACTION
     ]
     return min(around, key=lambda thing: float(thing.mask.mean()), default=None)
@@ -280,7 +278,7 @@ async def differences(
     )
     point = operating_point(perception)
     before, after = await gather(
-        *(_in_boxes(perception, picture, (), HALF_SURE * point) for picture in (source, aligned))
+        *(detect_objects(perception, picture, (), HALF_SURE * point) for picture in (source, aligned))
     )
     height, width = source.shape[:2]
     meaning = await meaning_between(source, pixels, perception) if is_redrawn(source, pixels) else None
@@ -291,9 +289,11 @@ async def differences(
         background = [_background_changed(kept)] if kept else []
         text = (*background, *sentences(changes, width, height), *texts, *remarks)
         return Differences(pixels, extent, kept, tuple(changes), text)
-    needed = [[_outline_matters(thing, pixels.mask, point) for thing in things] for things in (before, after)]
     before, after = await gather(
-        _with_outlines(perception, source, before, needed[0]), _with_outlines(perception, aligned, after, needed[1])
+        *(
+            outline_objects(perception, image, objects, lambda detected: _outline_matters(detected, pixels.mask, point))
+            for image, objects in ((source, before), (aligned, after))
+        )
     )
     changes = object_changes(source, aligned, before, after, pixels.mask, point)
     extent, kept = _extent(pixels, changes, before, after, point)
@@ -321,63 +321,7 @@ async def _looked_at_again(
     return list(again), [*faces, *texts]
 
 
-async def seen_at_all(perception: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:
-    """Everything the detector sees: of all its words, or of COCO's and those given when it takes any phrase."""
-    if perception.vocabulary() is not None:
-        return await perception.detect_all(picture, least)
-    return await perception.detect(picture, *dict.fromkeys([*words, *coco_words().values()]), least=least)
-
-
-def operating_point(perception: Perception) -> float:
-    """Minimum confidence at which something counts as seen."""
-    return float(perception.card("detector").settings["operating_point"])
-
-
-async def things_seen(
-    perception: Perception,
-    picture: Pixels,
-    words: Sequence[str],
-    least: float | None,
-    *,
-    needs_outline: Callable[[str, BoxSides, float], bool],
-) -> list[PicturedThing]:
-    """What is seen, each with its outline, or its box where no model draws outlines.
-
-    Outlines cost more than all else: `needs_outline`, of word, box and confidence, says which things get one.
-    """
-    things = await _in_boxes(perception, picture, words, least)
-    needed = [needs_outline(str(thing.word), thing.box, thing.confidence) for thing in things]
-    return await _with_outlines(perception, picture, things, needed)
-
-
-async def _in_boxes(
-    perception: Perception, picture: Pixels, words: Sequence[str], least: float | None
-) -> list[PicturedThing]:
-    detections = await seen_at_all(perception, picture, words, least)
-    height, width = picture.shape[:2]
-    rows = zip(detections.phrases, detections.boxes.tolist(), detections.confidences.tolist(), strict=True)
-    return [
-        PicturedThing(word, (left, top, right, bottom), Rectangle(left, top, right, bottom).render(width, height), sure)
-        for word, (left, top, right, bottom), sure in rows
-    ]
-
-
-async def _with_outlines(
-    perception: Perception, picture: Pixels, things: Sequence[PicturedThing], needed: Sequence[bool]
-) -> list[PicturedThing]:
-    """The things, with outlines where they are needed and a model draws them."""
-    places = [place for place, is_needed in enumerate(needed) if is_needed]
-    if not places or not has_model(perception, "segmenter"):
-        return list(things)
-    boxes = np.array([things[place].box for place in places], np.float32)
-    outlined = list(things)
-    for place, mask in zip(places, await perception.segment(picture, SegmentPrompt(boxes=boxes)), strict=True):
-        if mask.sum() >= things[place].mask.sum() / 10:  # an outline of a tenth of its box missed the thing
-            outlined[place] = replace(things[place], mask=mask)
-    return outlined
-
-
-def _outline_matters(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
+def _outline_matters(thing: DetectedObject, changed: BoolMask, point: float) -> bool:
     """Is it seen, and did it change, or is it large and did not?"""
     touched = share_changed(thing, changed) >= GRAZED
     return thing.confidence >= point and (touched or bool(thing.mask.mean() >= STANDS_OUT))
@@ -386,8 +330,8 @@ def _outline_matters(thing: PicturedThing, changed: BoolMask, point: float) -> b
 def _extent(
     pixels: Changes,
     changes: Sequence[Change],
-    before: Sequence[PicturedThing],
-    after: Sequence[PicturedThing],
+    before: Sequence[DetectedObject],
+    after: Sequence[DetectedObject],
     point: float,
 ) -> tuple[Extent, tuple[str, ...]]:
     """Is it a change of some places, of the background, or of everything? And what stands before the background?"""
@@ -400,10 +344,10 @@ def _extent(
     stood = [
         thing
         for thing in (*before, *after)
-        if thing.word and thing.confidence >= point
+        if thing.label and thing.confidence >= point
         and share_changed(thing, pixels.mask) < UNTOUCHED and thing.mask.mean() >= STANDS_OUT
     ]  # fmt: skip
-    kept = tuple(dict.fromkeys(thing.word for thing in stood if thing.word))
+    kept = tuple(dict.fromkeys(thing.label for thing in stood if thing.label))
     return ("background", kept) if kept else ("whole", ())
 
 

@@ -13,15 +13,15 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import place
 from editgauge._vision.geometry import box_overlap
-from editgauge._vision.object_changes import Change, PicturedThing
+from editgauge._vision.object_changes import Change, DetectedObject
 from editgauge._vision.redrawn_changes import color_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassScores, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
-from editgauge.protocols._objects import has_model
-from editgauge.protocols.people import COMPARABLE_SIDE, SAME_PERSON, pairs_of_boxes
+from editgauge.protocols._objects import has_model, match_boxes
+from editgauge.protocols.people import COMPARABLE_SIDE, SAME_PERSON
 from editgauge.protocols.text import error_rate, letters
 
 SURELY_CAME, SURELY_WENT = 0.6, 0.72
@@ -84,7 +84,7 @@ async def confirmed(
         _broadly(change.before, source, perception), _broadly(change.after, edited, perception)
     )
     if gone and new:
-        same = before is not None and after is not None and before.word == after.word
+        same = before is not None and after is not None and before.label == after.label
         return replace(change, before=before, after=after, kind="altered" if same else change.kind)
     if gone:
         return Change("vanished", before, None)
@@ -98,7 +98,7 @@ async def checked(change: Change, source: Pixels, edited: Pixels, perception: Pe
     agreed = await confirmed(change, source, edited, perception, clear=CLEAR)
     if agreed is not None:
         return agreed
-    before, after = (replace(thing, word=None) if thing else None for thing in (change.before, change.after))
+    before, after = (replace(thing, label=None) if thing else None for thing in (change.before, change.after))
     return replace(change, before=before, after=after, kind="altered" if change.kind == "replaced" else change.kind)
 
 
@@ -112,10 +112,10 @@ async def described(
     if change.kind == "altered":
         where = thing.mask & changed
         change = replace(change, colors=color_change(source, edited, where if where.any() else thing.mask))
-    elif thing.word is None:
+    elif thing.label is None:
         first, then = (source, edited) if change.kind == "appeared" else (edited, source)
         change = replace(change, colors=color_change(first, then, thing.mask))
-    if thing.word is not None or float(thing.mask.mean()) > LARGE or not has_model(perception, "classifier"):
+    if thing.label is not None or float(thing.mask.mean()) > LARGE or not has_model(perception, "classifier"):
         return change
     before, after = await gather(perception.classify(source, thing.box), perception.classify(edited, thing.box))
     now, was = _look(after, before), _look(before, after)
@@ -151,7 +151,7 @@ async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, percep
         return []
     height, width = changed.shape
     cosines, remarks = before.similarity(after), []
-    for old, new in pairs_of_boxes(before.boxes, after.boxes):
+    for old, new in match_boxes(before.boxes, after.boxes):
         box = after.boxes[new]
         if _share_within(box, changed) < FACE_CHANGED:
             continue
@@ -199,7 +199,7 @@ def _look(here: ClassScores, there: ClassScores) -> str | None:
     """What one picture shows for certain and the other does not, in an everyday word."""
     best = int(np.argmax(here.probabilities))
     broad = [word for word in BROAD if best in classes_of(word)]
-    word = min(broad, key=lambda each: len(classes_of(each)), default=None)
+    label = min(broad, key=lambda name: len(classes_of(name)), default=None)
     classes = sorted(classes_of(word)) if word else [best]
     now, then = (float(scores.probabilities[classes].sum()) for scores in (here, there))
     if now >= (LOOKS if word else EXACTLY) and then < LIKELY:
@@ -209,34 +209,34 @@ def _look(here: ClassScores, there: ClassScores) -> str | None:
 
 
 async def _believed(
-    thing: PicturedThing | None, pictures: tuple[Pixels, Pixels], perception: Perception, doubtless: float
+    thing: DetectedObject | None, pictures: tuple[Pixels, Pixels], perception: Perception, doubtless: float
 ) -> bool:
     """Is the thing in the first picture, and not at the same place of the second?"""
-    if thing is None or thing.word is None:
+    if thing is None or thing.label is None:
         return False
-    if not perception.knows(thing.word):
+    if not perception.knows(thing.label):
         return thing.confidence >= min(UNCONFIRMED, doubtless) and not await _is_an_animal(
             thing, pictures[0], perception
         )
     here, there = [
-        answer.share(thing.word)
+        answer.share(thing.label)
         for answer in await gather(*(perception.classify(picture, thing.box) for picture in pictures))
     ]
     return there < max(LIKELY, here) and (here >= UNLIKELY or thing.confidence >= doubtless)
 
 
-async def _broadly(thing: PicturedThing | None, picture: Pixels, perception: Perception) -> PicturedThing | None:
+async def _broadly(thing: DetectedObject | None, picture: Pixels, perception: Perception) -> DetectedObject | None:
     """The thing; called just an animal where neither the detector nor the classifier is sure of which one."""
-    if thing is None or not is_animal(str(thing.word)) or thing.confidence >= MIN_DETECTOR_CONFIDENCE:
+    if thing is None or not is_animal(str(thing.label)) or thing.confidence >= MIN_DETECTOR_CONFIDENCE:
         return thing
-    if not perception.knows(str(thing.word)):
+    if not perception.knows(str(thing.label)):
         return thing
-    sure = (await perception.classify(picture, thing.box)).share(str(thing.word)) >= NAMED
-    return thing if sure else replace(thing, word=ANIMAL)
+    sure = (await perception.classify(picture, thing.box)).share(str(thing.label)) >= NAMED
+    return thing if sure else replace(thing, label=ANIMAL)
 
 
-async def _is_an_animal(thing: PicturedThing, picture: Pixels, perception: Perception) -> bool:
+async def _is_an_animal(thing: DetectedObject, picture: Pixels, perception: Perception) -> bool:
     """Does the classifier see an animal where the detector sees something else, such as a person in a penguin?"""
-    if thing.word not in NO_ANIMALS or float(thing.mask.mean()) > LARGE or not has_model(perception, "classifier"):
+    if thing.label not in NO_ANIMALS or float(thing.mask.mean()) > LARGE or not has_model(perception, "classifier"):
         return False
     return float((await perception.classify(picture, thing.box)).probabilities[:ANIMALS].sum()) >= LOOKS
