@@ -23,7 +23,8 @@ from editgauge.benchmarks.attributes import Attributes
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import only_step
-from editgauge.judges import Answer, Question, Shown, _parsing
+from editgauge.judges import Answer, Question, Shown
+from editgauge.judges._parsing import spoken
 from editgauge.judges._questions import FreeText, Structured
 from editgauge.judges.prompts import Prompt, RenderedPrompt
 from editgauge.methods.prompts import render
