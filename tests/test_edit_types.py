@@ -20,7 +20,7 @@ from editgauge.edit_types import EDIT_TYPES, EditType, read_edit_type, vocabular
 from editgauge.errors import UnknownNameError
 from editgauge.methods.prompts import render
 from editgauge.protocols.editval import editval
-from editgauge.protocols.editval.rules import RULES, rule
+from editgauge.protocols.editval._rules import RULES, rule
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.source_trees import nodes_of, sources
 
@@ -102,7 +102,7 @@ def test_a_new_type_is_scored_by_the_rule_that_names_it(weather: EditType) -> No
     async def snow(item: Item, see: Any, options: Any) -> Score:
         return Score(float(item.edited.mean() > item.source.mean()))
 
-    assert asyncio.run(editval.score(item, see=None))["edit"] == Score(1.0)  # type: ignore[arg-type]
+    assert asyncio.run(editval.score(item, perception=None))["edit"] == Score(1.0)  # type: ignore[arg-type]
 
 
 def test_only_the_table_lists_the_edit_types() -> None:

@@ -49,8 +49,8 @@ class Labeled:
 
 
 def seen(one: Item, models: dict[str, str]) -> Scores:
-    with ModelService(models) as see:
-        return asyncio.run(baselines.with_models(models).score(one, see))
+    with ModelService(models) as perception:
+        return asyncio.run(baselines.with_models(models).score(one, perception))
 
 
 def test_segmentation_consistency_by_pixel_and_by_class() -> None:

@@ -17,7 +17,7 @@ from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols.difference import as_released, difference_captions
-from editgauge.protocols.difference.answers import human_captions
+from editgauge.protocols.difference._model_captions import human_captions
 from editgauge.types import Edit, Item, Outcome, Score, Scores
 from tests.endpoint import MODEL, Served
 
@@ -93,8 +93,8 @@ def by_judge(protocol: Protocol = difference_captions) -> Protocol:
 def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> Scores:
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = Seeing({MODEL: judge})
-            return await (protocol or by_judge()).with_models({"judge": MODEL}).score(item(**extras), see)
+            perception: Any = Seeing({MODEL: judge})
+            return await (protocol or by_judge()).with_models({"judge": MODEL}).score(item(**extras), perception)
 
     return asyncio.run(score())
 
@@ -102,8 +102,8 @@ def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> S
 def part(served: Served, **extras: Any) -> Part:
     async def made() -> Part:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = Seeing({MODEL: judge})
-            return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), see)
+            perception: Any = Seeing({MODEL: judge})
+            return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), perception)
 
     return asyncio.run(made())
 

@@ -71,8 +71,10 @@ def inspect(served: Served, name: str = f"editinspector[{MODEL}]", **extras: Any
 
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = JudgeService({MODEL: judge})
-            return await open_protocol(name).score(Item(edit=edit, outcome=outcome, source=source, edited=edited), see)
+            perception: Any = JudgeService({MODEL: judge})
+            return await open_protocol(name).score(
+                Item(edit=edit, outcome=outcome, source=source, edited=edited), perception
+            )
 
     return asyncio.run(score())
 

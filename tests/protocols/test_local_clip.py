@@ -59,8 +59,8 @@ def item(**fields: Any) -> Item:
 
 def scored(one: Item, clip: str) -> Scores:
     async def ask() -> Scores:
-        async with RunPerception({"joint_embedder": clip}) as see:
-            return await local_clip.with_models({"joint_embedder": "tiny"}).score(one, see)
+        async with RunPerception({"joint_embedder": clip}) as perception:
+            return await local_clip.with_models({"joint_embedder": "tiny"}).score(one, perception)
 
     return asyncio.run(ask())
 

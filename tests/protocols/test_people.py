@@ -218,9 +218,9 @@ def test_a_portrait_that_stays_and_one_whose_face_is_another() -> None:
     flipped = cv2.flip(portrait[95:165, 185:262], 0)
     other[95:165, 185:262] = cv2.addWeighted(flipped, 0.7, portrait[95:165, 185:262], 0.3, 0)
     request = edit("Make the background darker.")
-    with ModelService({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as see:
+    with ModelService({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as perception:
         kept, lost = (
-            asyncio.run(people.score(replace(item(request), source=portrait, edited=edited), see))
+            asyncio.run(people.score(replace(item(request), source=portrait, edited=edited), perception))
             for edited in (dark, other)
         )
     assert value(kept["faces_kept"]) == 1

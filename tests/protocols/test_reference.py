@@ -15,7 +15,7 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import open_protocol
-from editgauge.protocols._shared.set_distances import score_set
+from editgauge.protocols._set_distances import score_set
 from editgauge.types import Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
@@ -36,8 +36,8 @@ def scored(staged: Make, reference: Pixels | None, picture: ImageFile | None) ->
     item, _ = staged({"type": "style", "reference": picture}, size=(40, 30))
     item = replace(item, reference=reference)
     protocol = open_protocol("reference").with_models(MODELS)
-    see: Any = Comparing()
-    return asyncio.run(protocol.score(item, see)), item
+    perception: Any = Comparing()
+    return asyncio.run(protocol.score(item, perception)), item
 
 
 def test_the_outcome_is_compared_with_the_ground_truth(staged: Make) -> None:

@@ -17,7 +17,7 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import combined
-from editgauge.protocols.rubric.files import open_rubric, rubric_names
+from editgauge.protocols.rubric._model import open_rubric, rubric_names
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.endpoint import MODEL, Served
 
@@ -105,8 +105,8 @@ def test_the_others_are_means_and_weighted_sums() -> None:
 def judge(served: Served, name: str, item: Item | None = None, repair: bool = True) -> Scores:
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}", repair=repair) as asked:
-            see: Any = JudgeService({MODEL: asked})
-            return await open_protocol(name).with_models({"judge": MODEL}).score(item or an_item(), see)
+            perception: Any = JudgeService({MODEL: asked})
+            return await open_protocol(name).with_models({"judge": MODEL}).score(item or an_item(), perception)
 
     return asyncio.run(score())
 

@@ -131,9 +131,9 @@ def test_words_on_a_photograph_are_judged_by_what_can_be_read() -> None:
         return picture
 
     before, after = sign("CLOSED"), sign("COFFEE")
-    with ModelService({"text_reader": "pp-ocr"}) as see:
-        done = asyncio.run(text.score(item(before, after, from_="CLOSED", to="Coffee"), see))
-        untouched = asyncio.run(text.score(item(before, before, from_="CLOSED", to="Coffee"), see))
+    with ModelService({"text_reader": "pp-ocr"}) as perception:
+        done = asyncio.run(text.score(item(before, after, from_="CLOSED", to="Coffee"), perception))
+        untouched = asyncio.run(text.score(item(before, before, from_="CLOSED", to="Coffee"), perception))
     assert value(done["words"]) > 0.8
     assert value(done["old_words_gone"]) > 0.5
     assert value(done["place"]) > 0.8

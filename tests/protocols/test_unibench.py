@@ -15,7 +15,7 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench.rules import alone, backgrounds, gray_pair
+from editgauge.protocols.unibench._rules import alone, backgrounds, gray_pair
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.protocols.conftest import Boxes, Staged
 
@@ -92,9 +92,9 @@ def _scored(
     )
     source = _painted((CAT, GREEN), (CASE, BLUE))
     item = Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("m.png")), source=source, edited=edited)
-    see: Any = Seeing(item, {"source": {}, "edited": seen}, None)
-    see.has_clip = clip
-    return asyncio.run(open_protocol(protocol).score(item, see))
+    perception: Any = Seeing(item, {"source": {}, "edited": seen}, None)
+    perception.has_clip = clip
+    return asyncio.run(open_protocol(protocol).score(item, perception))
 
 
 def _value(scores: Scores, name: str) -> float:

@@ -1,7 +1,5 @@
 """The verbs."""
 
-
-
 from __future__ import annotations
 
 import json
@@ -214,7 +212,7 @@ def disentangle(result: Any, options: Options) -> None:
 
 
 def disentangle_json(result: Any, options: Options) -> str:
-    from editgauge.disentanglement.verb import RESULT
+    from editgauge.disentanglement.disentangle import RESULT
 
     return (Path(options["out"]) / RESULT).read_text("utf-8")
 
