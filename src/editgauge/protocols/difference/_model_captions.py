@@ -17,7 +17,7 @@ from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_o
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question, Shown
-from editgauge.judges.forms import FreeText, Structured, YesNo
+from editgauge.judges._questions import FreeText, Structured, YesNo
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
 from editgauge.protocols._objects import crop, detect
