@@ -26,9 +26,9 @@ import editgauge
 from editgauge._util.images import Pixels, load_image
 from editgauge.benchmarks.folder import load
 from editgauge.errors import BadImageError, BadInputError, EditGaugeError
-from editgauge.judges.chat_format import fault_in, read_reply
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, YesNo
-from editgauge.judges.reading.spoken import Unreadable
+from editgauge.judges._endpoint import fault_in, read_reply
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, YesNo
 from editgauge.results import Record
 
 SECONDS = float(os.environ.get("EDITGAUGE_FUZZ_SECONDS", "0"))

@@ -18,7 +18,7 @@ from editgauge.disentanglement._classifier import Classification
 from editgauge.disentanglement._latents import Latents
 from editgauge.disentanglement._scores import Disentanglement, EditScoreComparison, KindScores, linearity_error
 from editgauge.disentanglement._vocabulary import Vocabulary
-from editgauge.judges.pictures import data_url
+from editgauge.judges._questions import data_url
 from editgauge.reports.context import write_page
 from editgauge.reports.images import fitted
 from editgauge.reports.pages import page_in

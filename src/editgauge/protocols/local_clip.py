@@ -11,7 +11,7 @@ import numpy as np
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Note
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._objects import cropped
+from editgauge.protocols._objects import crop
 from editgauge.protocols._rules import attempt
 from editgauge.protocols._text_image import cosine, edit_text
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
@@ -82,7 +82,7 @@ async def _inside(item: Item, mask: BoolMask, perception: Perception) -> Score:
 async def _region_and_words(item: Item, mask: BoolMask, perception: Perception) -> Score:
     words, note = _local_words(item.edit)
     box = _box(mask)
-    picture, text = await gather(perception.joint_image(cropped(item.edited, box)), perception.joint_text(words))
+    picture, text = await gather(perception.joint_image(crop(item.edited, box)), perception.joint_text(words))
     return Score(cosine(picture, text), (note, Box("edited", *box, "looked at")))
 
 
@@ -90,9 +90,7 @@ async def _region_and_truth(item: Item, mask: BoolMask, perception: Perception) 
     if item.reference is None:
         raise UnscorableError("not_applicable", "the benchmark has no ground-truth image for this edit")
     box = _box(mask)
-    outcome, truth = await gather(
-        *(perception.joint_image(cropped(each, box)) for each in (item.edited, item.reference))
-    )
+    outcome, truth = await gather(*(perception.joint_image(crop(each, box)) for each in (item.edited, item.reference)))
     return Score(cosine(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
 from editgauge._util.text import counted
 from editgauge.edit_types import EDIT_TYPES
@@ -18,36 +17,13 @@ from editgauge.instructions.readings import steps_of
 from editgauge.models.answers import JOINTS
 from editgauge.models.vocabulary import resolve
 from editgauge.protocols import Protocol
+from editgauge.protocols._objects import match_boxes
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.models.answers import Faces, Poses
     from editgauge.models.interfaces import Perception
-
-NEAR = 1.0
-"""Boxes are one and the same when their centers are at most this far apart, in sides of the smaller box."""
-SIZE_RATIO = 3.0
-"""… and neither is more than this many times as large as the other."""
-
-
-def pairs_of_boxes(before: NDArray[Any], after: NDArray[Any]) -> list[tuple[int, int]]:
-    """Places of the boxes that belong together, each at most once, so that the distances add up to the least.
-
-    >>> pairs_of_boxes(np.array([[0, 0, 10, 10], [90, 0, 99, 10]]), np.array([[91, 0, 99, 9], [2, 0, 12, 10]]))
-    [(0, 1), (1, 0)]
-    """
-    if not len(before) or not len(after):
-        return []
-    centers = [(boxes[:, :2] + boxes[:, 2:]) / 2 for boxes in (before, after)]
-    sides = [np.sqrt(np.maximum(np.prod(boxes[:, 2:] - boxes[:, :2], axis=1), 1.0)) for boxes in (before, after)]
-    smaller = np.minimum(sides[0][:, np.newaxis], sides[1][np.newaxis])
-    larger = np.maximum(sides[0][:, np.newaxis], sides[1][np.newaxis])
-    distance = np.linalg.norm(centers[0][:, np.newaxis] - centers[1][np.newaxis], axis=2) / smaller
-    allowed = (distance <= NEAR) & (larger / smaller <= SIZE_RATIO)
-    rows, columns = linear_sum_assignment(np.where(allowed, distance, 1e3))
-    return [(int(row), int(column)) for row, column in zip(rows, columns, strict=True) if allowed[row, column]]
-
 
 SAME_PERSON = 0.363
 """The cosine from which SFace's authors call two faces one person. Of 2,750 pairs of faces from different photographs
@@ -112,7 +88,7 @@ def face_similarities(before: Faces, after: Faces) -> tuple[Score | Unscored, Sc
         nobody = Unscored("not_detected", f"no face of at least {COMPARABLE_SIDE} pixels is seen in the source")
         return nobody, nobody
     cosines = before.similarity(after)
-    pairs = [(old, new) for old, new in pairs_of_boxes(before.boxes, after.boxes) if old in readable]
+    pairs = [(old, new) for old, new in match_boxes(before.boxes, after.boxes) if old in readable]
     values = [float(cosines[pair]) for pair in pairs]
     evidence: tuple[Evidence, ...] = (*before.evidence("source"), *after.evidence("edited"))
     alike = sum(value >= SAME_PERSON for value in values)
@@ -138,7 +114,7 @@ def expression_as_asked(wish: str, everybody: bool, before: Faces, after: Faces)
     shown_before, shown_after = reading(before), reading(after)
     rows = [
         (float(shown_after[new]), float(shown_before[old]))
-        for old, new in pairs_of_boxes(before.boxes, after.boxes)
+        for old, new in match_boxes(before.boxes, after.boxes)
         if np.isfinite(shown_after[new]) and np.isfinite(shown_before[old])
     ]
     if not rows:
@@ -152,7 +128,7 @@ def _turned(name: str, angle: int, sign: int, everybody: bool, before: Faces, af
     """Angles of one picture are rough, so the change between the two counts."""
     changes = [
         sign * float(after.angles[new, angle] - before.angles[old, angle])
-        for old, new in pairs_of_boxes(before.boxes, after.boxes)
+        for old, new in match_boxes(before.boxes, after.boxes)
         if np.isfinite(after.angles[new, angle] + before.angles[old, angle])
     ]
     if not changes:
@@ -279,7 +255,7 @@ def pose_as_asked(wish: str, everybody: bool, before: Poses, after: Poses) -> Sc
     bodies = [[Body(*each) for each in zip(poses.joints, poses.seen, strict=True)] for poses in (before, after)]
     rows = [
         (now, holds(bodies[0][old]))
-        for old, new in pairs_of_boxes(before.boxes, after.boxes)
+        for old, new in match_boxes(before.boxes, after.boxes)
         if (now := holds(bodies[1][new])) is not None
     ]
     if not rows:
@@ -316,7 +292,7 @@ def pose_change(before: Poses, after: Poses) -> Score | Unscored:
 
 def _similarities(before: Poses, after: Poses, *, moved: bool = False) -> list[float]:
     """Of everybody who is seen in both pictures with enough joints."""
-    pairs = pairs_of_boxes(before.boxes, after.boxes)
+    pairs = match_boxes(before.boxes, after.boxes)
     values = [_similarity(before, after, old, new, moved) for old, new in pairs]
     return [value for value in values if value is not None]
 

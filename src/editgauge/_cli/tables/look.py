@@ -13,7 +13,7 @@ from editgauge.types import Reading, Step
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
-    from editgauge.disentanglement._scores import EditScoreComparison, Disentanglement
+    from editgauge.disentanglement._scores import Disentanglement, EditScoreComparison
     from editgauge.engine.see import Area, SeenFace, SeenPicture
 
 

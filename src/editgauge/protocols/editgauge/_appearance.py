@@ -1,4 +1,4 @@
-"""How pixels look: how well they fit a word for a color or a style, and how sharp, even and new they are."""
+"""How well pixels fit a word for a color or a style."""
 
 from __future__ import annotations
 
@@ -19,21 +19,15 @@ from editgauge.recipes import COLORS
 
 Lightness = NDArray[np.float32]
 Color = NDArray[np.float32]
-"""One, in CIE Lab."""
-COLORLESS = 10.0
-"""Mean chroma in CIE Lab under which a picture has no colors."""
-SEPIA = 50.0, 100.0
-"""Degrees of hue between which old prints lie."""
-FINEST = 1.0
-"""Standard deviation in pixels of the blur that takes the finest structure away."""
-FAINT = 0.25
-"""Squared lightness of an invisible structure."""
-LEVEL = 4.0
-"""Lightness, out of 100, within which two pixels are equally bright."""
+"""One color in CIE Lab."""
+MAX_GRAY_CHROMA = 10.0
+"""Mean chroma in CIE Lab below which an image has no colors."""
+SEPIA_HUES = 50.0, 100.0
+"""Hue of old prints, in degrees."""
 
 
 def color_in(text: str | None) -> str | None:
-    """The first color that a text names.
+    """Return the first color that a text names.
 
     >>> color_in("plain white wall"), color_in("wooden")
     ('white', None)
@@ -51,24 +45,24 @@ def _is_color(word: str) -> bool:
 
 
 def middle_color(lab: Lab, where: BoolMask) -> Color:
-    """The median color of some pixels."""
+    """Return the median color of some pixels."""
     return np.asarray(np.median(lab[where], axis=0))
 
 
 def color_distance(middle: Color, color: str) -> float:
-    """How far a color is from a named one, in CIE Lab."""
+    """Return the distance of a color from a named one, in CIE Lab."""
     return float(np.linalg.norm(middle - _lab_of(color)))
 
 
 def color_rank(middle: Color, color: str) -> float:
-    """The share of everyday colors that fit worse than the named one does; 1 when none fits better."""
-    own = color_distance(middle, color)
-    others = [color_distance(middle, other) for other in COLORS if other != color]
-    return sum(other > own for other in others) / len(others)
+    """Return the share of everyday colors that fit worse than the named one; 1 when none fits better."""
+    distance = color_distance(middle, color)
+    distances = [color_distance(middle, name) for name in COLORS if name != color]
+    return sum(value > distance for value in distances) / len(distances)
 
 
 def style_fit(text: str | None, before: Lab, after: Lab, where: BoolMask) -> float | None:
-    """How well what became of some pixels fits the style that a text names, from 0 to 1; None for any other style."""
+    """Return how well the change of some pixels fits the style that a text names, from 0 to 1; None if unknown."""
     for words, fit in _STYLES:
         if re.search(words, (text or "").lower()):
             return float(np.clip(fit(before, after, where), 0, 1))
@@ -76,66 +70,36 @@ def style_fit(text: str | None, before: Lab, after: Lab, where: BoolMask) -> flo
 
 
 def lightness(lab: Lab) -> Lightness:
-    """From 0 for black to 100 for white."""
+    """Return lightness from 0 for black to 100 for white."""
     return np.ascontiguousarray(lab[..., 0])
 
 
 def mean_at(values: Lightness, where: BoolMask) -> float:
-    """The mean of some pixels, of at least one; numpy takes several times as long."""
+    """Return the mean of at least one pixel; numpy takes several times as long."""
     if not where.any():
-        raise ValueError("no pixel has no mean")  # OpenCV would say 0
+        raise ValueError("the mask is empty")  # OpenCV would say 0
     return cv2.mean(values, where.view(np.uint8))[0]
 
 
 def fine_structure(light: Lightness) -> Lightness:
-    """What a slight blur takes away of the lightness, without its sign."""
+    """Return what a slight blur removes from the lightness, as absolute value."""
     return np.asarray(cv2.absdiff(light, cv2.GaussianBlur(light, (0, 0), 1.5)), np.float32)
 
 
 def detail(fine: Lightness, where: BoolMask) -> float:
-    """How much fine structure some pixels have on average."""
+    """Return the mean fine structure of some pixels."""
     return mean_at(fine, where) + 0.05
-
-
-def blurrier(light: Lightness, where: BoolMask, than: BoolMask) -> float:
-    """How much less finest structure relative to coarser one some pixels have than others, in doublings: grows when
-    something is out of focus, whatever its contrast."""
-    coarser = np.asarray(cv2.GaussianBlur(light, (0, 0), FINEST), np.float32)
-    coarsest = cv2.GaussianBlur(coarser, (0, 0), 5 * FINEST)
-    finest, coarse = (np.asarray(cv2.absdiff(coarser, other), np.float32) for other in (light, coarsest))
-    sharp, less_sharp = (
-        math.log2((mean_at(finest, part) + 0.1) / (mean_at(coarse, part) + 0.5)) for part in (than, where)
-    )
-    return sharp - less_sharp
-
-
-def residue(before: Lightness, after: Lightness, where: BoolMask) -> float:
-    """The share of the structure of what was there that is still there: 0 when nothing of it is, 1 when all is."""
-    one, other = (cv2.subtract(light, cv2.GaussianBlur(light, (0, 0), 4.0))[where] for light in (before, after))
-    return float((one * other).sum() / ((one * one).sum() + FAINT * one.size))
-
-
-def uneven(before: Lightness, after: Lightness, where: BoolMask, reach: float) -> float:
-    """How far apart what became of one brightness is at one place and at another, in tens of Lab's lightness."""
-    levels = np.clip(before / LEVEL, 0, 100 / LEVEL).astype(np.int64)[where]
-    light = after[where]
-    usual = np.bincount(levels, light) / np.maximum(np.bincount(levels), 1)
-    beyond, weight = np.zeros(where.shape, np.float32), where.astype(np.float32)
-    beyond[where] = light - usual[levels]
-    smooth, near = (cv2.GaussianBlur(each, (0, 0), reach) for each in (beyond, weight))
-    low, high = np.percentile((smooth / np.maximum(near, 0.2))[where], (3, 97))
-    return float(high - low) / 10
 
 
 def _colorless(before: Lab, after: Lab, where: BoolMask) -> float:
     del before
-    return 1 - _chroma(after, where) / COLORLESS
+    return 1 - _chroma(after, where) / MAX_GRAY_CHROMA
 
 
 def _sepia(before: Lab, after: Lab, where: BoolMask) -> float:
     del before
     hue = np.degrees(np.arctan2(after[..., 2], after[..., 1]))[where]
-    return float(((hue > SEPIA[0]) & (hue < SEPIA[1])).mean())
+    return float(((hue > SEPIA_HUES[0]) & (hue < SEPIA_HUES[1])).mean())
 
 
 def _inverted(before: Lab, after: Lab, where: BoolMask) -> float:

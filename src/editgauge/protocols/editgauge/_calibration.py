@@ -152,49 +152,55 @@ def read_curve(fields: Mapping[str, Any]) -> CalibrationCurve:
 
 
 QUALITY_SHARE = 0.2
-"""Of quality in `overall`; chosen on the shared ratings, where people's overall follows the edit far more."""
+"""Weight of quality in `overall`; chosen on the shared ratings, where people's overall follows success far more."""
 
 
-def together(edit: float, quality: float) -> Score:
-    """Done and well made as one number: a weighted geometric mean."""
-    overall = edit ** (1 - QUALITY_SHARE) * quality**QUALITY_SHARE
-    return Score(overall, (Note(f"{edit:.2f} done and {quality:.2f} well made, weighted 4 to 1: {overall:.2f}."),))
+def combine_overall(success: float, quality: float) -> Score:
+    """Combine success and quality into one score: a weighted geometric mean."""
+    overall = success ** (1 - QUALITY_SHARE) * quality**QUALITY_SHARE
+    share = round(1 / QUALITY_SHARE) - 1
+    return Score(
+        overall, (Note(f"Success {success:.2f} and quality {quality:.2f}, weighted {share} to 1: {overall:.2f}."),)
+    )
 
 
-def by_people(scores: Scores, calibration: Calibration) -> Scores:
-    """Every score with a curve of its own goes through it; `overall` without one joins what comes out."""
+def apply_calibration(scores: Scores, calibration: Calibration) -> Scores:
+    """Map every score with a curve of its own through it; `overall` without one combines the results."""
     curves = calibration.curves
-    made = {
-        name: _by_curve(score, curves[name], calibration.file) if name in curves and isinstance(score, Score) else score
+    mapped = {
+        name: _map_score(score, curves[name], calibration.file)
+        if name in curves and isinstance(score, Score)
+        else score
         for name, score in scores.items()
     }
-    made["edit"] = _weighed(made["edit"], scores, calibration)
-    edit, quality, overall = (made[name] for name in ("edit", "quality", "overall"))
+    for name in ("edit", "success"):
+        mapped[name] = _add_roles(mapped[name], scores, calibration)
+    success, quality, overall = (mapped[name] for name in ("success", "quality", "overall"))
     if "overall" in curves or not (
-        isinstance(edit, Score) and isinstance(quality, Score) and isinstance(overall, Score)
+        isinstance(success, Score) and isinstance(quality, Score) and isinstance(overall, Score)
     ):
-        return made
-    anew = together(edit.value, quality.value)
+        return mapped
+    combined = combine_overall(success.value, quality.value)
     detail = f"Before the calibration ({calibration.file}) it is {overall.value:.2f}."
-    return {**made, "overall": Score(anew.value, (Note(detail), *anew.evidence))}
+    return {**mapped, "overall": Score(combined.value, (Note(detail), *combined.evidence))}
 
 
-def _weighed(edit: Score | Unscored, scores: Scores, calibration: Calibration) -> Score | Unscored:
-    """The edit with what ratings make of further evidence: a joint embedder's, a judge's."""
-    values = {name: score.value for name in calibration.roles if isinstance(score := scores.get(name), Score)}
+def _add_roles(score: Score | Unscored, scores: Scores, calibration: Calibration) -> Score | Unscored:
+    """Add what ratings make of further evidence: a joint embedder's, a judge's."""
+    values = {name: role.value for name in calibration.roles if isinstance(role := scores.get(name), Score)}
     added = {name: calibration.roles[name] * value for name, value in values.items() if calibration.roles[name] * value}
-    if isinstance(edit, Unscored) or not added:
-        return edit
-    inside = min(1 - NEAREST, max(NEAREST, edit.value))
+    if isinstance(score, Unscored) or not added:
+        return score
+    inside = min(1 - NEAREST, max(NEAREST, score.value))
     odds = math.log(inside / (1 - inside)) + sum(added.values())
     parts = ", ".join(f"{name} {values[name]:.2f} ({amount:+.1f})" for name, amount in added.items())
     note = Note(
-        f"Ratings weigh further evidence again ({calibration.file}): {parts}; before that it is {edit.value:.2f}."
+        f"Ratings weigh further evidence again ({calibration.file}): {parts}; before that it is {score.value:.2f}."
     )
-    return replace(edit, value=1 / (1 + math.exp(-odds)), evidence=(note, *edit.evidence))
+    return replace(score, value=1 / (1 + math.exp(-odds)), evidence=(note, *score.evidence))
 
 
-def _by_curve(score: Score, curve: CalibrationCurve, file: str) -> Score:
+def _map_score(score: Score, curve: CalibrationCurve, file: str) -> Score:
     value, ends = curve(score.value), curve.interval(score.value)
     sure = f" ({ends[0]:.2f} to {ends[1]:.2f})" if ends else ""
     question = f" to '{curve.question}'" if curve.question else ""

@@ -1,4 +1,4 @@
-"""Why a number came out as it did, in sentences."""
+"""Why a score came out as it did, in sentences."""
 
 from __future__ import annotations
 
@@ -9,112 +9,98 @@ from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.protocols.editgauge._further import JUDGED, WORDS
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge._features import Question
     from editgauge.protocols.editgauge._models import Prediction
     from editgauge.protocols.editgauge._request import Values
     from editgauge.protocols.editgauge._view import View
 
-MOST = 3
-"""This many reasons are reported on each side."""
-FAINT = 0.1
-"""In log-odds: what moves the answer less is no reason."""
+MAX_REASONS = 3
+"""Reasons listed on each side, and boxes drawn for each label."""
+MIN_EFFECT = 0.1
+"""Least effect on the log-odds that is a reason."""
 
 MEANINGS: MappingProxyType[str, str] = MappingProxyType(
     {
-        "asks_presence": "something new was looked for",
-        "untouched": "how little even the most changed patch changed, 0 where something was clearly edited",
-        "presence": "how confidently the requested thing is seen, 0.5 at a model's operating point",
-        "presence_gain": "how much more confidently the requested thing is seen than before",
-        "new_seen": "how confidently it is seen at a changed place where it was not before",
-        "new_by_both": "the mean of that and of the classifier's gain, or the one that there is",
-        "gone": "how much less confidently the thing that should go is seen than before",
-        "replaced": "how confidently the new thing is seen, times how much less confidently the old one",
-        "count_wrong": "whether another number is seen than was asked for",
-        "color_gain": "how much nearer the requested color came, in hundredths of CIE Lab's lightness",
-        "color_rank": "the share of everyday colors that fit worse than the requested one",
-        "color_rank_gain": "how the requested color rose among everyday colors that fit",
-        "style_fit": "how well the picture fits the plain meaning of the style",
-        "style_gain": "how much better it fits than the other way round",
-        "place_fit": "how well the thing lies or went in the asked direction, from -1 to 1",
-        "third_fit": "whether the thing is in the asked third of the picture",
-        "size_fit": "how often the thing doubled in area as asked",
-        "text_fit": "how well the requested words can be read, letter by letter",
-        "text_gain": "how much better than before they can be read",
-        WORDS: "how much nearer the picture came to the requested words, by the joint embedder, from -1 to 1",
-        JUDGED: "how well the judge says it was done, from -1 to 1",
-        "most_changed": "how much the most changed patches changed, from 0 to 2",
-        "mean_changed": "how much patches changed on average, from 0 to 2",
-        "least_changed": "how much even the least changed quarter of the patches changed, from 0 to 2",
-        "unmatched": "how unlike every patch of the source the edited picture's patches are on average",
-        "novelty": "how unlike every patch of the source the newest patches are",
-        "token_length": "how much longer the patches' tokens became",
-        "clipped": "the root of the share of pixels that are black or white without detail",
-        "sharper": "how much finest detail came, as a log ratio",
-        "frame_lost": "the share of the source's texture that is not found at its place",
-        "frame_moved": "how far the frame moved, where 1 is a twentieth of the diagonal",
-        "rest_changed": "the root of the share of the rest that changed clearly",
-        "rest_away": "how far the rest's colors are from what they were, as log of CIE Lab",
-        "rest_far": "the share of the rest's pixels that have another color for everyone",
-        "rest_cast": "the color cast over the rest, as log of CIE Lab",
-        "rest_unlike": "how unlike the rest's structure is, as one minus SSIM",
-        "rest_blurred": "how much fine structure the rest lost, in halvings",
-        "rest_noisier": "how much fine structure the rest gained, in doublings",
-        "rim": "how much a line along the outline stands out from both its sides, in tens of CIE Lab",
-        "rim_gain": "how much more than before a line along the outline stands out from both its sides",
-        "rim_change": "how much more than both its sides a line along the outline changed",
-        "rim_even": "how evenly the changed part's edge became brighter or darker",
-        "edge": "how steep the edge of the changed part is beside its surroundings, in doublings",
-        "step": "how far the filled part's colors are from those just around it, in tens of CIE Lab",
-        "soft": "how much fine structure the changed part lost, in halvings",
-        "soft_beside": "how much less fine structure the changed part has than its surroundings, in halvings",
-        "blurred": "how much less sharp the changed part is than the rest, in halvings",
-        "off_shade": "how much farther than before its lightness is from that of its surroundings",
-        "darker": "the share of the changed part that became clearly darker",
-        "foot": "how much darker the changed part's lower half is than what lies beside it, in tens of CIE Lab",
-        "shines_through": "the share of the structure that was there before and is still there",
-        "left_over": "the share of the thing that should go which is as it was",
-        "uneven": "how differently one brightness changed at one place and another, in tens of CIE Lab",
-        "beyond": "the share of the change beyond the region that may change",
-        "beyond_near": "the share of what lies just around the region that may change which did change",
-        "lopsided": "how far the change lies aside from the region that may change, in sizes of it",
-        "still": "the share of the region's edge that is as it was",
-        "misfit": "how much of the change and of the thing's outline does not lie on the other",
-        "again": "how much better than before a half of the thing is found once more beside itself",
+        "asks_presence": "a new object was looked for",
+        "untouched": "hardly anything changed",
+        "presence": "confidence that the requested object is there",
+        "presence_gain": "gain of that confidence over the source",
+        "new_seen": "confidence of a new detection in a changed region",
+        "new_by_both": "confidence of detector and classifier in a new object",
+        "gone": "drop of confidence in the object to remove",
+        "replaced": "new object detected and old object gone",
+        "count_wrong": "wrong number of objects",
+        "color_gain": "color moved toward the requested one",
+        "color_rank": "share of everyday colors that fit worse than the requested one",
+        "color_rank_gain": "gain of that share over the source",
+        "style_fit": "fit to the requested style",
+        "style_gain": "gain of that fit over the source",
+        "place_fit": "position in the requested direction",
+        "third_fit": "position in the requested third of the image",
+        "size_fit": "doublings of the object's area as requested",
+        "text_fit": "legibility of the requested text",
+        "text_gain": "gain of that legibility over the source",
+        WORDS: "image embedding moved toward the requested words",
+        JUDGED: "judge's answer, from -1 to 1",
+        "mean_changed": "mean change of the image's content (DINOv2 patches)",
+        "median_changed": "median change of the image's content (DINOv2 patches)",
+        "least_changed": "change of the least changed quarter of the image",
+        "upper_changed": "change of the most changed tenth of the image",
+        "most_changed": "change of the most changed patches",
+        "greatest_changed": "change of the most changed patch",
+        "unmatched": "content unlike anything in the source, on average",
+        "novelty": "most novel content, compared with every patch of the source",
+        "token_length": "DINOv2 token norm increased",
+        "clipped": "more pixels are plain black or white",
+        "detail_lost": "fine detail lost",
+        "detail_gained": "fine detail or noise gained",
+        "region_look": "look of the changed region (DINOv2, close range)",
+        "focus": "how much more the changed region changed than the rest",
+        "region_share": "share of the image in the changed region",
+        "region_count": "number of changed regions",
+        "outside_mean": "mean change outside the changed region",
+        "outside_greatest": "greatest change outside the changed region",
+        "color_shift": "color shift of the whole image",
+        "chroma_shift": "saturation or hue shift of the whole image",
+        "structure_lost": "structure of the whole image lost",
+        "adds": "an object should be added",
+        "replaces": "an object should be replaced",
+        "removes": "an object should be removed",
+        "recolors": "a color should change",
+        "acts": "an action or pose should change",
     }
 )
 """What each feature says, for people."""
 
-EXPECTED: MappingProxyType[str, str] = MappingProxyType(
+EXPECTATIONS: MappingProxyType[str, str] = MappingProxyType(
     {"comes": "; it should appear", "goes": "; it should go", "stays": "; it should stay"}
 )
-"""What should become of a thing, by its role in the edit."""
+"""What should become of an object, by its role in the edit."""
 
 
 def reasons(answer: Prediction, values: Values, claim: str) -> tuple[Evidence, ...]:
-    """What spoke for a claim and what against it, most weighty first, and what is not known."""
-    ranked = sorted(answer.effects.items(), key=lambda each: -abs(each[1]))
-    strongest = [(name, effect) for name, effect in ranked if abs(effect) >= FAINT]
-    known = [(name, effect) for name, effect in strongest if values[name] is not None]
-    pieces = [
-        _listed(f"For '{claim}'", [each for each in known if each[1] > 0], values),
-        _listed(f"Against '{claim}'", [each for each in known if each[1] < 0], values),
+    """List what speaks for and against a claim, strongest first, with values and effects on the log-odds."""
+    ranked = sorted(answer.effects.items(), key=lambda effect: -abs(effect[1]))
+    strong = [(name, effect) for name, effect in ranked if abs(effect) >= MIN_EFFECT]
+    texts = [
+        _list_effects(f"For '{claim}'", [(name, effect) for name, effect in strong if effect > 0], values),
+        _list_effects(f"Against '{claim}'", [(name, effect) for name, effect in strong if effect < 0], values),
     ]
-    missing = sum(effect for name, effect in answer.effects.items() if values[name] is None)
-    if abs(missing) >= FAINT:
-        pieces.append(f"Features that do not apply here or could not be measured count {missing:+.1f}.")
-    said = [piece for piece in pieces if piece]
-    return tuple(Note(piece) for piece in said or [f"No clear evidence for or against '{claim}'."])
+    return tuple(Note(text) for text in texts if text) or (Note(f"No clear evidence for or against '{claim}'."),)
 
 
-def _listed(head: str, effects: list[tuple[str, float]], values: Values) -> str:
+def _list_effects(head: str, effects: list[tuple[str, float]], values: Values) -> str:
     if not effects:
         return ""
-    parts = [f"{MEANINGS[name]}, {values[name]:.2f} ({effect:+.1f})" for name, effect in effects[:MOST]]
+    parts = [f"{MEANINGS[name]}{_shown(values.get(name))} ({effect:+.1f})" for name, effect in effects[:MAX_REASONS]]
     return f"{head}: {'; '.join(parts)}."
 
 
-def shown(view: View) -> tuple[Evidence, ...]:
-    """The region that may change, what did change, and the things that were looked for."""
+def _shown(value: float | None) -> str:
+    return "" if value is None else f" {value:.2f}"
+
+
+def request_evidence(view: View) -> tuple[Evidence, ...]:
+    """Return the region that may change, what did change, and what was looked for."""
     region = view.expected
     pieces: list[Evidence] = []
     if region.mask is not None:
@@ -122,23 +108,17 @@ def shown(view: View) -> tuple[Evidence, ...]:
     if view.changes.mask.any():
         pieces.append(Region("edited", view.changes.mask, "changed"))
     for pair in {pair.name: pair for pair in view.pairs.values()}.values():
-        pieces += [Box("source", *thing.box, pair.name, thing.confidence) for thing in pair.before[:MOST]]
-        pieces += [Box("edited", *thing.box, pair.name, thing.confidence) for thing in pair.after[:MOST]]
-    pieces.append(Note(f"Region that may change: {region.why}."))
-    for role, named in view.named.items():
-        seen = f"'{named.word}' {named.before:.2f} before, {named.after:.2f} after"
-        pieces.append(Note(f"Classifier: {seen}{EXPECTED.get(role, '')}."))
-    pieces += [Note(f"The detector did not look for it: {why}.") for why in dict.fromkeys(view.unknown.values())]
+        for side, detections in (("source", pair.before), ("edited", pair.after)):
+            pieces += [
+                Box(side, *detection.box, pair.name, detection.confidence)  # type: ignore[arg-type]
+                for detection in detections[:MAX_REASONS]
+            ]
+    pieces.append(Note(f"Region that may change: {region.reason}."))
+    for role, answer in view.classes.items():
+        probabilities = f"'{answer.label}' {answer.before:.2f} before, {answer.after:.2f} after"
+        pieces.append(Note(f"Classifier: {probabilities}{EXPECTATIONS.get(role, '')}."))
+    if view.edit.type == "color" and view.subject_colors is not None and not view.has_subject:
+        pieces.append(Note("The subject was not detected; its color was measured where the image changed most."))
+    pieces += [Note(f"The detector did not look for it: {reason}.") for reason in dict.fromkeys(view.unknown.values())]
     pieces += [Note(f"Not used: {role.replace('_', ' ')}: {why}.") for role, why in view.further.missing.items()]
     return tuple(pieces)
-
-
-CLAIMS: MappingProxyType[Question, str] = MappingProxyType(
-    {
-        "asked": "the requested change is there",
-        "contained": "nothing else was redrawn",
-        "quality": "the picture is well made",
-        "disturbed": "the rest was changed",
-        "flawed": "there is an artifact",
-    }
-)

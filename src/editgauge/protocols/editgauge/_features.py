@@ -3,89 +3,77 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from editgauge._util.images import as_unit
-from editgauge.metrics.ssim import ssim
-from editgauge.protocols.editgauge._appearance import detail
-from editgauge.protocols.editgauge._request import ASKED, asked_features
-from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.protocols.editgauge._request import REQUEST_FEATURES, request_features
 
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge._request import Values
     from editgauge.protocols.editgauge._view import View
+    from editgauge.types import Edit
 
-CLEARLY = 10.0
-"""Distance in CIE Lab from which a pixel has another color for everyone."""
-SOME = 4
-"""A median of every fourth pixel is as good as one of all."""
-OF_THE_REST = ("rest_changed", "rest_away", "rest_far", "rest_cast", "rest_unlike", "rest_blurred", "rest_noisier")
+Model = Literal["edit", "success", "contained", "kept", "quality", "fallback"]
+"""What is fitted: `success` times `contained` is the score `success`; `fallback` replaces it for unknown words."""
 
-
-def keeping(view: View) -> Values:
-    """Each feature by name; those of the rest are None when the edit may change everything."""
-    alignment = view.changes.alignment
-    moved = alignment.matrix[:, :2] @ _middle(view) + alignment.matrix[:, 2] - _middle(view)
-    frame: Values = {
-        "frame_lost": 1 - alignment.confidence,
-        "frame_moved": min(1.0, 20 * float(np.hypot(*moved)) / view.diagonal) if alignment.found else 1.0,
-    }
-    region = view.expected.mask
-    rest = view.shown if region is None else view.shown & ~region
-    if region is None or not rest.any():
-        return frame | dict.fromkeys(OF_THE_REST)
-    put_back = np.where(rest[..., np.newaxis], view.edited, view.source)
-    gained = math.log2(detail(view.fine[1], rest) / detail(view.fine[0], rest))
-    away = view.away[rest]
-    cast = np.median(view.shift.reshape(-1, 3)[np.flatnonzero(rest)[::SOME]], axis=0)
-    return frame | {
-        "rest_changed": math.sqrt(float(view.changes.mask[rest].mean())),
-        "rest_away": math.log1p(float(away.mean())),
-        "rest_far": float((away > CLEARLY).mean()),
-        "rest_cast": math.log1p(float(np.linalg.norm(cast))),
-        "rest_unlike": 1 - ssim(as_unit(view.source), as_unit(put_back), rest),
-        "rest_blurred": float(np.clip(-gained, 0, 3)),
-        "rest_noisier": float(np.clip(gained, 0, 3)),
-    }
-
-
-def _middle(view: View) -> NDArray[np.float64]:
-    height, width = view.source.shape[:2]
-    return np.array([width / 2, height / 2])
-
-
-Question = Literal["asked", "contained", "quality", "disturbed", "flawed"]
-
-FEATURES: Mapping[Question, tuple[str, ...]] = {
-    "asked": ASKED,
+KINDS = ("adds", "replaces", "removes", "recolors", "acts")
+FEATURES: Mapping[Model, tuple[str, ...]] = {
+    "edit": REQUEST_FEATURES,
+    "success": REQUEST_FEATURES,
     "contained": ("least_changed", "mean_changed", "unmatched"),
-    "quality": ("novelty", "most_changed", "token_length", "clipped", "sharper"),
-    "disturbed": ("frame_lost", "frame_moved", *OF_THE_REST),
-    "flawed": OF_FLAWS,
+    "kept": ("mean_changed", "unmatched"),
+    "quality": ("novelty", "most_changed", "token_length", "clipped", "detail_lost", "detail_gained"),
+    "fallback": (
+        "mean_changed", "median_changed", "least_changed", "upper_changed", "greatest_changed", "unmatched", "novelty",
+        "focus", "region_share", "region_count", "outside_mean", "outside_greatest", "color_shift", "chroma_shift",
+        "detail_lost", "detail_gained", "structure_lost", *KINDS,
+    ),
 }  # fmt: skip
-"""In the order in which a fitted model has its numbers."""
+"""In the order in which a fitted model stores its numbers."""
 
 
-def features(view: View) -> dict[Question, Values]:
-    """The values of every feature, by question; None where a feature has no meaning or cannot be seen."""
-    redrawn = view.redrawn
-    contained = {} if view.roles.everywhere or view.roles.behind else redrawn
+def features(view: View) -> dict[Model, Values]:
+    """Return the values of every feature, by model; None where a feature does not apply or cannot be measured."""
+    change = change_features(view)
+    request = request_features(view)
+    contained = change if view.is_local else {}
     return {
-        "asked": asked_features(view),
+        "edit": request,
+        "success": request,
         "contained": {name: contained.get(name) for name in FEATURES["contained"]},
-        "quality": {name: redrawn.get(name) for name in FEATURES["quality"]},
-        "disturbed": keeping(view),
-        "flawed": flaws(view),
+        "kept": {name: change.get(name) for name in FEATURES["kept"]},
+        "quality": {name: change.get(name) for name in FEATURES["quality"]},
+        "fallback": {name: change.get(name) for name in FEATURES["fallback"]},
     }
+
+
+def change_features(view: View) -> Values:
+    """Return what changed and how much, whatever was requested; empty when no model gives patch tokens."""
+    if not view.tokens:
+        return {}
+    disturbance = view.disturbance
+    return {
+        **view.tokens,
+        "color_shift": disturbance.color,
+        "chroma_shift": disturbance.chroma,
+        "detail_lost": max(0.0, -disturbance.detail),
+        "detail_gained": max(0.0, disturbance.detail),
+        "structure_lost": disturbance.structure,
+        **{kind: float(kind == edit_kind(view.edit)) for kind in KINDS},
+    }
+
+
+def edit_kind(edit: Edit) -> str:
+    """Return what kind of change an edit asks for, one of `KINDS` or `other`."""
+    effect = EDIT_TYPES[edit.type].effect
+    if effect != "changes":
+        return effect
+    return {"color": "recolors", "action": "acts"}.get(edit.type, "other")
 
 
 def fingerprint(names: tuple[str, ...]) -> str:
-    """Tells lists of features apart: a model fitted on other features must not be used.
+    """Tell lists of features apart: a model fitted on other features must not be used.
 
     >>> fingerprint(("a", "b")) == fingerprint(("b", "a"))
     False

@@ -1,141 +1,181 @@
-"""The fitted models, written out as numbers: boosted trees whose answer is a sum over features, so it can be explained.
-
-Where an answer has degrees the trees have no steps: near its threshold a question is answered partly both ways, so that
-a little more of a feature moves the answer a little.
-"""
+"""The fitted models, stored as numbers in a JSON file: every answer is a sum over features, so it can be explained."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from editgauge.protocols.editgauge._features import FEATURES, fingerprint
 
 if TYPE_CHECKING:
-    from editgauge.protocols.editgauge._features import Question
+    from editgauge.protocols.editgauge._features import Model
     from editgauge.protocols.editgauge._request import Values
 
 FILE = "model.json"
-TREES: tuple[Question, ...] = ("disturbed", "flawed")
-"""Answered by trees fitted on probes; the other questions by sums fitted on people's ratings and probes."""
-RATINGS_FILE = "ratings_model.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A place in a tree: an end, or a question about one feature."""
-
-    value: float
-    """What the tree says when one stops here."""
-    feature: str = ""
-    """Empty at an end."""
-    low: float = 0.0
-    """Up to which value of the feature all goes left."""
-    high: float = 0.0
-    """From which value on all goes right; in between, the more the nearer."""
-    left: int = 0
-    right: int = 0
-    missing: int = 0
-    """Where all goes when the feature is missing: the left or the right node."""
-
-    def ways(self, value: float | None) -> tuple[tuple[int, float], ...]:
-        """Where to go on from here, and with what share of the answer."""
-        if value is None:
-            return ((self.missing, 1.0),)
-        right = min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
-        return tuple((place, share) for place, share in ((self.left, 1 - right), (self.right, right)) if share)
+MAX_PENALTY = 0.9
+"""How far the most severe disturbance lowers `kept` and `quality`."""
+MAX_LOG_ODDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A probability, and what each feature added to it in units of log-odds."""
+    """A probability, and what each feature added to its log-odds."""
 
     value: float
     effects: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class TreeModel:
-    """Trees for one question."""
-
-    start: float
-    """The log-odds before anything is known."""
-    slope: float
-    """By how much the trees' sum is stretched, so that what is said in n of 100 cases comes true n times."""
-    trees: tuple[tuple[Node, ...], ...]
-
-    def answer(self, values: Values) -> Prediction:
-        """What the trees make of an item's features."""
-        effects: dict[str, float] = {}
-        for tree in self.trees:
-            going = [(0, 1.0)]
-            while going:
-                place, share = going.pop()
-                node = tree[place]
-                if not node.feature:
-                    continue
-                ways = node.ways(values[node.feature])
-                moved = sum(part * tree[way].value for way, part in ways) - node.value
-                effects[node.feature] = effects.get(node.feature, 0.0) + self.slope * share * moved
-                going += [(way, share * part) for way, part in ways]
-        odds = self.start + sum(effects.values())
-        return Prediction(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """A logistic model: what each feature adds to the log-odds is its weight times its value."""
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """Logistic model: a feature adds its weight times its value to the log-odds, a missing one adds nothing."""
 
     intercept: float
     weights: Mapping[str, float]
+    token_weights: NDArray[np.float64] | None = None
+    """One per number of the changed region's token, for `quality`."""
 
-    def answer(self, values: Values) -> Prediction:
-        """The probability; a feature without a value adds nothing."""
+    def predict(self, values: Values, token: NDArray[np.float32] | None = None) -> Prediction:
+        """Return the probability for an item's features."""
         effects = {name: weight * value for name, weight in self.weights.items() if (value := values[name]) is not None}
-        odds = self.intercept + sum(effects.values())
-        return Prediction(1 / (1 + math.exp(-max(-30.0, min(30.0, odds)))), effects)
+        if self.token_weights is not None and token is not None:
+            effects["region_look"] = float(self.token_weights @ token)
+        return Prediction(sigmoid(self.intercept + sum(effects.values())), effects)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """A leaf of a tree, or a question about one feature."""
+
+    value: float
+    """Mean of the leaves below."""
+    feature: str = ""
+    """Empty for a leaf."""
+    threshold: float = 0.0
+    """Values up to it go left."""
+    left: int = 0
+    right: int = 0
+    missing: int = 0
+    """Where a missing value goes: the left or the right node."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeModel:
+    """Boosted trees."""
+
+    intercept: float
+    slope: float
+    """Calibration of the trees' sum on unseen photographs (Platt)."""
+    trees: tuple[tuple[TreeNode, ...], ...]
+
+    def predict(self, values: Values) -> Prediction:
+        """Return the probability for an item's features."""
+        effects: dict[str, float] = {}
+        for tree in self.trees:
+            node = tree[0]
+            while node.feature:
+                value = values[node.feature]
+                index = node.missing if value is None else node.left if value <= node.threshold else node.right
+                moved = self.slope * (tree[index].value - node.value)
+                effects[node.feature] = effects.get(node.feature, 0.0) + moved
+                node = tree[index]
+        return Prediction(sigmoid(self.intercept + sum(effects.values())), effects)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceLevel:
+    """Answers of one confidence on rated outcomes of unseen photographs."""
+
+    answer: Literal["yes", "no"]
+    level: Literal["high", "medium", "low"]
+    threshold: float
+    """Least probability that people agree."""
+    right: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
 class FittedModels:
     """All that was fitted, and on what."""
 
-    models: Mapping[Question, TreeModel | Sum]
+    linear: Mapping[Model, LinearModel]
+    fallback: TreeModel
+    confidence: tuple[ConfidenceLevel, ...]
+    """By answer, highest level first."""
     provenance: Mapping[str, Any]
+
+    def kept(self, values: Values, severities: Mapping[str, float]) -> Prediction:
+        """Return how well everything but the edit was kept: 1 for an untouched image.
+
+        The fitted probability relative to that of an untouched image, and no more than what the most severe change of
+        the image as a whole allows. Both fall with every disturbance.
+
+        Args:
+            values: features of the content that changed.
+            severities: of each disturbance of the image as a whole, from 0 to 1.
+        """
+        model = self.linear["kept"]
+        fitted_value = model.predict(values)
+        relative = min(1.0, fitted_value.value / sigmoid(model.intercept))
+        return Prediction(min(relative, 1 - MAX_PENALTY * max(severities.values())), fitted_value.effects)
+
+    def quality(
+        self, values: Values, token: NDArray[np.float32] | None, severities: Mapping[str, float]
+    ) -> Prediction:
+        """Return how natural people would call the image; no disturbance raises it above an untouched image."""
+        model = self.linear["quality"]
+        answer = model.predict(values, token)
+        worst = max(severities[name] for name in ("blur", "noise"))
+        untouched = sigmoid(model.intercept)
+        return Prediction(min(answer.value, untouched * (1 - MAX_PENALTY * worst)), answer.effects)
+
+
+def sigmoid(log_odds: float) -> float:
+    """Return the probability of log-odds."""
+    return 1 / (1 + math.exp(-max(-MAX_LOG_ODDS, min(MAX_LOG_ODDS, log_odds))))
 
 
 @lru_cache(maxsize=1)
 def fitted() -> FittedModels:
-    """The models that come with the package."""
-    folder = files(__package__)
-    return read_fitted((folder / FILE).read_text("utf-8"), (folder / RATINGS_FILE).read_text("utf-8"))
+    """Return the models that come with the package."""
+    return read_fitted((files(__package__) / FILE).read_text("utf-8"))
 
 
-def read_fitted(trees: str, sums: str) -> FittedModels:
-    """Models from their JSON forms; refuses those of other features."""
-    of_probes, of_ratings = json.loads(trees), json.loads(sums)
-    models: dict[Question, TreeModel | Sum] = {}
-    for question, names in FEATURES.items():
-        content = (of_probes if question in TREES else of_ratings)["models"][question]
-        if content["features"] != fingerprint(names):
-            raise ValueError(f"the model of '{question}' was fitted on other features; fit it again (audits/fit)")
-        models[question] = _read(content, names) if question in TREES else Sum(content["intercept"], content["weights"])
-    return FittedModels(models, {"probes": of_probes["provenance"], "ratings": of_ratings["provenance"]})
+def read_fitted(text: str) -> FittedModels:
+    """Read models from their JSON form; refuse those of other features."""
+    content = json.loads(text)
+    for name, names in FEATURES.items():
+        if content["models"][name]["features"] != fingerprint(names):
+            raise ValueError(f"the model of '{name}' was fitted on other features; fit it again (audits/fit)")
+    linear: dict[Model, LinearModel] = {
+        name: _read_linear(content["models"][name]) for name in FEATURES if name != "fallback"
+    }
+    trees = content["models"]["fallback"]
+    fallback = TreeModel(
+        trees["intercept"], trees["slope"], tuple(_read_tree(tree, FEATURES["fallback"]) for tree in trees["trees"])
+    )
+    confidence = tuple(ConfidenceLevel(**level) for level in content["confidence"])
+    return FittedModels(linear, fallback, confidence, content["provenance"])
 
 
-def _read(fields: dict[str, Any], names: tuple[str, ...]) -> TreeModel:
-    trees = tuple(tuple(_node(row, names) for row in tree) for tree in fields["trees"])
-    return TreeModel(fields["start"], fields["slope"], trees)
+def _read_linear(content: Mapping[str, Any]) -> LinearModel:
+    token_weights = content.get("token_weights")
+    vector = None if token_weights is None else np.array(token_weights, np.float64)
+    return LinearModel(content["intercept"], content["weights"], vector)
 
 
-def _node(row: list[float], names: tuple[str, ...]) -> Node:
-    """An end is its value; a question adds the feature's place, low, high, left, right, and the way if missing."""
-    if len(row) == 1:
-        return Node(row[0])
-    value, feature, low, high, left, right, missing = row
-    return Node(value, names[int(feature)], low, high, int(left), int(right), int(missing))
+def _read_tree(rows: Sequence[Sequence[float]], names: tuple[str, ...]) -> tuple[TreeNode, ...]:
+    """Read a tree: a leaf is its value; a question adds feature, threshold, left, right, and the way if missing."""
+    return tuple(
+        TreeNode(row[0])
+        if len(row) == 1
+        else TreeNode(row[0], names[int(row[1])], row[2], int(row[3]), int(row[4]), int(row[5]))
+        for row in rows
+    )

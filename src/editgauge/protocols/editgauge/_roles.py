@@ -1,4 +1,4 @@
-"""What an edit asks of the things it names: which should come, go, stay; and where it may change the picture."""
+"""What an edit asks of the objects it names: which should come, go or stay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The words of an edit by what should become of the things they name."""
+    """The labels of an edit by what should become of the objects they name."""
 
     comes: str | None = None
     goes: str | None = None
@@ -24,28 +24,28 @@ class Roles:
     adds: bool = False
     everywhere: bool = False
     behind: bool = False
-    """The edit is about what lies behind the things."""
+    """The edit is about the background."""
 
     def words(self) -> dict[str, str | None]:
-        """By role."""
+        """Return the labels by role."""
         return {"comes": self.comes, "goes": self.goes, "stays": self.stays, "anchor": self.anchor}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EditableRegion:
-    """Where an edit may change the picture; None stands for everywhere or unknown, and `why` says which."""
+    """Where an edit may change the image; None stands for everywhere or unknown, and `reason` says which."""
 
     mask: BoolMask | None
-    why: str
+    reason: str
 
 
 def roles_of(edit: Edit) -> Roles:
-    """What should come, go and stay."""
-    subject, old, new = (_plain(word) for word in (edit.subject, edit.from_, edit.to))
+    """Return what should come, go and stay."""
+    subject, old, new = (_plain(label) for label in (edit.subject, edit.from_, edit.to))
     kind = EDIT_TYPES[edit.type]
     if kind.effect == "adds":
-        beside = _plain(edit.position.anchor) if edit.position else None
-        return Roles(comes=new, stays=subject, anchor=beside or subject, adds=True)
+        anchor = _plain(edit.position.anchor) if edit.position else None
+        return Roles(comes=new, stays=subject, anchor=anchor or subject, adds=True)
     if kind.effect == "replaces":
         return Roles(comes=new, goes=old or subject)
     if kind.effect == "removes":
@@ -57,10 +57,5 @@ def roles_of(edit: Edit) -> Roles:
     return Roles(stays=subject, everywhere=kind.region == "everywhere")
 
 
-def removes(edit: Edit) -> bool:
-    """True when something should be gone and nothing should take its place."""
-    return EDIT_TYPES[edit.type].effect == "removes"
-
-
-def _plain(word: str | None) -> str | None:
-    return without_article(word) if word and word.strip() else None
+def _plain(label: str | None) -> str | None:
+    return without_article(label) if label and label.strip() else None

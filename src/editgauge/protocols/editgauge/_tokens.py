@@ -33,12 +33,12 @@ MIN_CROP = 96
 MIN_COLOR_PIXELS = 200
 
 
-class ChangedRegionOfTokens(NamedTuple):
+class TokenRegion(NamedTuple):
     """The strongest connected group of changed patches."""
 
     mask: NDArray[np.bool_]
     """rows x columns; all false when nothing changed."""
-    count: int
+    groups: int
     """How many groups there are."""
 
 
@@ -67,19 +67,19 @@ def token_features(before: Patches, after: Patches, change: ChangeMap) -> dict[s
         "token_length": (lengths[1] - lengths[0]) / 10,
         "focus": inside - float(np.median(change)),
         "region_share": float(region.mask.mean()),
-        "region_count": float(region.count),
+        "region_count": float(region.groups),
         "outside_mean": float(outside.mean()),
         "outside_greatest": float(outside.max()),
     }
 
 
-def strongest_region(change: ChangeMap) -> ChangedRegionOfTokens:
+def strongest_region(change: ChangeMap) -> TokenRegion:
     """Return the connected group of patches that changed most in total."""
     labels, strengths = _groups(change)
     if not strengths:
-        return ChangedRegionOfTokens(np.zeros(change.shape, np.bool_), 0)
+        return TokenRegion(np.zeros(change.shape, np.bool_), 0)
     strongest = max(strengths, key=lambda label: strengths[label])
-    return ChangedRegionOfTokens(labels == strongest, len(strengths))
+    return TokenRegion(labels == strongest, len(strengths))
 
 
 def changed_boxes(change: ChangeMap, width: int, height: int) -> list[BoxSides]:
@@ -141,8 +141,12 @@ def changed_pixels(change: ChangeMap, mask: BoolMask) -> BoolMask | None:
     return pixels if pixels.sum() >= MIN_COLOR_PIXELS else None
 
 
-def clipped_pixels(image: Pixels) -> float:
-    """Return the square root of the share of pixels that are black or white without detail."""
+def clipped_gain(source: Pixels, edited: Pixels) -> float:
+    """Return how much the share of pixels that are black or white without detail rose, as difference of roots."""
+    return max(0.0, _clipped(edited) - _clipped(source))
+
+
+def _clipped(image: Pixels) -> float:
     red, green, blue = (image[..., channel] for channel in range(3))
     brightest = np.maximum(np.maximum(red, green), blue)  # numpy's max along so short an axis takes ten times as long
     return math.sqrt(float(((brightest >= 253) | (brightest <= 3)).mean()))

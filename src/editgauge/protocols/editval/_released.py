@@ -11,7 +11,7 @@ from __future__ import annotations
 from asyncio import gather
 from typing import TYPE_CHECKING
 
-from editgauge.protocols._objects import Sighting, look_for, look_for_rivals
+from editgauge.protocols._objects import DetectedObjects, detect, detect_competing
 from editgauge.protocols._rules import RuleSet, require, score_with_evidence, subject_of
 from editgauge.types import Item, Score
 
@@ -94,20 +94,20 @@ async def alter_parts(item: Item, perception: Perception, options: EditValOption
     return _verdict(abs(x - left) < right / 2 and abs(y - top) < bottom / 2, part, whole)
 
 
-def last_box(sighting: Sighting, item: Item) -> Corners:
+def last_box(sighting: DetectedObjects, item: Item) -> Corners:
     """The box that comes last in the network's own order, in pixels of its own file."""
-    left, top, right, bottom = sighting.seen.boxes[_last(sighting, item)].tolist()
-    across, down = _scale(item, sighting.on)
+    left, top, right, bottom = sighting.detections.boxes[_last(sighting, item)].tolist()
+    across, down = _scale(item, sighting.side)
     rounded = (round(side, DECIMALS) for side in (left * across, top * down, right * across, bottom * down))
     return next(rounded), next(rounded), next(rounded), next(rounded)
 
 
-def _last(sighting: Sighting, item: Item) -> int:
-    seen = sighting.seen
-    if seen.places is not None:
-        return int(seen.places.argmax())
+def _last(sighting: DetectedObjects, item: Item) -> int:
+    detections = sighting.detections
+    if detections.places is not None:
+        return int(detections.places.argmax())
     height, width = item.source.shape[:2]
-    centers = (seen.boxes[:, :2] + seen.boxes[:, 2:]) / 2 / (width, height) * PATCHES
+    centers = (detections.boxes[:, :2] + detections.boxes[:, 2:]) / 2 / (width, height) * PATCHES
     rows = [(int(y), int(x)) for x, y in centers.tolist()]
     return max(range(len(rows)), key=rows.__getitem__)
 
@@ -120,15 +120,15 @@ def _scale(item: Item, on: Side) -> tuple[float, float]:
     return item.resized_from[0] / width, item.resized_from[1] / height
 
 
-async def _in_edited(item: Item, perception: Perception, *things: str) -> tuple[Sighting, Sighting]:
-    first, second = await look_for_rivals(perception, item, "edited", things, QUERY)
+async def _in_edited(item: Item, perception: Perception, *things: str) -> tuple[DetectedObjects, DetectedObjects]:
+    first, second = await detect_competing(perception, item, "edited", things, QUERY)
     return first, second
 
 
-async def _in_both(item: Item, perception: Perception) -> tuple[Sighting, Sighting]:
+async def _in_both(item: Item, perception: Perception) -> tuple[DetectedObjects, DetectedObjects]:
     thing = subject_of(item.edit)
     before, after = await gather(
-        look_for(perception, item, "source", thing, QUERY), look_for(perception, item, "edited", thing, QUERY)
+        detect(perception, item, "source", thing, QUERY), detect(perception, item, "edited", thing, QUERY)
     )
     return before, after
 
@@ -138,6 +138,6 @@ def _raw(item: Item) -> str:
     return str(item.edit.extras.get("to") or require(item.edit.to, "what it becomes"))
 
 
-def _verdict(done: bool, *sightings: Sighting) -> Score:
-    said = ", ".join(f"{each.words} in the {each.on} image" for each in sightings)
+def _verdict(done: bool, *sightings: DetectedObjects) -> Score:
+    said = ", ".join(f"{each.summary} in the {each.side} image" for each in sightings)
     return score_with_evidence(done, *sightings, said=said)

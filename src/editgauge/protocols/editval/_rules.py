@@ -12,7 +12,7 @@ from editgauge._util.text import none_seen
 from editgauge._vision.geometry import Third, box_area, middle, third, way
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Evidence
-from editgauge.protocols._objects import Sighting, look_for
+from editgauge.protocols._objects import DetectedObjects, detect
 from editgauge.protocols._rules import (
     RuleSet,
     check_count,
@@ -55,11 +55,11 @@ async def object_addition(item: Item, perception: Perception, options: EditValOp
     wanted, subject = require(item.edit.to, "what to add"), item.edit.subject
     if not (options.needs_class and subject) or subject == wanted:
         added = await _seen(perception, item, "edited", wanted)
-        enough, counted = check_count(len(added.seen), item.edit.count)
-        return score_with_evidence(enough, added, said=f"{added.words}{counted}")
+        enough, counted = check_count(len(added), item.edit.count)
+        return score_with_evidence(enough, added, said=f"{added.summary}{counted}")
     added, kept = await gather(_seen(perception, item, "edited", wanted), _seen(perception, item, "edited", subject))
-    enough, counted = check_count(len(added.seen), item.edit.count)
-    return score_with_evidence(enough and kept.found, added, kept, said=f"{added.words}{counted}, {kept.words}")
+    enough, counted = check_count(len(added), item.edit.count)
+    return score_with_evidence(enough and kept.found, added, kept, said=f"{added.summary}{counted}, {kept.summary}")
 
 
 @rule("object_replacement")
@@ -72,11 +72,11 @@ async def object_replacement(item: Item, perception: Perception, options: EditVa
         _seen(perception, item, "edited", require(item.edit.to, "what to put in its place")),
         _seen(perception, item, "edited", old),
     )
-    fate = f"{gone.words}: still there" if gone.found else f"{old} gone"
-    enough, counted = check_count(len(new.seen), item.edit.count)
+    fate = f"{gone.summary}: still there" if gone.found else f"{old} gone"
+    enough, counted = check_count(len(new), item.edit.count)
     done = enough and not gone.found
     return score_with_evidence(
-        done, new, gone, said=f"{new.words}{counted}, {fate}: {'replaced' if done else 'not replaced'}"
+        done, new, gone, said=f"{new.summary}{counted}, {fate}: {'replaced' if done else 'not replaced'}"
     )
 
 
@@ -85,9 +85,9 @@ async def _appeared(item: Item, perception: Perception) -> Score:
     wanted = require(item.edit.to, "what to put in its place")
     before, new = await gather(*(_seen(perception, item, side, wanted) for side in ("source", "edited")))
     require_absent(before.found, wanted)
-    enough, counted = check_count(len(new.seen), item.edit.count)
+    enough, counted = check_count(len(new), item.edit.count)
     came = ", none in the source image" if new.found else ""
-    return score_with_evidence(enough, before, new, said=f"{new.words}{counted}{came}")
+    return score_with_evidence(enough, before, new, said=f"{new.summary}{counted}{came}")
 
 
 @rule("positional_addition")
@@ -100,10 +100,10 @@ async def positional_addition(item: Item, perception: Perception, options: EditV
     anchor, added = await gather(_seen(perception, item, "source", beside), _seen(perception, item, "edited", wanted))
     _must_be_seen(anchor)
     if not added.found:
-        return score_with_evidence(False, anchor, added, said=added.words)
+        return score_with_evidence(False, anchor, added, said=added.summary)
     right = on_side(middle(added.box), middle(anchor.box), position.relation)
-    place = f"{'' if right else 'not '}{relation_phrase(position.relation)} the {anchor.thing}"
-    return score_with_evidence(right, anchor, added, said=f"{added.words}, {place}", more=_way(anchor, added))
+    place = f"{'' if right else 'not '}{relation_phrase(position.relation)} the {anchor.label}"
+    return score_with_evidence(right, anchor, added, said=f"{added.summary}, {place}", more=_way(anchor, added))
 
 
 @rule("position_replacement")
@@ -114,14 +114,14 @@ async def position_replacement(item: Item, perception: Perception, options: Edit
         raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
     before, after = await _both(perception, item)
     if not after.found:
-        return score_with_evidence(False, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(False, before, after, said=f"{after.summary} in the edited image")
     width = item.source.shape[1]
     start, end = middle(before.box)[0], middle(after.box)[0]
     direction = _direction(start, width, goal.relation)
     moved = (end - start) * (1 if direction == "right" else -1)
     delta = options.delta if options.delta >= 1 else options.delta * width
     said = (
-        f"the {before.thing} moved {moved:.0f} px ({moved / width:.0%} of the width) {direction}; {delta:.0f} are asked"
+        f"the {before.label} moved {moved:.0f} px ({moved / width:.0%} of the width) {direction}; {delta:.0f} are asked"
     )
     return score_with_evidence(moved > delta, before, after, said=said, more=_way(before, after))
 
@@ -132,10 +132,10 @@ async def size(item: Item, perception: Perception, options: EditValOptions) -> S
     wish = read_size(require(item.edit.to, "small or large"))
     before, after = await _both(perception, item)
     if not after.found:
-        return score_with_evidence(False, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(False, before, after, said=f"{after.summary} in the edited image")
     ratio = box_area(after.box) / max(box_area(before.box), 1.0)
     done = ratio > 1 if wish == "large" else ratio < 1
-    return score_with_evidence(done, before, after, said=f"the {before.thing}'s box has {ratio:.0%} of its former area")
+    return score_with_evidence(done, before, after, said=f"the {before.label}'s box has {ratio:.0%} of its former area")
 
 
 @rule("alter_parts")
@@ -143,14 +143,15 @@ async def alter_parts(item: Item, perception: Perception, options: EditValOption
     """The part is seen, and its center is in the box of the class."""
     wanted, subject = require(item.edit.to, "which part"), subject_of(item.edit)
     part, whole = await gather(
-        _seen(perception, item, "edited", wanted), look_for(perception, item, "edited", subject, QUERY, least=0.0)
+        _seen(perception, item, "edited", wanted),
+        detect(perception, item, "edited", subject, QUERY, min_confidence=0.0),
     )
     if not (part.found and whole.found):
-        return score_with_evidence(False, part, whole, said=f"{part.words}, {whole.words}")
+        return score_with_evidence(False, part, whole, said=f"{part.summary}, {whole.summary}")
     (x, y), (left, top, right, bottom) = middle(part.box), whole.box
     inside = left <= x <= right and top <= y <= bottom
     return score_with_evidence(
-        inside, part, whole, said=f"{part.words}, {'on' if inside else 'not on'} the {whole.thing}"
+        inside, part, whole, said=f"{part.summary}, {'on' if inside else 'not on'} the {whole.label}"
     )
 
 
@@ -177,7 +178,7 @@ def _direction(start: float, width: float, relation: Relation) -> Relation:
     return way(third(start, width), towards) or ("right" if start < width / 2 else "left")
 
 
-async def _both(perception: Perception, item: Item) -> tuple[Sighting, Sighting]:
+async def _both(perception: Perception, item: Item) -> tuple[DetectedObjects, DetectedObjects]:
     """The class in the source image, without which nothing can be compared, and in the edited one."""
     before, after = await gather(
         *(_seen(perception, item, side, subject_of(item.edit)) for side in ("source", "edited"))
@@ -186,17 +187,17 @@ async def _both(perception: Perception, item: Item) -> tuple[Sighting, Sighting]
     return before, after
 
 
-async def _seen(perception: Perception, item: Item, on: Side, thing: str) -> Sighting:
-    return await look_for(perception, item, on, thing, QUERY)
+async def _seen(perception: Perception, item: Item, on: Side, thing: str) -> DetectedObjects:
+    return await detect(perception, item, on, thing, QUERY)
 
 
-def _must_be_seen(sighting: Sighting) -> None:
+def _must_be_seen(sighting: DetectedObjects) -> None:
     if not sighting.found:
-        raise UnscorableError("not_detected", f"{none_seen(sighting.thing)} in the source image, where the rule starts")
+        raise UnscorableError("not_detected", f"{none_seen(sighting.label)} in the source image, where the rule starts")
 
 
-def _way(before: Sighting, after: Sighting) -> tuple[Evidence, ...]:
-    label = f"from {before.thing} to {after.thing}"
+def _way(before: DetectedObjects, after: DetectedObjects) -> tuple[Evidence, ...]:
+    label = f"from {before.label} to {after.label}"
     return (Arrow("edited", *middle(before.box), *middle(after.box), label=label),)
 
 
@@ -205,7 +206,7 @@ def _seen_as(phrase: str) -> Rule:
         """The detector finds the object as the edit wants it."""
         query = phrase.format(thing=subject_of(item.edit), to=require(item.edit.to, "what it becomes"))
         seen = await _seen(perception, item, "edited", query)
-        return score_with_evidence(seen.found, seen, said=seen.words)
+        return score_with_evidence(seen.found, seen, said=seen.summary)
 
     return seen_as_asked
 

@@ -20,8 +20,9 @@ from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Evidence, Note, Region
 from editgauge.metrics.base import check_pair
 from editgauge.metrics.ssim import ssim
+from editgauge.protocols._objects import DetectedObjects, require_found
 from editgauge.protocols._rules import require, subject_of
-from editgauge.protocols.pixlens._rules import PixLensScene, Things, must_be_seen
+from editgauge.protocols.pixlens._rules import PixLensScene
 from editgauge.types import Score, Unscored
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ async def subject_scores(scene: PixLensScene, similarity: Similarity = ssim) -> 
         why = f"PixLens compares the subject only for {', '.join(SUBJECT_TYPES)}"
         return dict.fromkeys(SUBJECT, Unscored("not_applicable", why))
     before, after = await scene.both(subject_of(edit))
-    must_be_seen(before)
-    must_be_seen(after)
+    require_found(before)
+    require_found(after)
     was = before.largest
     now = after.closest(centroid(was))
     scores = _compared(scene, was, now, similarity)
@@ -107,11 +108,11 @@ async def in_both_pictures(scene: PixLensScene) -> BoolMask:
     return covered(scene, [things for pair in seen for things in pair])
 
 
-def covered(scene: PixLensScene, seen: Sequence[Things]) -> BoolMask:
+def covered(scene: PixLensScene, seen: Sequence[DetectedObjects]) -> BoolMask:
     """Every pixel that belongs to one of the objects."""
     mask = np.zeros(scene.item.source.shape[:2], np.bool_)
     for things in seen:
-        mask |= things.seen.together
+        mask |= things.union
     return mask
 
 

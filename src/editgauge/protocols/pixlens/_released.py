@@ -10,11 +10,18 @@ import skimage.metrics
 from editgauge._vision.geometry import Third, centroid, direction_score, third, third_score
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
-from editgauge.protocols._objects import picture
+from editgauge.protocols._objects import (
+    DetectedObjects,
+    from_instances,
+    image_of,
+    require_found,
+    suppress_duplicates,
+    with_outline,
+)
 from editgauge.protocols._rules import RuleSet, require, score_with_evidence, subject_of
 from editgauge.protocols.pixlens import _rules
 from editgauge.protocols.pixlens._preservation import covered
-from editgauge.protocols.pixlens._rules import PixLensScene, Rule, Things, must_be_seen, separate, with_outline
+from editgauge.protocols.pixlens._rules import PixLensScene, Rule
 from editgauge.types import Score
 
 if TYPE_CHECKING:
@@ -38,34 +45,34 @@ class ReleasedScene(PixLensScene):
     A name matches every phrase that contains it, so 'apple' is found where 'pineapple' was asked for.
     """
 
-    async def things(self, on: Side, name: str) -> Things:
+    async def objects(self, on: Side, name: str) -> DetectedObjects:
         """The objects whose phrase contains the name."""
         return await self._matching(on, name, lambda phrases: any(name in each for each in phrases))
 
-    async def named_exactly(self, on: Side, name: str) -> Things:
+    async def named_exactly(self, on: Side, name: str) -> DetectedObjects:
         """The objects that answer this name and no other, which the background score asks for."""
         return await self._matching(on, name, lambda phrases: phrases == {name})
 
-    async def everything(self, on: Side) -> Things:
+    async def everything(self, on: Side) -> DetectedObjects:
         """All objects of the question about one picture."""
         seen, _ = await self._all(on)
-        return Things("any object of the edit", on, with_outline(seen))
+        return from_instances("any object of the edit", on, with_outline(seen))
 
-    async def _matching(self, on: Side, name: str, matches: Callable[[set[str]], bool]) -> Things:
+    async def _matching(self, on: Side, name: str, matches: Callable[[set[str]], bool]) -> DetectedObjects:
         seen, phrases = await self._all(on)
         places = [place for place, its in enumerate(phrases) if matches(its)]
-        return Things(name, on, with_outline(seen.only(places)))
+        return from_instances(name, on, with_outline(seen.only(places)))
 
     async def _all(self, on: Side) -> tuple[Instances, list[set[str]]]:
         """The objects of one picture, and the phrases that each of them answers."""
-        instances = await self._perception.instances(picture(self.item, on), *phrases_asked(self.item.edit, on))
+        instances = await self._perception.instances(image_of(self.item, on), *phrases_asked(self.item.edit, on))
         answers: dict[tuple[float, ...], set[str]] = {}
         first: dict[tuple[float, ...], int] = {}
         for place, box in enumerate(map(tuple, instances.detections.boxes.tolist())):
             answers.setdefault(box, set()).add(instances.detections.phrases[place])
             first.setdefault(box, place)
         boxes = instances.only(list(first.values()))
-        kept = separate(boxes.detections.boxes)
+        kept = suppress_duplicates(boxes.detections.boxes)
         phrases = list(answers.values())
         return boxes.only(kept), [phrases[place] for place in kept]
 
@@ -94,9 +101,11 @@ async def size(scene: PixLensScene) -> Score:
 async def positional_addition(scene: PixLensScene) -> Score:
     """Half of the score is whether the category is still there."""
     value, anchor, added = await _rules.placed(scene)
-    kept = await scene.things("edited", subject_of(scene.item.edit))
+    kept = await scene.objects("edited", subject_of(scene.item.edit))
     final = (value + (len(kept) > 0)) / 2 if value > 0 else 0
-    return score_with_evidence(final, anchor, added, said=f"{added.words}, direction {value:.2f}, {kept.words}")
+    return score_with_evidence(
+        final, anchor, added, said=f"{added.count_summary}, direction {value:.2f}, {kept.count_summary}"
+    )
 
 
 @rule("position_replacement")
@@ -104,9 +113,9 @@ async def position_replacement(scene: PixLensScene) -> Score:
     """Where the object was is what the edit says, not what is seen; a move to the center fails without it."""
     edit = scene.item.edit
     before, after = await scene.both(subject_of(edit))
-    must_be_seen(before)
+    require_found(before)
     if not len(after):
-        return score_with_evidence(0, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(0, before, after, said=f"{after.count_summary} in the edited image")
     wanted = _rules.asked_third(edit)
     towards = TOWARDS.get(wanted) or FROM_THE_SIDE.get(edit.from_ or "")
     if towards is None:
@@ -117,7 +126,7 @@ async def position_replacement(scene: PixLensScene) -> Score:
     was = _rules.named_third(edit.from_)
     absolute = third_score(was, now, wanted) if was else float(now == wanted)
     value = (relative + absolute) / 2 if relative > 0 else 0
-    said = f"the {before.name} is now in the {now}, asked was the {wanted}"
+    said = f"the {before.label} is now in the {now}, asked was the {wanted}"
     return score_with_evidence(value, before, after, said=said, more=_rules.way_between(before, after))
 
 
@@ -126,7 +135,7 @@ async def object_replacement(scene: PixLensScene) -> Score:
     """The old object is not looked for in the edited image."""
     value, old, new = await _rules.replaced(scene)
     where = "" if not len(new) else " in its place" if value else " elsewhere"
-    return score_with_evidence(value, old, new, said=f"{new.words}{where}")
+    return score_with_evidence(value, old, new, said=f"{new.count_summary}{where}")
 
 
 async def background_masks(scene: PixLensScene) -> BoolMask:

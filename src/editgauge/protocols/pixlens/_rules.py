@@ -4,34 +4,26 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from editgauge._util.phrases import read_size
-from editgauge._util.text import none_seen
 from editgauge._vision.colors import color_curves, color_score, rgb_of
 from editgauge._vision.geometry import (
     DIRECTIONS,
     THIRDS,
-    Masks,
-    Point,
     Third,
-    box_overlap,
     centroid,
-    closest,
     containment,
     direction_score,
-    largest,
     third,
     third_score,
     way,
 )
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves, Evidence
-from editgauge.protocols._objects import picture
+from editgauge.protocols._objects import DetectedObjects, require_found, segment
 from editgauge.protocols._rules import (
     RuleSet,
     check_count,
@@ -45,55 +37,9 @@ from editgauge.protocols._rules import (
 from editgauge.types import Score
 
 if TYPE_CHECKING:
-    from editgauge._util.masks import BoolMask
     from editgauge.evidence import Side
-    from editgauge.models.answers import Instances
     from editgauge.models.interfaces import Perception
     from editgauge.types import Edit, Item
-
-SAME = 0.5
-"""Two boxes that overlap more are one object (non-maximum suppression of the released code)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Things:
-    """All objects of one kind in one picture."""
-
-    name: str
-    on: Side
-    seen: Instances
-
-    def __len__(self) -> int:
-        return len(self.seen)
-
-    @property
-    def masks(self) -> Masks:
-        """n x height x width; objects whose outline is empty are left out."""
-        return self.seen.masks
-
-    @property
-    def largest(self) -> BoolMask:
-        """The one with most pixels (`MultiplicityHandler.LARGEST`)."""
-        return np.asarray(self.masks[largest(self.masks)])
-
-    def closest(self, to: Point) -> BoolMask:
-        """The one whose center is nearest (`MultiplicityHandler.CLOSEST`)."""
-        return np.asarray(self.masks[closest(self.masks, to)])
-
-    @property
-    def words(self) -> str:
-        """What a person would say."""
-        if not len(self):
-            return f"no {self.name} seen"
-        best = f"{self.seen.detections.confidences[0]:.2f}".removeprefix("0")
-        if len(self) == 1:
-            return f"{self.name} {best} found"
-        return f"{len(self)} times {self.name} found, most confident {best}"
-
-    @property
-    def evidence(self) -> tuple[Evidence, ...]:
-        """Boxes and outlines."""
-        return self.seen.evidence(self.on)
 
 
 class PixLensScene:
@@ -114,42 +60,14 @@ class PixLensScene:
         """Of the pictures, in pixels."""
         return int(self.item.source.shape[1])
 
-    async def things(self, on: Side, name: str) -> Things:
+    async def objects(self, on: Side, name: str) -> DetectedObjects:
         """The objects of that name in one of the pictures; asked twice, they are seen once."""
-        return Things(name, on, _one_each(await self._perception.instances(picture(self.item, on), name)))
+        return await segment(self._perception, self.item, on, name)
 
-    async def both(self, name: str) -> tuple[Things, Things]:
+    async def both(self, name: str) -> tuple[DetectedObjects, DetectedObjects]:
         """The objects of that name in the source image and in the edited one."""
-        before, after = await gather(self.things("source", name), self.things("edited", name))
+        before, after = await gather(self.objects("source", name), self.objects("edited", name))
         return before, after
-
-
-def must_be_seen(things: Things) -> Things:
-    """The rule starts from them: without them nothing can be said about the edit."""
-    if not len(things):
-        raise UnscorableError("not_detected", f"{none_seen(things.name)} in the {things.on} image")
-    return things
-
-
-def _one_each(seen: Instances) -> Instances:
-    """Without boxes that show the same object again, and without empty outlines."""
-    outlined = with_outline(seen)
-    return outlined.only(separate(outlined.detections.boxes))
-
-
-def with_outline(seen: Instances) -> Instances:
-    """Those of which the segmenter found any pixel."""
-    return seen.only([place for place, mask in enumerate(seen.masks) if mask.any()])
-
-
-def separate(boxes: NDArray[np.float32]) -> list[int]:
-    """The indices of boxes that overlap no more confident box by more than `SAME`; boxes are sorted by confidence."""
-    kept: list[int] = []
-    corners = boxes.tolist()
-    for place, box in enumerate(corners):
-        if all(box_overlap(box, corners[other]) <= SAME for other in kept):
-            kept.append(place)
-    return kept
 
 
 Rule = Callable[[PixLensScene], Awaitable[Score]]
@@ -168,7 +86,7 @@ async def object_addition(scene: PixLensScene) -> Score:
     before, added = await scene.both(_to(scene.item.edit))
     already = f"; {len(before)} seen in the source image already" if len(before) else ""
     enough, counted = check_count(len(added), scene.item.edit.count)
-    return score_with_evidence(enough, added, said=f"{added.words}{counted}{already}")
+    return score_with_evidence(enough, added, said=f"{added.count_summary}{counted}{already}")
 
 
 @rule("size")
@@ -190,16 +108,16 @@ async def positional_addition(scene: PixLensScene) -> Score:
 async def position_replacement(scene: PixLensScene) -> Score:
     """Algorithm 4, its inverted test corrected: moved in the asked direction, and into the asked third of the width."""
     before, after = await scene.both(subject_of(scene.item.edit))
-    must_be_seen(before)
+    require_found(before)
     if not len(after):
-        return score_with_evidence(0, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(0, before, after, said=f"{after.count_summary} in the edited image")
     start, end = centroid(before.largest), centroid(after.largest)
     wanted = asked_third(scene.item.edit)
     was, now = named_third(scene.item.edit.from_) or third(start[0], scene.width), third(end[0], scene.width)
     towards = way(was, wanted)
     relative = direction_score(start, end, towards, scene.diagonal) if towards else 0.0
     absolute = third_score(was, now, wanted)
-    said = f"the {before.name} went from the {was} to the {now}, asked was the {wanted}"
+    said = f"the {before.label} went from the {was} to the {now}, asked was the {wanted}"
     value = (relative + absolute) / 2 if relative > 0 else 0
     return score_with_evidence(value, before, after, said=said, more=way_between(before, after))
 
@@ -210,11 +128,11 @@ async def object_replacement(scene: PixLensScene) -> Score:
     if not (scene.item.edit.from_ or scene.item.edit.subject):
         return await _appeared(scene)
     name = _replaced_name(scene.item.edit)
-    (value, old, new), still = await gather(replaced(scene), scene.things("edited", name))
+    (value, old, new), still = await gather(replaced(scene), scene.objects("edited", name))
     enough, counted = check_count(len(new), scene.item.edit.count)
     where = "" if not len(new) else f"{counted} in its place" if value else f"{counted} elsewhere"
-    fate = f"{old.name} {'still seen' if len(still) else 'gone'}"
-    return score_with_evidence(value if enough else 0, old, new, said=f"{new.words}{where}, {fate}")
+    fate = f"{old.label} {'still seen' if len(still) else 'gone'}"
+    return score_with_evidence(value if enough else 0, old, new, said=f"{new.count_summary}{where}, {fate}")
 
 
 async def _appeared(scene: PixLensScene) -> Score:
@@ -224,7 +142,7 @@ async def _appeared(scene: PixLensScene) -> Score:
     require_absent(bool(len(before)), wanted)
     enough, counted = check_count(len(new), scene.item.edit.count)
     came = ", none in the source image" if len(new) else ""
-    return score_with_evidence(enough, new, said=f"{new.words}{counted}{came}")
+    return score_with_evidence(enough, new, said=f"{new.count_summary}{counted}{came}")
 
 
 @rule("object_removal")
@@ -233,8 +151,8 @@ async def object_removal(scene: PixLensScene) -> Score:
     if scene.item.edit.count is not None:
         return await some_removed(scene)
     before, after = await scene.both(subject_of(scene.item.edit))
-    must_be_seen(before)
-    said = f"{len(before)} {before.name} before, {len(after)} after"
+    require_found(before)
+    said = f"{len(before)} {before.label} before, {len(after)} after"
     return score_with_evidence(max(0.0, 1 - len(after) / len(before)), before, after, said=said)
 
 
@@ -242,9 +160,9 @@ async def object_removal(scene: PixLensScene) -> Score:
 async def some_removed(scene: PixLensScene) -> Score:
     """Exactly one is gone, or as many as the instruction says: 1; more went: a half; else 0."""
     before, after = await scene.both(subject_of(scene.item.edit))
-    must_be_seen(before)
+    require_found(before)
     gone, wanted = len(before) - len(after), scene.item.edit.count or 1
-    said = f"{len(before)} {before.name} before, {len(after)} after"
+    said = f"{len(before)} {before.label} before, {len(after)} after"
     return score_with_evidence(0 if gone < wanted else 1 if gone == wanted else 0.5, before, after, said=said)
 
 
@@ -252,12 +170,12 @@ async def some_removed(scene: PixLensScene) -> Score:
 async def alter_parts(scene: PixLensScene) -> Score:
     """Algorithm 7: the share of objects that meet their closest part."""
     subject, wanted = subject_of(scene.item.edit), _to(scene.item.edit)
-    wholes, parts = await gather(scene.things("source", subject), scene.things("edited", wanted))
-    must_be_seen(wholes)
+    wholes, parts = await gather(scene.objects("source", subject), scene.objects("edited", wanted))
+    require_found(wholes)
     if not len(parts):
-        return score_with_evidence(0, wholes, parts, said=parts.words)
-    met = [bool((mask & parts.closest(centroid(mask))).any()) for mask in wholes.masks]
-    said = f"{sum(met)} of {len(met)} {wholes.name} have {parts.name}"
+        return score_with_evidence(0, wholes, parts, said=parts.count_summary)
+    met = [bool((mask & parts.closest(centroid(mask))).any()) for mask in wholes.outlines]
+    said = f"{sum(met)} of {len(met)} {wholes.label} have {parts.label}"
     return score_with_evidence(sum(met) / len(met), wholes, parts, said=said)
 
 
@@ -268,72 +186,72 @@ async def color(scene: PixLensScene) -> Score:
     name = require(edit.to, "which color")
     target = rgb_of(name)
     before, after = await scene.both(subject_of(edit))
-    must_be_seen(before)
-    must_be_seen(after)
+    require_found(before)
+    require_found(after)
     where = after.closest(centroid(before.largest))
     value = color_score(scene.item.edited, where, target)
     histograms = Curves(
-        f"red, green and blue of the {after.name}; dashed: of {name}",
+        f"red, green and blue of the {after.label}; dashed: of {name}",
         tuple(color_curves(scene.item.edited, where, target).items()),
     )
-    said = f"the {after.name}'s colors fit {name} by {value:.2f}"
+    said = f"the {after.label}'s colors fit {name} by {value:.2f}"
     return score_with_evidence(value, before, after, said=said, more=(histograms,))
 
 
 async def resized(scene: PixLensScene, worth_elsewhere: float) -> Score:
     """1 where the object changed its size as asked and stayed in its place; `worth_elsewhere` where it did not stay."""
     before, after = await scene.both(subject_of(scene.item.edit))
-    must_be_seen(before)
+    require_found(before)
     if not len(after):
-        return score_with_evidence(0, before, after, said=f"{after.words} in the edited image")
+        return score_with_evidence(0, before, after, said=f"{after.count_summary} in the edited image")
     was = before.largest
     now = after.closest(centroid(was))
     ratio, inside = float(now.sum() / was.sum()), containment(was, now)
     wish = read_size(require(scene.item.edit.to, "small or large"))
     done = ratio < 1 - LEAST_CHANGE if wish == "small" else ratio > 1 + LEAST_CHANGE
-    said = f"the {before.name} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
+    said = f"the {before.label} has {ratio:.0%} of its former area, {inside:.0%} of the smaller outline is in the other"
     return score_with_evidence((1 if inside > STAYED else worth_elsewhere) if done else 0, before, after, said=said)
 
 
-async def replaced(scene: PixLensScene) -> tuple[float, Things, Things]:
+async def replaced(scene: PixLensScene) -> tuple[float, DetectedObjects, DetectedObjects]:
     """Does the new object meet the old one's outline? With the old object as it was, and the new one as it is."""
     gone, wanted = _replaced_name(scene.item.edit), _to(scene.item.edit)
-    old, new = await gather(scene.things("source", gone), scene.things("edited", wanted))
-    must_be_seen(old)
+    old, new = await gather(scene.objects("source", gone), scene.objects("edited", wanted))
+    require_found(old)
     if not len(new):
         return 0.0, old, new
     was = old.largest
     return float((was & new.closest(centroid(was))).any()), old, new
 
 
-async def placed(scene: PixLensScene) -> tuple[float, Things, Things]:
+async def placed(scene: PixLensScene) -> tuple[float, DetectedObjects, DetectedObjects]:
     """How well the new object lies on the asked side of the anchor, as it was in the source image."""
     edit = scene.item.edit
     if edit.position is None or edit.position.relation not in DIRECTIONS:
         raise UnscorableError("not_applicable", "the edit does not say left, right, above or below what")
     beside, wanted = edit.position.anchor or subject_of(edit), _to(edit)
-    anchor, added = await gather(scene.things("source", beside), scene.things("edited", wanted))
-    must_be_seen(anchor)
+    anchor, added = await gather(scene.objects("source", beside), scene.objects("edited", wanted))
+    require_found(anchor)
     if not len(added):
         return 0.0, anchor, added
     start, end = centroid(anchor.largest), centroid(added.largest)
     return direction_score(start, end, edit.position.relation, scene.diagonal), anchor, added
 
 
-def way_between(before: Things, after: Things) -> tuple[Evidence, ...]:
+def way_between(before: DetectedObjects, after: DetectedObjects) -> tuple[Evidence, ...]:
     """An arrow from the center of one object, as it was, to that of the other, as it is."""
     if not (len(before) and len(after)):
         return ()
     start, end = centroid(before.largest), centroid(after.largest)
-    return (Arrow("edited", *start, *end, label=f"from {before.name} to {after.name}"),)
+    return (Arrow("edited", *start, *end, label=f"from {before.label} to {after.label}"),)
 
 
-def _place_note(scene: PixLensScene, value: float, anchor: Things, added: Things) -> str:
+def _place_note(scene: PixLensScene, value: float, anchor: DetectedObjects, added: DetectedObjects) -> str:
     position = scene.item.edit.position
     if not len(added) or position is None:
-        return added.words
+        return added.count_summary
     fit = "straight" if value > 0.9 else "roughly" if value > 0 else "not"
-    return f"{added.words}, {fit} {relation_phrase(position.relation)} the {anchor.name}"
+    return f"{added.count_summary}, {fit} {relation_phrase(position.relation)} the {anchor.label}"
 
 
 def asked_third(edit: Edit) -> Third:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import fmean, median
 from typing import Any, TypeVar
 
-from editgauge.errors import BadInputError
-from editgauge.judges.faults import NoAnswer
-from editgauge.judges.interfaces import Answer, Judge, JudgeCard
-from editgauge.judges.questions import Question
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.judges._faults import NoAnswer
+from editgauge.judges._interfaces import Answer, Judge, JudgeCard
+from editgauge.judges._questions import Choice, Question
+from editgauge.judges.prompts import Prompt, open_prompt
 
 Value = TypeVar("Value")
 
@@ -122,3 +124,104 @@ def _most(answers: Iterable[Any], values: Mapping[str, Any]) -> Any:
         listed = ", ".join(f"{name}: {value}" for name, value in values.items())
         raise NoAnswer("unparsable", f"the panel is split ({listed})")
     return first
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBias:
+    """What the order of two edits does to a judge.
+
+    `consistent` is the share of pairs with the same verdict in both orders. `towards_first` goes from -1 (always the
+    edit shown second) to 1 (always the one shown first); a judge that looks at the edits alone has 0.
+    """
+
+    pairs: int
+    consistent: float
+    towards_first: float
+
+
+@dataclass(frozen=True, slots=True)
+class SelfConsistency:
+    """How far a judge agrees with itself when it is asked the same again.
+
+    `agreement` is the chance that two of its answers to one question are the same, averaged over questions;
+    `unanimous` the share of questions with one answer only.
+    """
+
+    questions: int
+    agreement: float
+    unanimous: float
+
+
+def position_bias(verdicts: Sequence[tuple[Choice, Choice]]) -> PositionBias:
+    """The bias in verdicts on pairs, each in the given order and in the swapped one.
+
+    >>> position_bias([("one", "one"), ("one", "two"), ("two", "two"), ("tie", "tie")])
+    PositionBias(pairs=4, consistent=0.75, towards_first=0.25)
+    """
+    if not verdicts:
+        raise UnscorableError("not_applicable", "no pair was judged in both orders")
+    same = sum(first_order == swapped for first_order, swapped in verdicts)
+    shown_first = sum((first_order == "one") + (swapped == "two") for first_order, swapped in verdicts)
+    shown_second = sum((first_order == "two") + (swapped == "one") for first_order, swapped in verdicts)
+    answers = 2 * len(verdicts)
+    return PositionBias(len(verdicts), same / len(verdicts), (shown_first - shown_second) / answers)
+
+
+def self_consistency(answers: Sequence[Sequence[Hashable]]) -> SelfConsistency:
+    """The agreement among repeated answers, given as one list per question; a single answer says nothing.
+
+    >>> self_consistency([[True, True, True], [True, False], [False]])
+    SelfConsistency(questions=2, agreement=0.5, unanimous=0.5)
+    """
+    repeated = [list(each) for each in answers if len(each) > 1]
+    if not repeated:
+        raise UnscorableError("not_applicable", "no question was answered more than once")
+    shares = [_same_pairs(each) for each in repeated]
+    unanimous = sum(len(set(each)) == 1 for each in repeated)
+    return SelfConsistency(len(repeated), sum(shares) / len(shares), unanimous / len(repeated))
+
+
+def settled(first_order: Choice, swapped: Choice) -> Choice | None:
+    """The verdict of both orders together; None when the judge followed the order.
+
+    A tie in one order and an edit in the other is the edit, because nothing contradicts it.
+    """
+    named = {first_order, swapped} - {"tie"}
+    if len(named) > 1:
+        return None
+    return named.pop() if named else "tie"
+
+
+def _same_pairs(answers: Sequence[Hashable]) -> float:
+    """The chance that two different ones of the answers are equal."""
+    n = len(answers)
+    return sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))
+
+
+class JudgeService:
+    """Answers what protocols ask, with the judges chosen for a run.
+
+    Args:
+        chosen: the judge that plays each role; most protocols know one role, `judge`
+        prompts: a folder of prompts that replace the built-in ones of the same name
+    """
+
+    def __init__(self, chosen: Mapping[str, Judge], prompts: Path | None = None) -> None:
+        self._chosen = dict(chosen)
+        self._prompts = prompts
+
+    def judge(self, role: str = "judge") -> Judge:
+        """The judge that plays a role."""
+        if role not in self._chosen and is_panel(role) and all(each in self._chosen for each in members_of(role)):
+            self._chosen[role] = JudgePanel(role, self._chosen)
+        if role not in self._chosen:
+            raise UnscorableError("no_model", f"no judge plays the role '{role}'; choose one, such as openai:MODEL@URL")
+        return self._chosen[role]
+
+    async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
+        """The answer of the judge that plays a role."""
+        return await self.judge(role).ask(question)
+
+    def prompt(self, name: str) -> Prompt:
+        """The prompt of a name: the user's own where there is one, else the built-in one."""
+        return open_prompt(name, folder=self._prompts)

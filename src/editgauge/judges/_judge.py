@@ -15,14 +15,14 @@ from typing import Any, Self, TypeVar
 
 from editgauge._util.batching import Ask, Request
 from editgauge.errors import FatalError
-from editgauge.judges.chat_format import Reply, fault_in, read_reply
-from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, CallEstimate, Ledger, Price, largest_prompt
-from editgauge.judges.faults import Fault, NoAnswer
-from editgauge.judges.interfaces import Answer, Client, JudgeCard
-from editgauge.judges.questions import Parameters, Question, described, identity
-from editgauge.judges.reading import Unreadable, is_refusal
-from editgauge.judges.retry import Asker, Pace, Patience
-from editgauge.judges.transcripts import Call, Transcripts
+from editgauge.judges._cost import BYTES_PER_TOKEN, CallBound, CallEstimate, Ledger, Price, largest_prompt
+from editgauge.judges._endpoint import Reply, fault_in, read_reply
+from editgauge.judges._faults import Fault, NoAnswer
+from editgauge.judges._interfaces import Answer, Client, JudgeCard
+from editgauge.judges._parsing import Unreadable, is_refusal
+from editgauge.judges._questions import Parameters, Question, described, identity
+from editgauge.judges._retry import Asker, Pace, Patience
+from editgauge.judges._transcripts import Call, Transcripts
 
 Value = TypeVar("Value")
 

@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from editgauge.judges.chat_format import Body, read_reply
-from editgauge.judges.cost import Ledger, prompt_tokens
-from editgauge.judges.faults import Fault, NoAnswer, Trouble
-from editgauge.judges.interfaces import Client
-from editgauge.judges.questions import Parameters, Question
+from editgauge.judges._cost import Ledger, prompt_tokens
+from editgauge.judges._endpoint import Body, read_reply
+from editgauge.judges._faults import Fault, NoAnswer, Trouble
+from editgauge.judges._interfaces import Client
+from editgauge.judges._questions import Parameters, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from editgauge.errors import BadInputError
-from editgauge.judges.faults import NoAnswer
-from editgauge.judges.pictures import sent_size
-from editgauge.judges.questions import Parameters, Question
+from editgauge.judges._faults import NoAnswer
+from editgauge.judges._questions import Parameters, Question, sent_size
 
 BYTES_PER_TOKEN = 3
 """Tokenizers need a token for some four bytes of English; three leaves room."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from editgauge.judges.chat_format import Body
+from editgauge.judges._endpoint import Body
+from editgauge.judges._questions import Parameters, Question
+from editgauge.judges._transcripts import Call
 from editgauge.judges.prompts import Prompt
-from editgauge.judges.questions import Parameters, Question
-from editgauge.judges.transcripts import Call
 
 Value = TypeVar("Value")
 

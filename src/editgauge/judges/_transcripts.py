@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.errors import BadRunError
-from editgauge.judges.chat_format import Body
-from editgauge.judges.faults import MAY_PASS, Fault
+from editgauge.judges._endpoint import Body
+from editgauge.judges._faults import MAY_PASS, Fault
 from editgauge.results.lines import LineFile, content_of_line, line_with_checksum
 
 
