@@ -17,7 +17,7 @@ from editgauge.analysis.aggregates.aggregations import (
     apart,
     chosen_by_paper,
 )
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 
 def test_by_hand() -> None:
@@ -66,7 +66,7 @@ def test_a_rule_set_or_variant_has_the_choice_of_its_paper(protocol: str) -> Non
     assert chosen_by_paper("pixlens") in OF_A_METHOD
 
 
-def test_of_a_run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_of_a_run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> None:
     folder = make_run(
         make_record("a", {"gain": 1.0}),
         make_record("b", {"gain": 0.0}, place=1, edit_type="size", source="dog.png"),

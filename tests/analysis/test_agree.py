@@ -14,12 +14,12 @@ from editgauge.analysis.agree import LEVELS, Agreement, agree
 from editgauge.analysis.evaluators.choice_agreement import ChosenScore
 from editgauge.analysis.evaluators.rating_agreement import RatedScore
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 METHODS = ("good", "fair", "poor", "bad")
 EDITS = 12
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from editgauge._stats.bounds import Limits, bounds, extremes
 from editgauge.analysis.summary import ALL, summarize
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.types import ScoreSpec
 
 UNIT = Limits(0.0, 1.0, declared=True)
@@ -60,7 +60,9 @@ def test_the_mean_lies_between_and_more_missing_is_wider(values: list[float], mi
         assert abs(more.best - more.worst) >= high - low - 1e-12
 
 
-def test_every_cell_of_a_summary_has_them(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_every_cell_of_a_summary_has_them(
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
+) -> None:
     folder = make_run(
         make_record("a", {"gain": 0.5, "loss": 0.5}),
         make_record("b", {"gain": "crashed", "loss": "not_applicable"}, place=1),

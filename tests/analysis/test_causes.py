@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from editgauge._stats.attribution import CAUSES, Attribution, Cause, attribute
 from editgauge.analysis.diff import difference
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 SOURCE, EDITED = ImageStamp("/s.png", 1, 1, "aaa"), ImageStamp("/e.png", 1, 1, "bbb")
 IMAGES: dict[str, Any] = {"source_image": SOURCE, "edited_image": EDITED}

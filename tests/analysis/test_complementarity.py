@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from editgauge._stats.paired import complementarity
 from editgauge.analysis.agree import agree
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 credit = st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1, max_size=30)
 
@@ -42,7 +42,7 @@ def test_lists_of_two_lengths_are_refused() -> None:
 
 
 def test_two_scores_that_know_different_things_are_better_together(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     """People weigh two things alike; each score knows one of them."""
     random = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from editgauge.reports.context import Context
 from editgauge.reports.export.export import export, means_of
 from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.sections.standard import groups as section
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.results.sets import SetScore, write_sets
 from editgauge.types import ScoreSpec
@@ -35,7 +35,7 @@ TASKS = {"text_change": (4.0, 6.0, 5.0), "subject-add": (9.0,)}
 
 
 @pytest.fixture
-def gedit(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def gedit(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     """Four English edits of two tasks and one Chinese, two methods; the second is a point worse."""
     records, groups = [], {}
     values = [(task, "en", value) for task, some in TASKS.items() for value in some] + [("text_change", "cn", 1.0)]
@@ -114,7 +114,7 @@ def test_groups_are_chosen_by_name_and_value(gedit: Path) -> None:
         read_selection(["language=en", "language=cn"], run)
 
 
-def test_a_run_without_groups_says_so(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+def test_a_run_without_groups_says_so(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> None:
     run = Run.open(make_run(make_record("a")))
     assert divisions(run) == {}
     assert group_cells(run) == []
@@ -182,7 +182,7 @@ def test_every_declared_figure_is_one_of_a_protocol_there_is() -> None:
 
 
 def test_a_figure_finds_its_score_whatever_model_made_it(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     name = "local_clip_i[clip-l14]"
     entry = ProtocolEntry("about", "paper", "1", (), (ScoreSpec(name, True, (-1, 1)),))

@@ -11,13 +11,13 @@ import pytest
 from editgauge.analysis.agree import Agreement, agree
 from editgauge.analysis.evaluators.choice_agreement import ChosenScore
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 EDITS = 8
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     return make_run(
         *(
             make_record(f"e{edit}", {"gain": gain}, method=method, place=edit, source=f"{edit}.png")

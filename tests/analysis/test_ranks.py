@@ -14,7 +14,7 @@ from editgauge._stats.intervals import FEWEST_SOURCES
 from editgauge._stats.pairwise import rank_methods
 from editgauge.analysis.summary import ALL
 from editgauge.analysis.verdicts import RunVerdicts
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 
 def table(*columns: list[float], better: bool = True) -> list[str]:
@@ -74,7 +74,7 @@ def test_the_place_lies_in_its_interval_and_intervals_in_the_field(methods: int,
         assert 1 <= each.low <= each.value <= each.high <= each.methods == methods
 
 
-def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> None:
     random = np.random.default_rng(2)
     records = []
     for place in range(40):

@@ -15,10 +15,10 @@ from editgauge.analysis.agree import agree
 from editgauge.analysis.evaluators.robustness import lists_alike, rouge_l
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 EDITS = 10
 PHRASES = st.lists(st.lists(st.sampled_from(["red", "cap", "tan", "dog"]), min_size=1).map(" ".join), min_size=1)
 

@@ -13,10 +13,10 @@ from editgauge._stats.prediction_powered import CHOSEN, prediction_powered_mean,
 from editgauge.analysis.accept import accept
 from editgauge.analysis.estimate import estimate
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 
 
 @pytest.fixture

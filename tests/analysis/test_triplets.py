@@ -10,10 +10,10 @@ import pytest
 from editgauge.analysis.agree import Agreement, agree
 from editgauge.analysis.evaluators.triplets import SelectedScore, read_roles
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 ROLES = "good=ours,preserved=same,modified=new"
 
 

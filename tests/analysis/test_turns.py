@@ -15,13 +15,13 @@ from editgauge._util.images import Picture, Pixels, write_png
 from editgauge._util.masks import Rectangle
 from editgauge.analysis.groups.turns import turn_tables
 from editgauge.benchmarks import with_turns
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine.worker.scoring import build_item
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Patches
 from editgauge.protocols import open_protocol
 from editgauge.reports.context import Context
 from editgauge.reports.sections.turns import section
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import Benchmark, Edit, Outcome, Score, ScoreSpec, Unscored
 
@@ -37,7 +37,7 @@ def run(make_record: Make, make_run: Make) -> Run:
         "b": (1.0, 0.0, 1.0),
         "c": (1.0, "not_detected", 1.0),
     }
-    records: list[Record] = []
+    records: list[JournalEntry] = []
     links: dict[str, dict[str, Any]] = {}
     for session, scores in values.items():
         for turn, value in enumerate(scores, start=1):
@@ -104,7 +104,7 @@ def _scores(tmp_path: Path, masks: tuple[Rectangle | None, ...], unchanged: list
     extras = {"unchanged_objects": unchanged}
     edits = [start, replace(start, id="a2", mask=masks[1], turn=2, follows="a1", extras=extras)]
     second = with_turns(Benchmark("turns", edits)).edits[1]
-    item = prepare(second, Outcome(edit_id="a2", method="m", image=tmp_path / "x.png"), before, after)
+    item = build_item(second, Outcome(edit_id="a2", method="m", image=tmp_path / "x.png"), before, after)
     see: Any = Seeing()
     return dict(asyncio.run(open_protocol("drift").score(item, see)))
 
