@@ -46,7 +46,7 @@ from editgauge.protocols.editgauge.features import FEATURES, features
 from editgauge.protocols.editgauge.redrawn import changed_places, token_features
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import look
-from editgauge.protocols.people.matching import pairs_of_boxes
+from editgauge.protocols._objects import match_boxes
 from editgauge.types import Edit, Item, Outcome
 
 ROLES = (
@@ -150,7 +150,7 @@ async def _raw(item: Item, see: ModelService) -> Record:
     faces = await asyncio.gather(see.faces(item.source), see.faces(item.edited))
     cosines = faces[0].similarity(faces[1])
     large = np.flatnonzero((faces[0].boxes[:, 2:] - faces[0].boxes[:, :2]).min(axis=1) >= LEAST_FACE)
-    pairs = [(old, new) for old, new in pairs_of_boxes(faces[0].boxes, faces[1].boxes) if old in large]
+    pairs = [(old, new) for old, new in match_boxes(faces[0].boxes, faces[1].boxes) if old in large]
     readable = [old for old in large if np.isfinite(faces[0].smile[old])]
     unread = [old for old in readable if not any(o == old and np.isfinite(faces[1].smile[n]) for o, n in pairs)]
     return {

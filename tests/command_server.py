@@ -22,7 +22,7 @@ PRELOADED = (
     "editgauge.engine.run",
     "editgauge.engine.verify.recompute",
     "editgauge.analysis.compare",
-    "editgauge.reports.page",
+    "editgauge.reports.report",
     "rich.table",
     "scipy.stats",
 )

@@ -90,7 +90,7 @@ def test_every_package_has_a_level() -> None:
         ("types.py", "def f():\n    from editgauge.metrics import metrics", "types.py imports metrics"),
         ("types.py", "if TYPE_CHECKING:\n    import editgauge._cli.run", "types.py imports _cli"),
         ("methods/a.py", "from editgauge.benchmarks import b", "methods/a.py imports benchmarks"),
-        ("engine/a.py", "import numpy, editgauge.reports.page as page", "engine/a.py imports reports"),
+        ("engine/a.py", "import numpy, editgauge.reports.report as page", "engine/a.py imports reports"),
         ("audits/a.py", "from editgauge._cli import app", "audits/a.py imports _cli"),
         ("engine/a.py", "import editgauge", "engine/a.py imports the public API"),
         ("engine/a.py", "from editgauge import score", "engine/a.py imports the public API"),

@@ -7,7 +7,7 @@ from editgauge import models as models
 from editgauge import studies as study
 from editgauge._cli.demo import demo as demo
 from editgauge._cli.list import list_names as list
-from editgauge._util.images import Picture as Picture
+from editgauge._util.images import ImageFile as ImageFile
 from editgauge._util.images import Pixels as Pixels
 from editgauge._util.images import Unit as Unit
 from editgauge._util.images import as_unit as as_unit
@@ -24,7 +24,7 @@ from editgauge.analysis.power import power as power
 from editgauge.analysis.run_result import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
-from editgauge.disentanglement.verb import disentangle as disentangle
+from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best_of import best as best
 from editgauge.engine.changes import changes as changes
 from editgauge.engine.edit.edit import edit as edit
@@ -68,10 +68,10 @@ from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
 from editgauge.protocols import Protocol as Protocol
-from editgauge.reports.export.export import export as export
+from editgauge.reports import export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
-from editgauge.reports.page import report as report
-from editgauge.reports.run_changes import diff as diff
+from editgauge.reports.report import report as report
+from editgauge.reports.diff import diff as diff
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.verb import serve as serve
@@ -113,7 +113,7 @@ __all__ = [
     "Note",
     "Outcome",
     "Perception",
-    "Picture",
+    "ImageFile",
     "Pixels",
     "Protocol",
     "Rectangle",

@@ -7,7 +7,7 @@ VERBS: dict[str, dict[str, str]] = {
         "demo": "editgauge._cli.demo:demo",
         "score": "editgauge.engine.score:score",
         "run": "editgauge.engine.run:run",
-        "report": "editgauge.reports.page:report",
+        "report": "editgauge.reports.report:report",
         "compare": "editgauge.analysis.compare:compare",
         "gate": "editgauge.analysis.gate:gate",
         "plan": "editgauge.engine.forecast.forecast:plan",
@@ -15,7 +15,7 @@ VERBS: dict[str, dict[str, str]] = {
         "best": "editgauge.engine.best_of:best",
         "merge": "editgauge.engine.record.merge:merge",
         "leaderboard": "editgauge.reports.leaderboard:leaderboard",
-        "disentangle": "editgauge.disentanglement.verb:disentangle",
+        "disentangle": "editgauge.disentanglement.disentangle:disentangle",
         "audit": "editgauge.audits.verb:audit",
         "serve": "editgauge.serving.verb:serve",
     },
@@ -33,9 +33,9 @@ VERBS: dict[str, dict[str, str]] = {
         "power": "editgauge.analysis.power:power",
     },
     "Manage": {
-        "export": "editgauge.reports.export.export:export",
+        "export": "editgauge.reports.export:export",
         "verify": "editgauge.engine.verify.verify:verify",
-        "diff": "editgauge.reports.run_changes:diff",
+        "diff": "editgauge.reports.diff:diff",
     },
 }
 """The verbs by the heading under which the command line lists them, each with its function."""
@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "data": {
         **{name: f"{_DATA}:{name}" for name in ("pull", "verify", "info", "ratings")},
-        "feedback": "editgauge.analysis.people.feedback:feedback",
+        "feedback": "editgauge.analysis.feedback:feedback",
         "pairs": "editgauge.benchmarks.public.pairs:pairs",
     },
     "judges": {
@@ -101,7 +101,7 @@ FACE: dict[str, str] = {
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",
     "ScoreResult": "editgauge.engine.result:ScoreResult",
-    **{name: f"{_IMAGES}:{name}" for name in ("Picture", "Pixels", "Unit", "as_unit", "read_image")},
+    **{name: f"{_IMAGES}:{name}" for name in ("ImageFile", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},
     **{name: f"{_EVIDENCE}:{name}" for name in ("Box", "Heat", "Note", "Region")},
     # what extensions are written with

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from editgauge.reports.leaderboard import leaderboard
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.results import Run
 
 if TYPE_CHECKING:

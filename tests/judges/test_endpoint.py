@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge._util.fetch.endpoints import retry_after
+from editgauge._util.endpoints import retry_after
 from editgauge._util.images import Pixels
 from editgauge.engine.judges import read_jury
 from editgauge.errors import BadInputError
 from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges.endpoint import open_endpoint
+from editgauge.judges._endpoint import open_endpoint
 from editgauge.options import JudgeOptions
 
 YES = '{"answer": "yes"}'

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.judges import (
@@ -31,7 +31,7 @@ from editgauge.judges import (
     ask_yes_no,
     open_judge,
 )
-from editgauge.judges.transcripts import read_transcripts
+from editgauge.judges._transcripts import read_transcripts
 
 Asks = Callable[..., list[Any]]
 

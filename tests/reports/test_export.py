@@ -18,15 +18,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge._render.words import without_folders
+from editgauge._render.text import without_folders
 from editgauge._util.text import from_csv_text
 from editgauge.analysis.summary import FEW_SOURCES, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.reports.export.export import FORMATS, export
-from editgauge.reports.export.rows import COLUMNS
-from editgauge.results import JournalEntry, Run
+from editgauge.reports import export
+from editgauge.reports.export import COLUMNS, FORMATS
+from editgauge.results import Record, Run
 
-Make = Callable[..., JournalEntry]
+Make = Callable[..., Record]
 MakeRun = Callable[..., Path]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.reports.sections.standard import MOST_SAID, failures
 from editgauge.results import JournalEntry, Run
 

@@ -9,7 +9,7 @@ import pytest
 
 from editgauge.reports import context as contexts
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.reports.sections.overview import sentences
 from editgauge.reports.sections.standard import failures
 from editgauge.results import JournalEntry, Run

@@ -11,7 +11,7 @@ import pytest
 
 from editgauge.methods.card import read_card
 from editgauge.reports.figures.files import figures
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.reports.sections.sweep import swept
 from editgauge.results import JournalEntry, Run
 

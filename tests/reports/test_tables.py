@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from editgauge._render.words import MEANINGS, meaning
+from editgauge._render.text import MEANINGS, meaning
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, answers, headlines
-from editgauge.reports.tables import SHADES, overview, score_tables
+from editgauge.reports._score_tables import SHADES, overview, score_tables
 from editgauge.types import REASONS, Question, ScoreSpec
 
 

@@ -12,21 +12,19 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.changed_regions import find_changes
-from editgauge._vision.meaning_changes import (
+from editgauge._vision.object_changes import BoxSides, DetectedObject
+from editgauge._vision.redrawn_changes import (
     Meaning,
+    before_a_new_background,
     came_or_went,
     is_redrawn,
+    kept_things,
     looks,
     meaning_of,
     places_of_change,
+    recognized_changes,
     repainted_places,
     tint,
-)
-from editgauge._vision.object_changes import BoxSides, PicturedThing
-from editgauge._vision.recognized_changes import (
-    before_a_new_background,
-    kept_things,
-    recognized_changes,
     without_repeats,
 )
 from editgauge.models.vocabulary.coco import same_coco_kind
@@ -42,8 +40,8 @@ def photo() -> Pixels:
     return np.ascontiguousarray(CHELSEA()[20 : 20 + SIZE, 100 : 100 + SIZE])
 
 
-def thing(word: str, box: BoxSides, confidence: float = 0.7) -> PicturedThing:
-    return PicturedThing(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
+def thing(word: str, box: BoxSides, confidence: float = 0.7) -> DetectedObject:
+    return DetectedObject(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
 
 
 def meaning(*boxes: BoxSides, change: float = 0.8, rest: float = 0.1, valid: BoolMask = EVERYWHERE) -> Meaning:
@@ -56,7 +54,7 @@ def meaning(*boxes: BoxSides, change: float = 0.8, rest: float = 0.1, valid: Boo
     return meaning_of(before, np.stack([1 - grid, np.sqrt(1 - (1 - grid) ** 2)], axis=2), valid)
 
 
-def told(before: list[PicturedThing], after: list[PicturedThing], where: Meaning) -> list[str]:
+def told(before: list[DetectedObject], after: list[DetectedObject], where: Meaning) -> list[str]:
     changes = without_repeats(recognized_changes(before, after, where, same_coco_kind))
     return sentences(changes, SIZE, SIZE)
 

@@ -13,7 +13,7 @@ from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
 from editgauge.models.weights.verbs import pull_each
 from editgauge.protocols import open_protocol
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 
 METHODS = ("identity", "classical", "overdone", "careless")
 BENCHMARK, PROFILE = "demo", "lite"

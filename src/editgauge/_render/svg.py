@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 from markupsafe import Markup
 
-from editgauge._render.words import plain
+from editgauge._render.text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from editgauge._render.words import percent
+from editgauge._render.text import percent
 
 
 def open_templates(package: str) -> Environment:

@@ -10,17 +10,17 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
+from editgauge._util.datasets import read_text
 from editgauge._util.images import read_image
-from editgauge._util.reading.sources import read_text
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.instructions import understand as by_rules
 from editgauge.instructions.readings import from_json
 from editgauge.judges import NoAnswer, Question, Shown, open_prompt
-from editgauge.judges.forms import Structured
+from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
 from editgauge.results.edits import reading_to_json
 from editgauge.types import Reading

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.templates import open_templates
 from editgauge._stats.intervals import LEVEL
 from editgauge._stats.pairwise import Rank
 from editgauge._util.files import write_bytes
 from editgauge._util.text import counted
-from editgauge.analysis.answer import RunAnswer, answer
+from editgauge.analysis.headline import RunAnswer, answer
+from editgauge.analysis.significance import HOW_TESTED, RunVerdicts
 from editgauge.analysis.summary import (
     ALL,
     FEW_SOURCES,
@@ -27,10 +28,9 @@ from editgauge.analysis.summary import (
     headlines,
     summarize,
 )
-from editgauge.analysis.verdicts import HOW_TESTED, RunVerdicts
-from editgauge.reports.assets import frame
-from editgauge.reports.outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
-from editgauge.reports.tables import ScoreTable, score_tables
+from editgauge.reports._outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
+from editgauge.reports._score_tables import ScoreTable, score_tables
+from editgauge.reports.pages import frame
 from editgauge.types import QUESTIONS, Question
 
 if TYPE_CHECKING:

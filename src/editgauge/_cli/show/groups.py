@@ -1,7 +1,5 @@
 """The verbs of groups, as GROUP_VERB."""
 
-# ruff: noqa: D103 (each function is named after the verb whose result it shows)
-
 from __future__ import annotations
 
 from shlex import quote

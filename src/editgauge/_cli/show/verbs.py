@@ -1,7 +1,5 @@
 """The verbs."""
 
-# ruff: noqa: D103 (each function is named after the verb whose result it shows)
-
 from __future__ import annotations
 
 import json
@@ -75,7 +73,7 @@ def run(finished: Any, options: Options) -> None:
 
 def run_json(finished: Any, options: Options) -> str:
     from editgauge.engine.record.judge_usage import read_asked
-    from editgauge.reports.export.export import means_of
+    from editgauge.reports.export import means_of
 
     return as_json(
         {"run": str(options["out"]), "judges": read_asked(Path(options["out"])), "means": means_of(finished)}
@@ -120,7 +118,7 @@ def leaderboard(page: Any, options: Options) -> None:
 
 def export_before(options: Options, flags: Options) -> bool:
     """To standard output part by part: a million scores are never held at once."""
-    from editgauge.reports.export.export import PAPER, export_parts
+    from editgauge.reports.export import PAPER, export_parts
 
     if options["out"] is not None or options["format"] == PAPER:
         return False
@@ -130,7 +128,7 @@ def export_before(options: Options, flags: Options) -> bool:
 
 
 def export(names: Any, options: Options) -> None:
-    from editgauge.reports.export.export import PAPER
+    from editgauge.reports.export import PAPER
 
     if options["format"] == PAPER:
         typer.echo(f"{len(names.splitlines())} files in {options['out']}: methods, tables and figures.")
@@ -214,7 +212,7 @@ def disentangle(result: Any, options: Options) -> None:
 
 
 def disentangle_json(result: Any, options: Options) -> str:
-    from editgauge.disentanglement.verb import RESULT
+    from editgauge.disentanglement.disentangle import RESULT
 
     return (Path(options["out"]) / RESULT).read_text("utf-8")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, show
-from editgauge._render.words import percent
+from editgauge._render.text import percent
 from editgauge.audits.people.ground import both_grounds
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from editgauge._util.reading.coco import Coco, CocoImage
+from editgauge._util.coco import Coco, CocoImage
 from editgauge.benchmarks.editval import NAMES, SIDES, SIZES, TYPES
 from editgauge.builders.built import OmittedTask, similar_classes
 from editgauge.builders.editval.file import form_fault, overlap_fault
 from editgauge.builders.judge_calls import Ask, OpenPrompt
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.judges import Question
-from editgauge.judges.forms import Structured
+from editgauge.judges._questions import Structured
 
 BY_RULES = "rules.v1"
 ALL = "*"

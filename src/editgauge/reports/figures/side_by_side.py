@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.svg import AxisRange, Plane, drawing
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

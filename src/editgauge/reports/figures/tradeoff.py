@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge._render import words
+from editgauge._render import text as words
 from editgauge._render.svg import AxisRange, Plane, drawing, label, round_values, scale_for
 from editgauge.analysis.summary import ALL
 

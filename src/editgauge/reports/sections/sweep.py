@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from editgauge.reports._score_tables import ScoreTable
     from editgauge.reports.context import Context
-    from editgauge.reports.tables import ScoreTable
 
 VARIANT = re.compile(r"(?P<base>[^\[\]]+)\[(?P<options>[^\[\]]+)\]")
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge._render import words
-from editgauge.analysis.aggregates.aggregations import aggregations
-from editgauge.analysis.aggregates.trials import TOTAL, TrialCell, count_trials, trial_cells
+from editgauge._render import text as words
+from editgauge.analysis.aggregation import TOTAL, TrialCell, aggregations, count_trials, trial_cells
 from editgauge.edit_types import vocabulary
 from editgauge.reports.figures.side_by_side import Mark, Series, plot
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge._stats.resampling import Estimate
+    from editgauge.reports._score_tables import ScoreTable
     from editgauge.reports.context import Context
-    from editgauge.reports.tables import ScoreTable
 
 PROTOCOLS = ("unibench", "unibench-detect")
 SPOKEN = {edit_type: word.replace("_", " ") for word, edit_type in sorted(vocabulary("unibench").items())}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from editgauge import __version__
-from editgauge._render import words
+from editgauge._render import text
 from editgauge._render.templates import open_templates
 from editgauge._util.files import write_bytes
 from editgauge.analysis.summary import ALL, FEW_SOURCES
@@ -21,8 +21,8 @@ from editgauge.errors import BadInputError
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.people.preferences import PairwisePreferences
-    from editgauge.analysis.people.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
+    from editgauge.analysis.preferences import PairwisePreferences
+    from editgauge.analysis.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
     from editgauge.studies.analysis.status import Status
 
 PAGE = "study.html"
@@ -71,7 +71,7 @@ def number(value: float, percent: bool = False) -> str:
     >>> number(-0.5), number(0.256, True)
     ('−0.50', '26%')
     """
-    return words.percent(value) if percent else f"{value:.2f}".replace("-", "−")
+    return text.percent(value) if percent else f"{value:.2f}".replace("-", "−")
 
 
 def methods(question: QuestionFindings) -> list[str]:
