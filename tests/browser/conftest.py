@@ -24,7 +24,7 @@ import skimage
 from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.evidence import Box, Note, Region, to_json
 from editgauge.reports.report import report
-from editgauge.results import ImageStamp, Record, Row, RunWriter
+from editgauge.results import ImageStamp, JournalEntry, Row, RunWriter
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -81,7 +81,7 @@ def make_synthetic_run(folder: Path, edits: int, side: int = 96, seed: int = 0) 
                     for spec, value in zip(SCORES, (values[0], 1 - values[1]), strict=True)
                 ]
                 place = (n, edit["id"], edit["type"], edit["source"], method, 0, "toy")
-                writer.append(Record(*place, source, None if failed else edited, tuple(rows)))
+                writer.append(JournalEntry(*place, source, None if failed else edited, tuple(rows)))
         writer.finish()
     return folder / "run"
 

@@ -15,13 +15,13 @@ from typing import Any
 import psutil
 import pytest
 
-from editgauge._util.trace.summary import read_profile
+from editgauge._util.profiling import read_profile
 from editgauge.engine.run import check_engine, run
 from editgauge.engine.schedule import ray_cluster
 from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
-from editgauge.reports.export.export import export
+from editgauge.reports.export import export
 from editgauge.results import ImageStamp, JournalEntry, Run
 
 pytestmark = pytest.mark.slow

@@ -20,7 +20,7 @@ from editgauge.engine.verdict import CLEAN_BY, KEPT_BY, make_verdict
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.evidence import Box, Evidence, Note
 from editgauge.protocols import open_protocol
-from editgauge.reports.page import ReportPage
+from editgauge.reports.report import ReportPage
 from editgauge.results import ScoreRecord
 from editgauge.types import Edit, Item, Outcome, ScoreSpec
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.verdict import make_verdict
 from editgauge.evidence import Box, Evidence, ImageNote, Note, Side
@@ -104,7 +104,7 @@ def boxed(protocol: str, value: float, note: str, *boxes: tuple[Side, str, float
 
 
 def an_edit(edit_type: str, **fields: str) -> Edit:
-    return Edit(id="e", source=Picture("p", Path("/p")), type=edit_type, instruction="", **fields)  # type: ignore[arg-type]
+    return Edit(id="e", source=ImageFile("p", Path("/p")), type=edit_type, instruction="", **fields)  # type: ignore[arg-type]
 
 
 KEPT = row("editgauge", "preservation", 0.9)

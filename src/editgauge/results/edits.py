@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from editgauge._util.fields import EditFields
 from editgauge._util.files import open_regular, open_text, read_bytes, write_json
 from editgauge._util.masks import Mask, files_of
-from editgauge._util.reading.fields import EditFields
 from editgauge.errors import BadRunError
 from editgauge.results._records import short_hash
 

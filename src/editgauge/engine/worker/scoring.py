@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
+from editgauge._util import profiling
 from editgauge._util.images import (
     WORKING_PIXELS,
     LoadedImage,
@@ -26,7 +27,6 @@ from editgauge._util.images import (
 )
 from editgauge._util.masks import BoolMask, require_inside
 from editgauge._util.text import as_utf8
-from editgauge._util.trace import timeline
 from editgauge.engine.worker.memory import bytes_of_work
 from editgauge.errors import BadImageError, FatalError, UnscorableError
 from editgauge.evidence import ImageNote, check_evidence
@@ -111,7 +111,9 @@ async def score_protocol(protocol: Protocol, item: Item, perception: JudgingPerc
     if item.inputs and not protocol.takes_inputs:
         return _unscored(protocol, item.outcome, SEVERAL_SOURCES)
     try:
-        scores = await timeline.stepped(protocol.name, protocol.score(item, _perception_of(protocol, perception, item)))
+        scores = await profiling.stepped(
+            protocol.name, protocol.score(item, _perception_of(protocol, perception, item))
+        )
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         notes = tuple(map(ImageNote, item.notes))
@@ -285,7 +287,7 @@ class _DecodedFile:
 def _decode_cached(path: str, size: int, changed_ns: int) -> _DecodedFile:
     """Decode a file; a few are enough to remember, since outcomes of one source are scored one after another."""
     try:
-        with timeline.span("decode", "pictures"):
+        with profiling.span("decode", "pictures"):
             image = load_image(Path(path))
     except BadImageError as problem:
         return _DecodedFile(ImageStamp(path, size, changed_ns), None, str(problem))
