@@ -58,7 +58,7 @@ def at_once(run: Path, kind: str) -> bytes:
 @pytest.fixture
 def scattered(make_run: MakeRun, make_record: Make, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of 1,400 records in no order, written in 20 parts and an open journal."""
-    monkeypatch.setattr(writer, "RECORDS_IN_A_JOURNAL", 66)
+    monkeypatch.setattr(writer, "ENTRIES_PER_JOURNAL", 66)
     chance = random.Random(4)
     records = [
         make_record(
