@@ -21,7 +21,7 @@ from editgauge.analysis.compare import compare as compare
 from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.gate import gate as gate
 from editgauge.analysis.power import power as power
-from editgauge.analysis.run_result import RunResult as Run
+from editgauge.analysis.run_result import RunSummary as RunSummary
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle
@@ -37,6 +37,7 @@ from editgauge.engine.run import run as run
 from editgauge.engine.score import score as score
 from editgauge.engine.scorer import Scorer as Scorer
 from editgauge.engine.see import see as see
+from editgauge.engine.verdict import Verdict as Verdict
 from editgauge.engine.verify.verify import verify as verify
 from editgauge.errors import BadImageError as BadImageError
 from editgauge.errors import BadInputError as BadInputError
@@ -68,10 +69,12 @@ from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
 from editgauge.protocols import Protocol as Protocol
-from editgauge.reports import export
+from editgauge.reports.diff import diff as diff
+from editgauge.reports.export import export as export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import report as report
-from editgauge.reports.diff import diff as diff
+from editgauge.results import Run as Run
+from editgauge.results import ScoreRecord as ScoreRecord
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.verb import serve as serve
@@ -99,6 +102,7 @@ __all__ = [
     "EditGaugeError",
     "FetchError",
     "Heat",
+    "ImageFile",
     "Item",
     "JudgeOptions",
     "Layout",
@@ -113,14 +117,15 @@ __all__ = [
     "Note",
     "Outcome",
     "Perception",
-    "ImageFile",
     "Pixels",
     "Protocol",
     "Rectangle",
     "Refused",
     "Region",
     "Run",
+    "RunSummary",
     "Score",
+    "ScoreRecord",
     "ScoreResult",
     "ScoreSpec",
     "Scorer",
@@ -130,6 +135,7 @@ __all__ = [
     "UnscorableError",
     "Unscored",
     "Vector",
+    "Verdict",
     "accept",
     "agree",
     "as_unit",

@@ -96,7 +96,10 @@ FACE: dict[str, str] = {
         for name in ("BadImageError", "BadInputError", "BadRunError", "CannotEditError", "UnscorableError")
     },
     **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchError", "UnknownNameError")},
-    "Run": "editgauge.analysis.run_result:RunResult",
+    "Run": "editgauge.results:Run",
+    "RunSummary": "editgauge.analysis.run_result:RunSummary",
+    "ScoreRecord": "editgauge.results:ScoreRecord",
+    "Verdict": "editgauge.engine.verdict:Verdict",
     "Scorer": "editgauge.engine.scorer:Scorer",
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge._util.profiling import begin, gather
 from editgauge._util.progress import progress, say
-from editgauge.analysis.run_result import RunResult
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
 from editgauge.engine.plan.run_plan import build_plan
@@ -35,7 +34,7 @@ from editgauge.options import (
     Share,
     picked,
 )
-from editgauge.results import RunWriter
+from editgauge.results import Run, RunWriter
 from editgauge.results.edits import each_line, write_inputs
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def run(
     shard: str | None = None,
     timings: bool = False,
     quiet: bool = False,
-) -> RunResult:
+) -> Run:
     """Score the outcomes of one or more methods on a benchmark.
 
     Run the same command again to continue after a stop: scores are kept, changed images are scored again, new methods
@@ -181,7 +180,7 @@ def run(
             gather(timed)
         score_sets(plan, Path(out), place(), parts, quiet=quiet)
         writer.finish()
-    return RunResult.open(Path(out))
+    return Run.open(Path(out))
 
 
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
