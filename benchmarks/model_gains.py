@@ -33,7 +33,7 @@ from editgauge.audits.fit.rated import Rated
 from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
-from editgauge.engine.worker.scoring import build_item
+from editgauge.engine._scoring import build_item
 from editgauge.errors import UnscorableError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
@@ -41,12 +41,12 @@ from editgauge.metrics import metrics
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
+from editgauge.protocols._objects import match_boxes
 from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.features import FEATURES, features
 from editgauge.protocols.editgauge.redrawn import changed_places, token_features
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import look
-from editgauge.protocols._objects import match_boxes
 from editgauge.types import Edit, Item, Outcome
 
 ROLES = (

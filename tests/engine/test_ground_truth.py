@@ -11,7 +11,7 @@ import pytest
 
 from editgauge._util.images import read_image, write_png
 from editgauge.engine.run import run
-from editgauge.engine.verify.verify import verify
+from editgauge.engine.verify import verify
 from editgauge.results import Run
 
 Make = Callable[..., Path]

@@ -72,11 +72,11 @@ def run(finished: Any, options: Options) -> None:
 
 
 def run_json(finished: Any, options: Options) -> str:
-    from editgauge.engine.record.judge_usage import read_asked
+    from editgauge.engine._judges import read_judge_usage
     from editgauge.reports.export import means_of
 
     return as_json(
-        {"run": str(options["out"]), "judges": read_asked(Path(options["out"])), "means": means_of(finished)}
+        {"run": str(options["out"]), "judges": read_judge_usage(Path(options["out"])), "means": means_of(finished)}
     )
 
 
@@ -86,7 +86,7 @@ def merge(merged: Any, options: Options) -> None:
 
 
 def verify(result: Any, options: Options) -> None:
-    from editgauge.engine.verify.recompute import RELATIVE
+    from editgauge.engine.verify import RELATIVE_TOLERANCE
 
     for problem in result.problems:
         typer.echo(problem)
@@ -94,7 +94,7 @@ def verify(result: Any, options: Options) -> None:
     checked = again.scores + len(again.problems)
     if checked:
         typer.echo(
-            f"Scored again: {again.scores} of {checked} scores of {again.outcomes} outcomes agree to {RELATIVE:.2%}."
+            f"Scored again: {again.scores} of {checked} scores of {again.outcomes} outcomes agree to {RELATIVE_TOLERANCE:.2%}."
         )
     for reason, count in again.unchecked.items():
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")

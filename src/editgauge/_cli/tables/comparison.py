@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from editgauge._stats.intervals import Bounds
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.compare import Comparison, Standing
-    from editgauge.engine.prefer.prefer import Preferred
+    from editgauge.engine.prefer import Preferred
     from editgauge.types import ScoreSpec
 
 STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))

@@ -9,7 +9,7 @@ from rich.text import Text
 from editgauge._cli.tables.common import new_table, show
 
 if TYPE_CHECKING:
-    from editgauge.engine.forecast.forecast import Forecast
+    from editgauge.engine.plan import Forecast
 
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 IS_FREE = 0.9

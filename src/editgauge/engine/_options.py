@@ -45,7 +45,7 @@ USUAL_PROTOCOLS = ("editval", "pixlens", "editgauge", "preservation")
 """Together they tell whether the edit was done, the rest kept and the picture clean."""
 
 
-def usual_protocols(options: ModelOptions) -> tuple[tuple[str, ...], str]:
+def default_protocols(options: ModelOptions) -> tuple[tuple[str, ...], str]:
     """The protocols of a command that names none, and a remark on those left out because their models are not here."""
     opened = [open_protocol(name) for name in USUAL_PROTOCOLS]
     named = pairs(options.model, "model", "ROLE=NAME")
@@ -61,14 +61,14 @@ JUDGE = "judge"
 """The role that no model of perception plays."""
 
 
-def choose_with_models(
+def open_protocols_with_models(
     names: Sequence[str], options: ModelOptions, judges: Collection[str] = (), prompts: Path | None = None
 ) -> tuple[list[Protocol], ModelChoice]:
     """The protocols of these names with the models that they need, and those they can use if a profile is named.
 
     A protocol that asks a judge comes once for each of the judges.
     """
-    opened = choose(names, {})
+    opened = open_protocols(names, {})
     profile, named = options.models or USUAL, pairs(options.model, "model", "ROLE=NAME")
     # What a protocol can do without is no matter of a profile that has no such model: no remark about it.
     offered = {*models_of(profile), *named}
@@ -125,7 +125,7 @@ def _without_idle(choice: ModelChoice, protocols: Sequence[Protocol]) -> ModelCh
     return replace(choice, models=kept, remarks=(*choice.remarks, *remarks))
 
 
-def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
+def open_protocols(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
     """The protocols of these names, each once, as they are with these models by role."""
     if not names:
         raise BadInputError("--protocol is needed at least once; `editgauge list protocols` shows what there is.")

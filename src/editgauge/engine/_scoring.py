@@ -27,7 +27,7 @@ from editgauge._util.images import (
 )
 from editgauge._util.masks import BoolMask, require_inside
 from editgauge._util.text import as_utf8
-from editgauge.engine.worker.memory import bytes_of_work
+from editgauge.engine._perception import admission_bytes
 from editgauge.errors import BadImageError, FatalError, UnscorableError
 from editgauge.evidence import ImageNote, check_evidence
 from editgauge.models.own_pixels import in_own_pixels
@@ -38,7 +38,7 @@ from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.engine.worker.memory import MemoryGate
+    from editgauge.engine._perception import MemoryGate
     from editgauge.protocols import JudgingPerception, Part, Protocol
 
 RANGE_TOLERANCE = 1e-6
@@ -74,7 +74,7 @@ async def score_task(
 
     Whatever an image or a protocol does becomes a missing score with its reason; only `FatalError` is raised.
     """
-    async with gate.entered() as hold:
+    async with gate.admit() as reserve:
         source = _decode(task.edit.source.path)
         edited = _decode(task.outcome.image) if task.outcome.image else None
         reference = _decode(task.edit.reference.path) if task.edit.reference else None
@@ -82,7 +82,7 @@ async def score_task(
         item = _build_task_item(task, source, edited)
         if isinstance(item, Unscored):
             return ScoredTask(_unscored_entries(task, protocols, stamps, item), {})
-        hold(bytes_of_work(item.pixel_bytes))
+        reserve(admission_bytes(item.pixel_bytes))
         scores = await score_item(item, protocols, perception)
         parts = {
             protocol.name: await extract_part(protocol, item, perception) for protocol in protocols if protocol.sets

@@ -21,12 +21,10 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from editgauge._util.concurrency import run_async
-from editgauge.engine.judges import transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan
-from editgauge.engine.plan.tasks import Remaining
-from editgauge.engine.worker.memory import MemoryGate
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import ScoringTask, score_task
+from editgauge.engine._judges import transcripts_of
+from editgauge.engine._perception import MemoryGate, RunPerception
+from editgauge.engine._run_plan import Remaining, RunPlan
+from editgauge.engine._scoring import ScoringTask, score_task
 from editgauge.judges import Answer, NoAnswer, Question
 from editgauge.judges._panel import is_panel, members_of
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
@@ -184,7 +182,7 @@ def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
 
 def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
     """For each judge the calls, tokens and cost of what is left of the run, or shard."""
-    if not plan.jury.addresses:
+    if not plan.judge_config.addresses:
         return {}
     left = Remaining(plan, out)
     limits = questions_at_most(plan.protocols, left)
@@ -195,7 +193,7 @@ def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
     many = min(LOOKED_AT, with_image)
     evenly = {place * with_image // many for place in range(many)}
     some = [task for place, task in enumerate(tasks) if place in evenly]
-    see = CountingPerception(plan.choice.models, place(), plan.jury, transcripts_of(out))
+    see = CountingPerception(plan.choice.models, place(), plan.judge_config, transcripts_of(out))
     run_async(_listen(plan, some, see))
     return see.estimate(len(some), Extrapolation(with_image / len(some), limits))
 

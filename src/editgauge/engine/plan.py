@@ -9,16 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks import benchmarks
-from editgauge.engine.forecast.effort import expected, free_cores
-from editgauge.engine.forecast.judge_cost import Extrapolation, questions_at_most
-from editgauge.engine.forecast.trial import MOST_OF_A_SOURCE, SampleSize, TrialResult, score_some, some_of
-from editgauge.engine.forecast.usage import ModelEffort, ModelSpeeds
-from editgauge.engine.judges import judges_of, read_jury, transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan, build_plan
-from editgauge.engine.plan.shards import WHOLE, Shard, read_shard
-from editgauge.engine.plan.tasks import Remaining
-from editgauge.engine.plan.worker_count import this_machine, workers_for
-from editgauge.engine.schedule.local import Setup
+from editgauge.engine._judge_cost import Extrapolation, questions_at_most
+from editgauge.engine._judges import judges_of, read_judge_config, transcripts_of
+from editgauge.engine._machine import this_machine, worker_count_for
+from editgauge.engine._run_plan import WHOLE, Remaining, RunPlan, Shard, build_plan, read_shard
+from editgauge.engine._schedule import Setup
+from editgauge.engine._trial import (
+    MOST_OF_A_SOURCE,
+    ModelEffort,
+    ModelSpeeds,
+    SampleSize,
+    TrialResult,
+    expected,
+    free_cores,
+    score_some,
+    some_of,
+)
 from editgauge.errors import BadInputError
 from editgauge.models.cache import place
 from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
@@ -162,7 +168,7 @@ def plan(
         models=ModelOptions(models=models, model=request.model),
         seed=request.seed,
         attributes=attributes,
-        jury=read_jury(judges, judges_of(request.out)),
+        judge_config=read_judge_config(judges, judges_of(request.out)),
         shard=request.shard,
     )
     return _forecast(wanted, request.out, call_seconds, processes, sources)
@@ -234,9 +240,11 @@ def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes:
         raise BadInputError("No outcome has an image, so nothing can be estimated.")
     some = some_of(tasks, list(with_image), _sample_size(with_image, sources))
     times = with_image.total() / len(some)
-    workers = workers_for(processes, left, wanted.choice.models, machine, judges=bool(wanted.jury.addresses))
+    workers = worker_count_for(
+        processes, left, wanted.choice.models, machine, judges=bool(wanted.judge_config.addresses)
+    )
     names = tuple(each.name for each in wanted.protocols)
-    setup = Setup(names, wanted.choice.models, place(), wanted.jury, transcripts_of(out))
+    setup = Setup(names, wanted.choice.models, place(), wanted.judge_config, transcripts_of(out))
     before = free_cores(machine.cores)
     limits = questions_at_most(wanted.protocols, tasks)
     took = score_some(setup, some, Extrapolation(times, limits, call_seconds), workers.processes)

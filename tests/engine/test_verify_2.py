@@ -12,8 +12,7 @@ import pytest
 
 from editgauge._util.images import read_image, write_png
 from editgauge.engine.run import run as score_all
-from editgauge.engine.verify.recompute import sample
-from editgauge.engine.verify.verify import verify
+from editgauge.engine.verify import draw_sample, verify
 from editgauge.protocols import protocols
 from editgauge.results import JournalEntry, Key, Run, RunWriter, ScoreRecord
 from editgauge.results._records import ImageStamp
@@ -205,12 +204,12 @@ def test_a_changed_picture_is_a_problem_and_its_scores_are_not_verified(
 
 def test_the_seed_draws_the_sample(honest: Path) -> None:
     run = Run.open(honest)
-    drawn = [[each.edit for each in sample(run, 2, seed)] for seed in (*range(8), 0)]
+    drawn = [[each.edit for each in draw_sample(run, 2, seed)] for seed in (*range(8), 0)]
 
     assert drawn[0] == drawn[-1]
     assert len({tuple(edits) for edits in drawn}) > 1
     assert all(len(edits) == 2 for edits in drawn)
-    assert sample(run, 0, 0) == []
+    assert draw_sample(run, 0, 0) == []
 
 
 def test_the_command_tells_both_numbers(

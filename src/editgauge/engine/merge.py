@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from editgauge._util.files import open_regular, write_bytes
 from editgauge._util.progress import say
-from editgauge.engine.judges import FOLDER
-from editgauge.engine.plan.shards import read_shard
+from editgauge.engine._judges import FOLDER
+from editgauge.engine._run_plan import read_shard
 from editgauge.errors import BadInputError, BadRunError, EditGaugeError
 from editgauge.protocols import open_protocol
 from editgauge.results import Key, Run, RunWriter, tables

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from editgauge._stats.resampling import HALVES
 from editgauge._util.concurrency import run_async
 from editgauge._util.progress import progress
-from editgauge.engine.judges import transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan
-from editgauge.engine.plan.shards import WHOLE
-from editgauge.engine.plan.tasks import all_tasks
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import ScoringTask, extract_part, load_item
+from editgauge.engine._judges import transcripts_of
+from editgauge.engine._perception import RunPerception
+from editgauge.engine._run_plan import WHOLE, RunPlan, all_tasks
+from editgauge.engine._scoring import ScoringTask, extract_part, load_item
 from editgauge.errors import BadImageError
 from editgauge.evidence import Note
 from editgauge.results import Key
@@ -49,8 +47,8 @@ def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownPart
         return
     set_scores = _of_others(plan, folder)
     # Judges were asked while the outcomes were scored, and are not asked again.
-    jury = plan.jury.replayed(plan.manifest.judges)
-    with RunPerception(plan.choice.models, cache, jury, transcripts_of(folder)) as see:
+    judge_config = plan.judge_config.as_replay(plan.manifest.judges)
+    with RunPerception(plan.choice.models, cache, judge_config, transcripts_of(folder)) as see:
         for protocol in scoring:
             cells = run_async(_cells(protocol, plan, see, parts, quiet))
             set_scores += [each for cell, known in cells.items() for each in scored(protocol, cell, known)]

@@ -1,30 +1,200 @@
-"""Making outcomes: which are wanted, which are there, and the method at work on the rest."""
+"""Folders that are filled bit by bit: a file of settings says what they were begun with, so that nothing is mixed."""
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import cv2
 import numpy as np
 
+from editgauge._util.files import DRAFT, write_json, write_text
 from editgauge._util.images import read_image, write_png
 from editgauge._util.text import as_utf8
-from editgauge.engine.edit.outcome_list import OutcomeId, OutcomeLine, OutcomeList
 from editgauge.errors import BadImageError, BadInputError, CannotEditError, EditGaugeError
 from editgauge.methods.absence import why
+from editgauge.methods.card import MethodCard
+from editgauge.methods.outcomes import LIST
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.methods import Method
     from editgauge.methods.prompt_choice import PromptOptions
     from editgauge.types import Edit
+
+
+def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by: str) -> None:
+    """Takes a new or empty folder, or one that was begun with the same settings, which are kept in the file.
+
+    `what` is a word for what the folder holds, such as `outcomes`; `made_by` is the command that fills such folders.
+    """
+    path = folder / file
+    if path.is_file():
+        earlier = json.loads(path.read_text("utf-8"))
+        changed = list(_changed(earlier, settings))
+        if changed:
+            raise BadInputError(f"'{folder}' holds {what} made with other settings; choose another folder.", changed)
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise BadInputError(f"'{folder}' is not empty and was not made by `{made_by}`; choose another folder.")
+    else:
+        write_json(path, settings)
+
+
+def _changed(earlier: Mapping[str, Any], settings: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """What differs, each setting by its name, however deep it lies."""
+    for key, new in settings.items():
+        old, name = earlier.get(key), f"{within}{key}"
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _changed(dict.fromkeys(new) | old, dict.fromkeys(old) | new, f"{name}.")
+        elif old != new:
+            yield f"{name}: {old} there, {new} asked for"
+
+
+KILOBYTE = 1024
+
+
+class OutcomeId(NamedTuple):
+    """Which outcome."""
+
+    id: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What its file is called, without suffix; the finder of outcomes reads the seed back.
+
+        >>> OutcomeId("cat-black", 0).name, OutcomeId("cat-black", 2).name
+        ('cat-black', 'cat-black__seed2')
+        """
+        return f"{self.id}__seed{self.seed}" if self.seed else self.id
+
+    @property
+    def file(self) -> str:
+        """What its file is called."""
+        return f"{self.name}.png"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeLine:
+    """One outcome, or why there is none."""
+
+    id: str
+    seed: int
+    prompt: str
+    source_prompt: str | None = None
+    image_path: str | None = None
+    absence: str | None = None
+    seconds: float | None = None
+    """How long the method took, where it was seen at work."""
+
+    @property
+    def key(self) -> OutcomeId:
+        """Which outcome it is."""
+        return OutcomeId(self.id, self.seed)
+
+    def written(self) -> str:
+        """The line as it stands in the list."""
+        fields = {name: value for name, value in asdict(self).items() if value is not None}
+        return json.dumps(fields, ensure_ascii=False) + "\n"
+
+
+class OutcomeList:
+    """The list in a folder. A line that a kill or a full disk cut in two is left out, and its outcome made again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LIST
+        self._lines = {line.key: line for line in _read(self._path) if _is_true(line, folder)}
+        for draft in folder.glob(f"{DRAFT}*"):
+            draft.unlink(missing_ok=True)
+
+    def __iter__(self) -> Iterator[OutcomeLine]:
+        return iter(self._lines.values())
+
+    def get(self, key: OutcomeId) -> OutcomeLine | None:
+        """What the list says about an outcome."""
+        return self._lines.get(key)
+
+    def add(self, line: OutcomeLine) -> None:
+        """Writes one more line behind the others."""
+        self._lines[line.key] = line
+        try:
+            with self._path.open("ab", buffering=0) as file:
+                written = line.written().encode()
+                if file.write(written) != len(written):
+                    raise OSError(None, "the disk is full")
+        except OSError as error:
+            raise BadInputError(
+                f"'{self._path}' cannot be written: {error.strerror or error}. Make room there."
+            ) from error
+
+    def write(self, order: Iterable[str] = ()) -> None:
+        """Writes the whole list again, edits in this order, seeds upwards."""
+        places = {edit_id: place for place, edit_id in enumerate(order)}
+        lines = sorted(self, key=lambda line: (places.get(line.id, len(places)), line.seed))
+        write_text(self._path, "".join(line.written() for line in lines))
+
+
+def _read(path: Path) -> Iterator[OutcomeLine]:
+    if not path.is_file():
+        return
+    for text in path.read_text("utf-8", "replace").split("\n"):
+        try:
+            entry: Any = json.loads(text)
+            yield OutcomeLine(**entry)
+        except (ValueError, TypeError):
+            continue
+
+
+def _is_true(line: OutcomeLine, folder: Path) -> bool:
+    """Whether the picture it names is there; an absence needs none."""
+    return line.absence is not None or (folder / (line.image_path or line.key.file)).is_file()
+
+
+def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[str, Any]) -> MethodCard:
+    """The card of all outcomes in a folder, given the price of one; memory is the most that any card has seen."""
+    known = list(lines)
+    seconds = [line.seconds for line in known if line.seconds is not None and line.absence is None]
+    outcomes = sum(line.absence is None for line in known)
+    return MethodCard(
+        outcomes=outcomes,
+        failures=dict(Counter(why(line.absence) for line in known if line.absence is not None).most_common()),
+        seconds_mean=round(fmean(seconds), 4) if seconds else None,
+        seconds_median=round(median(seconds), 4) if seconds else None,
+        peak_memory=_most(earlier.get("peak_memory"), _peak_memory()),
+        peak_gpu_memory=_most(earlier.get("peak_gpu_memory"), _peak_gpu_memory()),
+        cost=None if price is None else round(price * outcomes, 6),
+    )
+
+
+def _most(*known: int | None) -> int | None:
+    return max((value for value in known if value), default=None)
+
+
+def _peak_memory() -> int | None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else KILOBYTE
+    return unit * max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _peak_gpu_memory() -> int | None:
+    """Asked of torch only if the method brought it in."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_available():
+        return None
+    return int(torch.cuda.max_memory_allocated())
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,8 @@ from editgauge import __version__
 from editgauge._util.files import write_json
 from editgauge._util.progress import progress, say
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList, card_of
-from editgauge.engine.edit.outcomes import JobPrompts, jobs_of, make_all, split
-from editgauge.engine.folder_claim import claim
-from editgauge.engine.options import pairs
+from editgauge.engine._options import pairs
+from editgauge.engine._outcomes import JobPrompts, OutcomeLine, OutcomeList, card_of, claim, jobs_of, make_all, split
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.card import SETTINGS, MethodCard
 from editgauge.methods.prompt_choice import PromptOptions, read_wording
