@@ -53,9 +53,9 @@ from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
 from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols._second_look import (
     ANIMAL,
+    add_details,
     check_change,
     confirm_change,
-    add_details,
     face_changes,
     text_changes,
 )
