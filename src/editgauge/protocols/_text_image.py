@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.methods.prompts import render
+from editgauge.metrics.embeddings import Floats, Vectors, unit_vectors
 from editgauge.types import Edit
 
 Side = Literal["source", "target"]
@@ -49,46 +49,6 @@ def edit_text(edit: Edit, side: Side) -> EditText:
     return EditText(side, words, f"from the edit's parts, by the template {prompt.templates[-1]}")
 
 
-Vectors = NDArray[np.floating]
-Floats = NDArray[np.float64]
-
-DUST = 1e-6
-"""A shorter difference of two unit vectors is rounding: it points nowhere."""
-
-
-def cosine(one: Vectors, other: Vectors) -> float:
-    """How much two vectors point the same way, from -1 to 1.
-
-    >>> cosine(np.array([1.0, 0.0]), np.array([3.0, 0.0]))
-    1.0
-    """
-    return float(np.clip(units(one) @ units(other), -1.0, 1.0))
-
-
-def units(vectors: Vectors) -> Floats:
-    """The vectors, or the one vector, with the length 1."""
-    exact = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
-    if not np.all(lengths > 0):
-        raise ValueError("a vector of length 0 (or of no numbers) has no direction")
-    return np.asarray(exact / lengths)
-
-
-def directional(source_image: Vectors, edited_image: Vectors, source_text: Vectors, target_text: Vectors) -> float:
-    """Did the picture change in the direction in which the text changed? Directional CLIP (AugCLIP, eq. 1-2).
-
-    The vectors are unit vectors. Two pictures, or two texts, that are the same have no direction: `UnscorableError`.
-
-    >>> x, y, z = np.eye(3)
-    >>> round(directional(x, y, x, y), 6), round(directional(x, y, x, z), 6)
-    (1.0, 0.5)
-    """
-    return cosine(
-        _step(source_image, edited_image, "the edited image is the source image to this embedder"),
-        _step(source_text, target_text, "the target text is the source text to this embedder"),
-    )
-
-
 def attribute_mean(attributes: Vectors, weights: Floats | None = None) -> Floats:
     """The mean of attributes, each times its weight if there are weights (AugCLIP, eq. 13 and 14).
 
@@ -107,12 +67,5 @@ def effects(source_image: Vectors, ideal: Vectors, attributes: Vectors) -> Float
     >>> effects(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.eye(2)).tolist()
     [-1.0, 1.0]
     """
-    named = units(attributes)
-    return np.asarray(named @ units(ideal) - named @ units(source_image))
-
-
-def _step(before: Vectors, after: Vectors, otherwise: str) -> Floats:
-    step = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
-    if np.linalg.norm(step) < DUST:
-        raise UnscorableError("not_applicable", f"{otherwise}: there is no direction to compare")
-    return np.asarray(step)
+    named = unit_vectors(attributes)
+    return np.asarray(named @ unit_vectors(ideal) - named @ unit_vectors(source_image))
