@@ -33,7 +33,7 @@ from editgauge.audits.fit.rated import Rated
 from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine.worker.scoring import build_item
 from editgauge.errors import UnscorableError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
@@ -86,7 +86,7 @@ async def measure(folder: Path, ratings: Path, out: Path, *, only_roles: bool) -
         for edit, outcome, said in rated:
             if (edit.id, outcome.method) in done or outcome.image is None:
                 continue
-            item = prepare(edit, outcome, read_image(edit.source.path), read_image(outcome.image))
+            item = build_item(edit, outcome, read_image(edit.source.path), read_image(outcome.image))
             record = {"edit": edit.id, "photo": edit.id.rpartition("_")[0], "method": outcome.method, **said}
             record["variants"] = await _variants(item, see)
             if not only_roles:
