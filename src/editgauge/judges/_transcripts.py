@@ -17,7 +17,7 @@ from typing import Any
 from editgauge.errors import BadRunError
 from editgauge.judges._endpoint import Body
 from editgauge.judges._faults import MAY_PASS, Fault
-from editgauge.results.lines import LineFile, content_of_line, line_with_checksum
+from editgauge.results._journal import LineFile, decode_line, encode_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +57,13 @@ class Call:
 
     def to_line(self) -> bytes:
         """One line of a transcript."""
-        return line_with_checksum(asdict(self))
+        return encode_line(asdict(self))
 
     @classmethod
     def from_line(cls, line: bytes) -> Call:
         """The inverse of `to_line`; a torn or altered line raises `BadRunError`."""
         try:
-            stored = content_of_line(line, "transcript")
+            stored = decode_line(line, "transcript")
             return cls(**{**stored, "attempts": tuple(stored["attempts"])})
         except (ValueError, TypeError, KeyError) as error:
             raise BadRunError(f"a line of the transcript holds something else than a call ({error})") from error

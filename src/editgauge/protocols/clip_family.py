@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from editgauge.benchmarks.attributes import of_edit
 from editgauge.errors import BadInputError
 from editgauge.evidence import Evidence, Heat, Note
+from editgauge.metrics.embeddings import Floats, Vectors, cosine_similarity, directional_similarity
 from editgauge.protocols import Protocol, named_after, variant_name
 from editgauge.protocols._rules import attempt
-from editgauge.protocols._text_image import Floats, Side, Vectors, attribute_mean, cosine, directional, edit_text
+from editgauge.protocols._text_image import Side, attribute_mean, edit_text
 from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
@@ -102,14 +103,14 @@ class ClipFamily(Protocol):
         if "maps" in self._options:
             seen = await perception.explain(item.edited, words)
             evidence.append(Heat("edited", _to_one(seen), f'relevancy of "{text.words}"'))
-        return Score(cosine(picture, words), tuple(evidence))
+        return Score(cosine_similarity(picture, words), tuple(evidence))
 
     async def _directional(self, item: Item, perception: Perception) -> Score:
         texts = [edit_text(item.edit, side) for side in SIDES]
         pictures, (before, after) = await gather(
             _pictures(item, perception), gather(*(perception.joint_text(text.words) for text in texts))
         )
-        value = directional(*pictures, before, after)
+        value = directional_similarity(*pictures, before, after)
         evidence: list[Evidence] = [Note(text.source_note) for text in texts]
         if "maps" in self._options:
             change = np.asarray(after - before)
@@ -132,7 +133,7 @@ class ClipFamily(Protocol):
                 ends.append(await perception.joint_text(text.words))
         if attributes.by:
             notes.append(Note(f"Attributes by {attributes.by}."))
-        return Score(directional(*pictures, *ends), tuple(notes))
+        return Score(directional_similarity(*pictures, *ends), tuple(notes))
 
     def _weights(self, named: Mapping[Side, Vectors]) -> tuple[dict[Side, Floats | None], list[Note]]:
         if "weighted" not in self._options:
@@ -142,7 +143,7 @@ class ClipFamily(Protocol):
 
 
 async def _clip_i(item: Item, perception: Perception) -> Score:
-    return Score(cosine(*await _pictures(item, perception)))
+    return Score(cosine_similarity(*await _pictures(item, perception)))
 
 
 async def _pictures(item: Item, perception: Perception) -> tuple[Vectors, Vectors]:

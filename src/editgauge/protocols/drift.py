@@ -12,7 +12,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels, as_unit
 from editgauge._util.text import counted
-from editgauge._vision.tokens import semantic_change
+from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics.l1 import l1

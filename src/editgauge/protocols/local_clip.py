@@ -10,10 +10,11 @@ import numpy as np
 
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Note
+from editgauge.metrics.embeddings import cosine_similarity
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._objects import crop
 from editgauge.protocols._rules import attempt
-from editgauge.protocols._text_image import cosine, edit_text
+from editgauge.protocols._text_image import edit_text
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -76,14 +77,14 @@ async def _inside(item: Item, mask: BoolMask, perception: Perception) -> Score:
     picture, words = await gather(
         perception.joint_image(blackened(item.edited, mask)), perception.joint_text(text.words)
     )
-    return Score(cosine(picture, words), (Note(text.source_note),))
+    return Score(cosine_similarity(picture, words), (Note(text.source_note),))
 
 
 async def _region_and_words(item: Item, mask: BoolMask, perception: Perception) -> Score:
     words, note = _local_words(item.edit)
     box = _box(mask)
     picture, text = await gather(perception.joint_image(crop(item.edited, box)), perception.joint_text(words))
-    return Score(cosine(picture, text), (note, Box("edited", *box, "looked at")))
+    return Score(cosine_similarity(picture, text), (note, Box("edited", *box, "looked at")))
 
 
 async def _region_and_truth(item: Item, mask: BoolMask, perception: Perception) -> Score:
@@ -91,7 +92,7 @@ async def _region_and_truth(item: Item, mask: BoolMask, perception: Perception) 
         raise UnscorableError("not_applicable", "the benchmark has no ground-truth image for this edit")
     box = _box(mask)
     outcome, truth = await gather(*(perception.joint_image(crop(each, box)) for each in (item.edited, item.reference)))
-    return Score(cosine(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
+    return Score(cosine_similarity(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
 
 
 def blackened(image: Pixels, mask: BoolMask) -> Pixels:

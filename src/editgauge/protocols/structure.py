@@ -6,9 +6,7 @@ from asyncio import gather
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from editgauge._vision.tokens import structure_distance
+from editgauge.metrics.structure_distance import self_similarity_distance
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec
@@ -55,7 +53,7 @@ class Structure(Protocol):
         before, after = await gather(
             *(perception.keys(picture, of_bytes=self._as_released) for picture in (item.source, item.edited))
         )
-        return Score(structure_distance(before[np.newaxis], after[np.newaxis]))
+        return Score(self_similarity_distance(before, after))
 
 
 structure = Structure()
