@@ -56,7 +56,9 @@ def score_set(parts: Sequence[Part], names: Sequence[str] = ("fid", "kid")) -> S
         interval = half_sample_interval(resample, distance_of_all, of_source)
         return Score(distance_of_all, remarks, (max(lowest, interval[0]), interval[1]) if interval else None)
 
-    return dict(zip(names, (measure(fid, remarks, 0.0), measure(kid, (), -np.inf)), strict=True))
+    return dict(
+        zip(names, (measure(frechet_distance, remarks, 0.0), measure(kernel_distance, (), -np.inf)), strict=True)
+    )
 
 
 def _too_few(images: int, dimensions: int) -> tuple[Note, ...]:
@@ -75,7 +77,7 @@ Features = NDArray[np.floating]
 """One row per image."""
 
 
-def fid(first: Features, second: Features) -> float:
+def frechet_distance(first: Features, second: Features) -> float:
     """Return the Fréchet distance of two sets of features, as if both were normally distributed.
 
     |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)). The trace of the root comes from the singular values of the product of
@@ -95,7 +97,7 @@ def fid(first: Features, second: Features) -> float:
     return max(0.0, mean_distance + float(sum((features**2).sum() for features in centered)) - 2 * float(trace))
 
 
-def kid(first: Features, second: Features) -> float:
+def kernel_distance(first: Features, second: Features) -> float:
     """Return the kernel distance: the unbiased squared maximum mean discrepancy under (x.y / d + 1)^3.
 
     It may be negative. Its expectation does not depend on the number of images, which makes it the choice for small

@@ -56,16 +56,16 @@ MIN_DIFFERENCE = 1e-6
 """Differences of unit vectors below this length are rounding and have no direction."""
 
 
-def cosine(first: Vectors, second: Vectors) -> float:
+def cosine_similarity(first: Vectors, second: Vectors) -> float:
     """Return the cosine similarity of two vectors.
 
     >>> cosine(np.array([1.0, 0.0]), np.array([3.0, 0.0]))
     1.0
     """
-    return float(np.clip(units(first) @ units(second), -1.0, 1.0))
+    return float(np.clip(unit_vectors(first) @ unit_vectors(second), -1.0, 1.0))
 
 
-def units(vectors: Vectors) -> Floats:
+def unit_vectors(vectors: Vectors) -> Floats:
     """Return the vectors, or the vector, scaled to length 1."""
     exact = np.asarray(vectors, dtype=np.float64)
     lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
@@ -74,7 +74,9 @@ def units(vectors: Vectors) -> Floats:
     return np.asarray(exact / lengths)
 
 
-def directional(source_image: Vectors, edited_image: Vectors, source_text: Vectors, target_text: Vectors) -> float:
+def directional_similarity(
+    source_image: Vectors, edited_image: Vectors, source_text: Vectors, target_text: Vectors
+) -> float:
     """Return directional CLIP: the cosine of image change and text change (AugCLIP, eq. 1-2).
 
     All arguments are unit vectors. Raises `UnscorableError` if the images, or the texts, do not differ.
@@ -83,7 +85,7 @@ def directional(source_image: Vectors, edited_image: Vectors, source_text: Vecto
     >>> round(directional(x, y, x, y), 6), round(directional(x, y, x, z), 6)
     (1.0, 0.5)
     """
-    return cosine(
+    return cosine_similarity(
         _step(source_image, edited_image, "the edited image is the source image to this embedder"),
         _step(source_text, target_text, "the target text is the source text to this embedder"),
     )
@@ -107,8 +109,8 @@ def effects(source_image: Vectors, ideal: Vectors, attributes: Vectors) -> Float
     >>> effects(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.eye(2)).tolist()
     [-1.0, 1.0]
     """
-    named = units(attributes)
-    return np.asarray(named @ units(ideal) - named @ units(source_image))
+    named = unit_vectors(attributes)
+    return np.asarray(named @ unit_vectors(ideal) - named @ unit_vectors(source_image))
 
 
 def _step(before: Vectors, after: Vectors, reason: str) -> Floats:
