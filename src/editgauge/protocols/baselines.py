@@ -15,7 +15,7 @@ from editgauge.evidence import Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._comparison import Comparers
+from editgauge.protocols._comparison import ModelComparison
 from editgauge.protocols._rules import attempt_all
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -47,7 +47,7 @@ class Baselines(Protocol):
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._l2 = metrics.get("l2")
-        self._seen = Comparers({role: models.get(role, usual) for role, usual in NAMED.items()})
+        self._seen = ModelComparison({role: models.get(role, usual) for role, usual in NAMED.items()})
         self._agreement, self._overlap = (named_after(name, models.get(SEGMENTER)) for name in ("sc", "sc_miou"))
         info = self._l2.info
         self.scores: tuple[ScoreSpec, ...] = (

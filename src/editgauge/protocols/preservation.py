@@ -16,7 +16,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, metric_specs
 from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ class Preservation(Protocol):
     paper = "Common practice; the metrics cite their papers."
     version = "2"
     deviations: tuple[str, ...] = ("An edited image of another size is resized to the source's size by Lanczos first.",)
-    uses = COMPARERS
+    uses = COMPARISON_ROLES
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({}), more: tuple[str, ...] = ()) -> None:
         self.name = variant_name("preservation", {"metrics": "+".join(more)} if more else {})
         self._more = more
         self._metrics = {name: metrics.get(name) for name in (*METRICS, *more)}
-        self._seen = Comparers(models)
+        self._seen = ModelComparison(models)
         whole = [*metric_specs(self._metrics), *self._seen.specs]
         self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))
 

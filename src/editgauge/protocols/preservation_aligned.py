@@ -18,7 +18,7 @@ from editgauge._vision.registration import Alignment, align
 from editgauge.evidence import Evidence, Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, metric_specs
 from editgauge.protocols.preservation import METRICS, outside_the_mask, why_nothing_outside, without_outside
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -42,11 +42,11 @@ class PreservationAligned(Protocol):
         "What the moved frame no longer shows is not compared.",
         "Where no common frame is certain, the pictures are compared as they are, and the evidence says so.",
     )
-    uses = COMPARERS
+    uses = COMPARISON_ROLES
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._metrics = {name: metrics.get(name) for name in METRICS}
-        self._seen = Comparers(models)
+        self._seen = ModelComparison(models)
         raw = [*metric_specs(METRICS), *self._seen.specs]
         whole = [replace(spec, name=f"aligned_{spec.name}", about=f"{spec.about} {LAID_BACK}") for spec in raw]
         self.scores: tuple[ScoreSpec, ...] = (*whole, *map(outside_the_mask, whole))

@@ -10,7 +10,7 @@ from editgauge._util.images import as_unit
 from editgauge.evidence import Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, metric_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ class Reference(Protocol):
         "Outcome and ground truth are resized to the source's size by Lanczos first.",
         "An edit can be correct in more than one way: a low score does not prove a bad edit.",
     )
-    uses = COMPARERS
+    uses = COMPARISON_ROLES
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._metrics = {name: metrics.get(name) for name in METRICS}
-        self._seen = Comparers(models)
+        self._seen = ModelComparison(models)
         self.scores: tuple[ScoreSpec, ...] = (*metric_specs(METRICS), *self._seen.specs)
 
     def with_models(self, models: Mapping[str, str]) -> Reference:
