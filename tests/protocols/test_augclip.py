@@ -26,7 +26,7 @@ from editgauge.metrics.embeddings import cosine_similarity, unit_vectors
 from editgauge.options import JudgeOptions
 from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
 from editgauge.protocols.augclip import _attributes as rules
-from editgauge.protocols.augclip._attributes import Wanted
+from editgauge.protocols.augclip._attributes import AttributeRequest
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.endpoint import MODEL, Served
 
@@ -272,10 +272,10 @@ def test_long_attributes_may_be_lacking(clip: str) -> None:
 
 def test_a_free_number_and_length_take_everything() -> None:
     phrases = ("one two three four five", "a", "one two three four five six")
-    assert Wanted().of(phrases) == phrases
-    assert Wanted("short").of(phrases) == ("a",)
-    assert Wanted("long").of(phrases) == phrases[2:]
-    assert Wanted(number=10).of(tuple(map(str, range(30)))) == tuple(map(str, range(10)))
+    assert AttributeRequest().of(phrases) == phrases
+    assert AttributeRequest("short").of(phrases) == ("a",)
+    assert AttributeRequest("long").of(phrases) == phrases[2:]
+    assert AttributeRequest(number=10).of(tuple(map(str, range(30)))) == tuple(map(str, range(10)))
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def subject_of(edit: Edit) -> str:
 def check_count(detected: int, requested: int | None) -> tuple[bool, str]:
     """Return whether enough objects were detected, and the count in words if the edit names a number.
 
-    >>> are_enough(1, 2), are_enough(1, None)
+    >>> check_count(1, 2), check_count(1, None)
     ((False, ' (1 of 2)'), (True, ''))
     """
     minimum = max(1, requested or 1)
@@ -149,7 +149,7 @@ def requested_position(edit: Edit) -> Position:
 def relation_phrase(relation: Relation) -> str:
     """Return a relation as a phrase for sentences.
 
-    >>> spoken_relation("left"), spoken_relation("above")
+    >>> relation_phrase("left"), relation_phrase("above")
     ('left of', 'above')
     """
     return {"on": "on top of", "left": "left of", "right": "right of"}.get(relation, relation)

@@ -169,7 +169,7 @@ def _rate_at(text: str, box: NDArray[np.float32], lines: TextLines) -> float:
 def overlap_fraction(first: Sequence[float] | NDArray[Any], second: Sequence[float] | NDArray[Any]) -> float:
     """Return the fraction of the smaller box that lies in the larger one.
 
-    >>> overlap_share([0, 0, 10, 10], [5, 0, 25, 10])
+    >>> overlap_fraction([0, 0, 10, 10], [5, 0, 25, 10])
     0.5
     """
     (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) = map(list, (first, second))
