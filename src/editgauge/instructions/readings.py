@@ -12,7 +12,7 @@ from typing import Any, Literal, cast, get_args
 from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.core.errors import BadInput, CannotTell, EditGaugeError
 from editgauge.core.types import Benchmark, Edit, Position, Reading, Relation, Step
-from editgauge.instructions.understand import understand
+from editgauge.instructions._parse import parse_instruction as understand
 
 How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
