@@ -15,6 +15,7 @@ from editgauge.instructions._lexicon import (
     lists_in,
     match,
     match_any,
+    mentions,
     singular,
     words,
 )
@@ -31,7 +32,7 @@ from editgauge.instructions._steps import (
     size_or_text,
     to_activity,
 )
-from editgauge.instructions._words import MARKS, Word, skip, tokenize
+from editgauge.instructions._words import MARKS, Word, skip, text_of, tokenize
 
 _ARTICLES = frozenset({"a", "an", "the", "some"})
 _FRAMES = frozenset({"photo", "image", "picture", "photograph", "close-up", "closeup", "shot", "view", "pic"})
@@ -56,6 +57,8 @@ def is_caption(clause: Sequence[Word]) -> bool:
     """Tell whether a text describes an image instead of asking for a change."""
     if len(without_frame(clause)) < len(clause):
         return True
+    if mentions("instead", clause):
+        return False
     if match_any((*lists_in("verbs"), "wishes", "modals"), clause)[1] and clause[0] not in _ARTICLES:
         is_noun = clause[0] in {"park", "plant", "line", "color", "letter", "box", "mirror"}
         return is_noun and match_any(lists_in("verbs"), clause)[1] == 1 and list(clause[1:2]) in (["with"], ["in"], ["on"], ["at"])
@@ -322,9 +325,11 @@ def _without_preposition(tokens: Words) -> Words:
 
 def _new_description(gone: Words, come: Words, owner: str | None, *, follows: bool) -> Step | None:
     """Read a description that is new or replaces another: "red" for "blue", "sleeping"."""
-    if not come or not all(kind_of_words([word]) for word in come if word not in _PARTICLES):
+    if not come or not all(known_kind(word) or is_activity(word) for word in come if word not in _PARTICLES):
         return None
     kind, old_kind = kind_of_words(come), kind_of_words(gone) if gone else None
+    if kind is None and follows and all(word in words("moods") for word in come):
+        return Step(type="style", subject=owner, to=text_of(come), sure=False)
     if kind == "color" and old_kind == "texture":  # "golden" for "stone"
         kind = "texture"
     if kind is None or kind not in _DESCRIPTIONS or not (follows or kind == "action"):
@@ -396,7 +401,8 @@ def _noun_near(tokens: Words, start: int, end: int) -> str | None:
     if stop > end and phrase.words:
         return str(phrase.head)
     for at in range(start - 1, -1, -1):
-        if kind_of_words([tokens[at]]) is None and tokens[at].tag[:2] == "NN":
+        is_verb = is_activity(tokens[at]) or match_any(("other_prepositions", *lists_in("relations")), tokens, at)[1]
+        if known_kind(tokens[at]) is None and not is_verb:
             begin = at - 1 if at and tokens[at - 1].tag[:2] == "NN" and action_base(tokens[at - 1]) is None else at
             return " ".join(tokens[begin : at + 1])
     return None

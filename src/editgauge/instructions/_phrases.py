@@ -102,6 +102,11 @@ class Phrase:
         """Whether it is a place that can be a background."""
         return mentions("places", self.words) or any(word.tag == "NNP" and word.raw[:1].isupper() for word in self.words)
 
+    @property
+    def is_image(self) -> bool:
+        """Whether it is the whole image: "the photo", "the whole thing"."""
+        return (self.head in words("whole") and not self.which) or self.words == ("whole", "thing")
+
     def without(self, described: Sequence[str]) -> Phrase:
         """Return the phrase without some of its descriptions."""
         return replace(self, words=tuple(word for word in self.words if word not in described) or self.words)
@@ -157,7 +162,7 @@ def _opening(tokens: Words, start: int) -> tuple[Phrase, int]:
         if token in words("pronouns.anyone") and not phrase.determiner:
             person = Word("person", token.raw)
             return Phrase(words=(person,), determiner="all" if token.startswith("every") else "a"), at + 1
-        if not phrase.determiner and not phrase.owner and _is_pronoun(tokens, at):
+        if (phrase.which or not phrase.determiner) and not phrase.owner and _is_pronoun(tokens, at):
             return replace(phrase, determiner="the", pronoun=str(token)), at + 1
         if following == "of" and (partitive := _partitive(phrase, token)) is not None:
             phrase, at = partitive, at + 2
@@ -180,7 +185,7 @@ def _partitive(phrase: Phrase, token: Word) -> Phrase | None:
     if token in words("quantities"):
         return replace(phrase, count={"couple": 2}.get(token, phrase.count))
     if token in _PARTITIVES:
-        return replace(phrase, determiner=str(token))
+        return replace(phrase, determiner=str(token), which=("some of",) if token == "some" else ())
     number = read_number(token)
     if number is not None and token not in {"dozen", "pair"}:
         return replace(phrase, count=number, which=("one of",))
@@ -236,7 +241,7 @@ def _core_end(tokens: Words, start: int, *, predicate: bool) -> int:
     if tokens[start].quoted:
         return start + 1
     for at in range(start + 1, stop):
-        if match("compounds", tokens, at - 1) > 1 or tokens[at] == "'s":
+        if match("compounds", tokens, at - 1) > 1 or tokens[at] == "'s" or tokens[at - 1] == "'s":
             continue
         if _begins_verb(tokens, start, at) or (predicate and _begins_predicate(tokens, start, at, stop)):
             return at
@@ -316,7 +321,7 @@ def read_phrases(tokens: Words, start: int = 0, *, predicate: bool = False) -> t
             break
         phrases.append(phrase)
         at = end
-        following = skip(tokens, {"and", ",", "or", "as", "well"}, at)
+        following = at + 3 if list(tokens[at : at + 3]) == ["as", "well", "as"] else skip(tokens, {"and", ",", "or"}, at)
         if following == at or following >= len(tokens):
             break
         coordinated, _ = read_phrase(tokens, following)
@@ -327,7 +332,9 @@ def read_phrases(tokens: Words, start: int = 0, *, predicate: bool = False) -> t
 
 
 def _joined(phrases: list[Phrase]) -> list[Phrase]:
-    """Join "bride and groom toppers", which is one kind of object."""
+    """Share the article of "the cars and trucks", and join "bride and groom toppers", which is one kind of object."""
+    if phrases and phrases[0].determiner in {"the", "all", "both"}:
+        return [phrase if phrase.determiner or phrase.owner else replace(phrase, determiner="the") for phrase in phrases]
     if len(phrases) != 2:
         return phrases
     first, second = phrases
@@ -350,10 +357,10 @@ def read_objects(tokens: Words, *, predicate: bool = False) -> list[tuple[Phrase
         if not length or token_at(tail, at + length) not in determiners | {"and"}:
             continue
         placement = read_placement(tail, 0)
+        end = placement.end if placement else read_phrase(tail, 1)[1] if tail[0] in {"to", "onto"} else -1
         rest = tail[skip(tail, {"and"}, at + length) :]
         others = read_objects(rest, predicate=predicate)
-        is_placed = placement is not None and placement.end == at
-        if others and (is_placed or (predicate and all(after for _, after in others))):
+        if others and (end == at or (predicate and all(after for _, after in others))):
             return [*((phrase, tail[:at]) for phrase in phrases), *others]
     return [(phrase, tail) for phrase in phrases]
 
@@ -414,7 +421,8 @@ def find_placement(tokens: Words, start: int = 0) -> Placement | None:
     """Return the first placement from `start` on."""
     for at in range(start, len(tokens)):
         placement = read_placement(tokens, at)
-        if placement is None or (placement.relation == "in" and placement.anchor and placement.anchor.is_worn):
+        anchor = placement.anchor if placement else None
+        if placement is None or (placement.relation == "in" and anchor and anchor.is_worn and not anchor.is_definite):
             continue
         is_agent = placement.preposition == "by" and at > 0 and tokens[at - 1].tag in {"VBN", "VBD"}
         if not is_agent:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from editgauge.instructions._lexicon import is_activity, lists_in, match, match_any, words
+from editgauge.instructions._parser import parse_clause
 from editgauge.instructions._words import Word, skip, token_at
 
 Kind = Literal["command", "wish", "question", "statement", "description"]
@@ -17,6 +18,7 @@ _OBLIGATION = frozenset({"should", "must", "could", "needs", "need", "ought", "w
 _COPULAS = frozenset({"is", "are", "was", "were", "has", "have", "had", "looks", "look", "seems", "'s", "'re", "'m", "am", "like", "likes", "hate"})
 _UNCHANGED = frozenset({"same", "unchanged", "intact", "alone", "is", "original", "untouched", "else", "before"})
 _DETERMINERS = words("definite") | words("indefinite") | words("pronouns")
+_BEFORE_KERNELS = frozenset({"to", "could", "can", "would", "please", "someone", "somebody", "anyone", "wanna", "you", "gonna", "and"})
 _CORE_VERBS = frozenset({"make", "remove", "add", "replace", "put", "delete", "change", "erase", "swap", "turn", "get", "give", "take"})
 
 
@@ -41,17 +43,27 @@ def split_requests(tokens: Sequence[Word]) -> list[Request]:
     ['remove the tent']
     """
     pieces: list[list[Word]] = [[]]
+    joined = [False]
     for at, token in enumerate(tokens):
         if token in _ENDS or _splits(tokens, at, pieces[-1]):
             pieces.append([] if token in _ENDS | _JOINTS or token == "a" else [token])
+            joined.append(token == "and")
         else:
             pieces[-1].append(token)
-    trimmed = [_without_purpose(_without_closers(piece)) for piece in pieces]
-    return [classify(clause) for clause in trimmed if clause and not keeps(clause) and not _is_polite(clause)]
+    requests: list[Request] = []
+    for piece, is_joined in zip(pieces, joined, strict=True):
+        clause = _without_purpose(_without_closers(piece))
+        if not clause or keeps(clause) or _is_polite(clause):
+            continue
+        request = classify(clause)
+        if request.kind == "description" and is_joined and requests and requests[-1].kind != "description":
+            request = replace(request, kind="statement")  # "I wish the sofa was green and there were plants"
+        requests.append(request)
+    return requests
 
 
 def _is_polite(clause: Sequence[Word]) -> bool:
-    return all(word in words("polite") for word in clause) and not any(match("wishes", clause, at) for at in range(len(clause)))
+    return all(word in words("polite") or word.isdigit() for word in clause) and not any(match("wishes", clause, at) for at in range(len(clause)))
 
 
 def _splits(tokens: Sequence[Word], at: int, piece: Sequence[Word]) -> bool:
@@ -59,7 +71,7 @@ def _splits(tokens: Sequence[Word], at: int, piece: Sequence[Word]) -> bool:
     token, following = tokens[at], token_at(tokens, at + 1)
     if token == "a" and following in {"put", "add", "place"}:  # a misspelled "and"
         return True
-    if token in _JOINTS:
+    if token in _JOINTS and not (token == "," and match("instead", piece)):
         return _begins_clause(tokens, at + 1) and not _says_how(piece)
     run_on = token in _CORE_VERBS and following in _DETERMINERS and len(piece) > 2 and piece[-1] not in words("polite")
     return run_on and classify(list(piece)).kind == "description"
@@ -104,11 +116,17 @@ def classify(clause: list[Word]) -> Request:
     while at < len(clause):
         if wish := match("wishes", clause, at):
             inner = classify(clause[at + wish :]) if len(clause) > at + wish else None
+            if {"n't", "not"} & set(clause[max(at - 2, 0) : at]) and clause[at] == "want":  # "I don't want the dog there"
+                return Request("command", [Word("remove"), *clause[at + wish :]])
             return inner if inner and inner.kind == "command" else Request("wish", clause[at + wish :])
         if opener := match("openers", clause, at):
             at += opener
             continue
-        if match_any(lists_in("verbs"), clause, at)[1] and not (at and clause[at] in {"like", "love", "edit", "photoshop"} and clause[at - 1] not in {"to", "you", "please"}):
+        if list(clause[at : at + 2]) in (["let", "'s"], ["let", "us"]):
+            at += 2
+            continue
+        is_own = at == 1 and clause[0] in {"i", "we", "they", "you", "it"}  # "we have two cats"
+        if match_any(lists_in("verbs"), clause, at)[1] and not is_own and not _is_label(clause, at):
             return Request("command", clause[at:])
         if clause[at] not in words("polite") or list(clause[at : at + 2]) == ["instead", "of"]:
             break
@@ -117,8 +135,38 @@ def classify(clause: list[Word]) -> Request:
     rest = clause[start:]
     if rest and rest[0] in words("modals") - {"to", "need", "needs"}:
         return Request("question", rest)
-    is_description = bool(_COPULAS & set(rest[1:])) and not _OBLIGATION & set(rest)
-    return Request("description" if is_description else "statement", rest)
+    if (kernel := _kernel(clause)) is not None:
+        return Request("command", clause[kernel:])
+    return Request("description" if rest and _is_finite(rest) else "statement", rest)
+
+
+def _kernel(clause: list[Word]) -> int | None:
+    """Return where a command begins inside a clause: "looking for someone to | change the background"."""
+    if {"should", "must", "let"} & set(clause):
+        return None
+    for at in range(1, len(clause) - 1):
+        length = match_any(lists_in("verbs"), clause, at)[1]
+        follows = token_at(clause, at + length)
+        if length and (follows in _DETERMINERS or follows.quoted) and clause[at - 1] in _BEFORE_KERNELS:
+            return at
+    return None
+
+
+def _is_finite(clause: list[Word]) -> bool:
+    """Tell whether a clause is a complete sentence about how things are: "my mom blinked"."""
+    parsed = parse_clause(clause)
+    if any(word.tag == "MD" or word in {"needs", "need", "now", "should", "must"} for word in parsed):
+        return False
+    root = next((word for word in parsed if word.dep == "ROOT"), None)
+    if root is None or not any(word.head == root.index and word.dep in {"nsubj", "nsubjpass", "expl"} for word in parsed):
+        return False
+    verbs = [root, *(word for word in parsed if word.head == root.index and word.dep in {"aux", "auxpass"})]
+    return any(word.tag in {"VBD", "VBZ", "VBP"} for word in verbs)
+
+
+def _is_label(clause: Sequence[Word], at: int) -> bool:
+    """Tell whether "edit" or "photoshop" only names the request: "photoshop request: ..."."""
+    return clause[at] in {"edit", "photoshop"} and token_at(clause, at + 1) not in _DETERMINERS
 
 
 def _without_closers(clause: list[Word]) -> list[Word]:
@@ -142,7 +190,7 @@ def _without_purpose(clause: list[Word]) -> list[Word]:
     for at in range(2, len(clause)):
         token, following = clause[at], token_at(clause, at + 1)
         is_contrast = token == "but" and "not" in clause[:at]
-        is_purpose = token in {"so", "because", "but", "such"} and following != "much" and not is_contrast
+        is_purpose = list(clause[at - 2 : at]) != ["make", "it"] and token in {"so", "because", "but", "such"} and following != "much" and not is_contrast
         keeps_rest = token in {"while", "without"} and is_activity(following) and following != "wearing"
         aims = token == "to" and following == "make" and at > 2 and clause[0] not in {"change", "edit", "use"}
         if is_purpose or keeps_rest or aims:

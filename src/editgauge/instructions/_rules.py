@@ -21,7 +21,7 @@ from editgauge.instructions._lexicon import (
     table,
     words,
 )
-from editgauge.instructions._parser import head_position, parse_clause
+from editgauge.instructions._parser import parse_clause
 from editgauge.instructions._phrases import (
     POSSESSIVE,
     SIDES,
@@ -129,7 +129,8 @@ def _read(kind: str, clause: list[Word], context: Context) -> Steps:
         return _question(parsed[1:], context)
     if "look" in clause and clause[0] in {"what", "how"}:
         return _how_it_looks(parsed, context)
-    return statement(parsed, context) or instead_of(*_split_first(parsed), context) or _unlisted_verb(clause, context)
+    steps = statement(parsed, context) or instead_of(*_split_first(parsed), context)
+    return steps or ([] if kind == "command" else _unlisted_verb(clause, context))
 
 
 def _split_first(parsed: Words) -> tuple[Phrase, Words]:
@@ -208,18 +209,22 @@ def command(clause: list[Word], context: Context) -> Steps:
         return []
     verb = {"making": "make", "letting": "let", "having": "have"}.get(text_of(clause[:length]), text_of(clause[:length]))
     body = _unfronted(parse_clause(clause, command=True)[length:])
+    if group == "rotate" and body[0] == "on" and len(body) > 1:  # "zoom in on the baby"
+        body = body[1:]
     if verb in {"turn", "switch"} and len(body) > 1 and body[-1] in {"on", "off"}:
         group, verb, body = "state", f"{verb} {body[-1]}", body[:-1]
     if group == "take" and ({"off", "out", "away", "from"} & set(body) or body[0] == "one"):
         group = "remove"
     if group == "write" or (group in {"add", "put"} and _is_writing(body)):
         return write(body, context)
+    if body[0] == "that" and group in {"change", "cause"} and len(body) > 3 and body[1] in words("definite") | words("indefinite"):
+        return statement(parse_clause(body[1:]), context)  # "make that the woman smiles"
     if "by" in body and group in {"change", "cause"} and (steps := _change_by(body, context)):
         return steps
     rule = COMMANDS.get(group)
     if rule is None:
         return []
-    pairs = read_objects(body, predicate=group in _PREDICATIVE and body[0] not in {"a", "an"})
+    pairs = read_objects(body, predicate=group in _PREDICATIVE and not (group == "paint" and body[0] in {"a", "an"}))
     return [step for phrase, tail in pairs for step in rule(verb, phrase, tail, context)]
 
 
@@ -228,7 +233,7 @@ def _unfronted(body: Words) -> Words:
     if body[0] in {"of", "away", "off", "out"} and len(body) > 1:
         return [*body[1:], body[0]]
     placement = read_placement(body, 0)
-    end = placement.end if placement else read_phrase(body, 1)[1] if body[0] == "to" else 0
+    end = placement.end if placement else read_phrase(body, 1)[1] if body[0] in {"to", "from"} else 0
     return [*body[end:], *body[:end]] if end < len(body) else body
 
 
@@ -256,6 +261,8 @@ def add_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "add a cat on the sofa", "add a hat to the dog", "add a car instead of the bike"."""
     if swapped := instead_of(phrase, tail, context):
         return swapped
+    if phrase.words == ("one",) and context.mentioned:
+        phrase = replace(context.mentioned[-1], determiner="a", count=None)
     if match("in_its_place", tail) and context.mentioned:
         return [swap(context.mentioned[-1], phrase, context)]
     if "style" in phrase.words:
@@ -281,7 +288,7 @@ def instead_of(new: Phrase, tail: Words, context: Context) -> Steps:
     if at is None or not new or at + match("instead", tail, at) >= len(tail):
         return []
     olds, _ = read_phrases(tail, at + match("instead", tail, at))
-    placement = find_placement(tail[:at])
+    placement = next((found for k in range(at) if (found := read_placement(tail, k))), None)
     if new.is_definite and placement and placement.anchor and not placement.anchor.is_definite:
         new = placement.anchor  # "put the rabbit on a rock instead of the trunk"
     return [] if is_activity(tail[-1]) else [swap(old, new, context) for old in olds]
@@ -301,6 +308,8 @@ def relocate(phrase: Phrase, tail: Words, context: Context) -> Steps:
     if placement is None:
         return [Step(type="position_replacement", subject=subject, to=text_of(tail) or None)]
     anchor, relation = placement.anchor, placement.relation
+    if anchor and anchor.head in words("moods") and (phrase.is_image or not anchor.is_scene):  # "set the scene at night"
+        return [Step(type="style", to=anchor.name, sure=phrase.is_image)]
     if anchor is None:
         return [Step(type="position_replacement", subject=subject, to=relation, position=placement.position, sure=True)]
     is_attached = phrase.is_worn or phrase.is_part
@@ -327,9 +336,14 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     gifts, end = read_phrases(tail)
     if not gifts:
         return say_of(phrase, tail, context)
+    if gifts[0].head in _PROPERTIES["color"]:  # "give the door a different color"
+        colors = [word for word in gifts[0].words[:-1] if word not in {"different", "new", "other"}]
+        return [Step(type="color", subject=context.resolve(phrase), to=text_of(colors) or None, sure=True)]
     style = [word for word in gifts[0].words if word not in _STYLE_NOUNS]
-    if (phrase.pronoun in {"it", "this"} or phrase.head in words("whole")) and 0 < len(style) < len(gifts[0].words):
-        return [Step(type="style", to=text_of(style), sure=True)]
+    has_style = phrase.pronoun in {"it", "this"} or phrase.is_image or phrase.head in words("mood_subjects")
+    if has_style and 0 < len(style) < len(gifts[0].words):
+        subject = phrase.name if phrase.head == "sky" else None
+        return [Step(type="style", subject=subject, to=text_of(style), sure=True)]
     if swapped := instead_of(gifts[0], tail[end:], context):
         return swapped
     value = read_value([token for token in tail if token != "the"])
@@ -382,7 +396,7 @@ def _linker_at(tail: Words, linkers: frozenset[str]) -> int | None:
         placement = read_placement(tail, at)
         is_side = tail[at] == "to" and placement is not None and placement.anchor is not None
         has_later = any(later > at + 1 for later in positions)
-        in_noun = has_later and tail[at] not in {"to", "into"} and (at == 0 or head_position(tail, at) >= 0)
+        in_noun = has_later and tail[at] not in {"to", "into"} and tail[at + 1] in words("definite")
         if not (is_side or in_noun):
             return at
     return None
@@ -478,7 +492,7 @@ def restyle(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     if verb == "blur" and phrase.head in words("backgrounds"):
         return [Step(type="background", to="blurred")]
     subject = None if phrase.pronoun or phrase.head in words("whole") else context.resolve(phrase)
-    to = style_text(tail) or _STYLE_VERBS.get(verb, verb)
+    to = style_text(tail[skip(tail, {"up", "out", "down"}) :]) or _STYLE_VERBS.get(verb.split()[0], verb)
     if subject and verb in {"darken", "brighten", "lighten", "colorize"}:
         return [Step(type="color", subject=subject, to=to)]
     return [Step(type="style", subject=subject, to=to, sure=subject is None)]
@@ -489,9 +503,10 @@ def fill(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     at = next((at for at in range(len(tail) - 1) if tail[at] in {"with", "in", "by", "of"}), None)
     if at is None:
         return []
-    relation: Callable[[str], Position] = lambda name: Position("in" if phrase.head in words("containers") else "on", name)
     holder = context.resolve(phrase)
-    return [add(item, position=relation(holder) if holder else None) for item in read_phrases(tail, at + 1)[0]]
+    inside = holder is not None and in_list("containers", holder.split()[-1])
+    position = Position("in" if inside else "on", holder) if holder else None
+    return [add(item, position=position) for item in read_phrases(tail, at + 1)[0]]
 
 
 def empty(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
@@ -533,34 +548,37 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     if phrase.head in words("text_words") and placement and placement.anchor and not phrase.owner:
         phrase = replace(phrase, owner=placement.anchor.name)
     is_causative = verb in _CAUSATIVES
-    linkers = frozenset({"into"} if verb == "make" else () if is_causative else {*_LINKERS, "as"} - {"by"})
+    linkers = frozenset({"into"} if verb == "make" else () if is_causative else {*_LINKERS, "as"})
     at = _linker_at(tail, linkers | {"in"} if verb in {"turn", "transform"} else linkers)
     if at is not None:
-        return _change_into(phrase, tail[:at], tail[at + 1 :], context)
-    instead = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
-    if instead is not None:
-        return _change_instead(phrase, tail, instead, context)
+        new = tail[at + 1 :]
+        if tail[at] == "into" and all(word in words("materials") for word in new):
+            return [describe(phrase, Value("texture", text_of(new)), context.resolve(phrase))]
+        return _change_into(phrase, tail[:at], new, context)
+    if verb in {"turn", "switch"} and list(tail[:1]) in (["on"], ["off"]):
+        return [Step(type="action", subject=context.resolve(phrase), to=f"turned {tail[0]}", sure=True)]
     if verb == "get" and list(tail[:1]) == ["out"]:  # "get the tourists out of the picture"
         return [remove(phrase, [], context)]
-    predicate = tail[modifiers_end(tail) :]
+    predicate = tail[0 if is_style(tail) else modifiers_end(tail) :]
     if (is_causative or predicate) and (steps := say_of(phrase, predicate, context, may_be_new=verb in {"have", "make"})):
         return steps
     return _incomplete(verb, phrase, context)
 
 
-def _change_instead(phrase: Phrase, tail: Words, at: int, context: Context) -> Steps:
-    """Read "make the shirt navy instead of green", "make it a pizza instead of the sandwich"."""
+def _say_instead(phrase: Phrase, tail: Words, at: int, context: Context) -> Steps:
+    """Read "the shirt navy instead of green", "it a pizza instead of the sandwich", "him hold a pen instead of a cup"."""
     new, old = tail[:at], tail[at + match("instead", tail, at) :]
     if not old or is_activity(old[0]):
         return say_of(phrase, new, context)
-    if phrase.pronoun and new:
-        return [swap(read_phrase(old)[0], read_phrase(new)[0], context)]
     if not new or not phrase.is_definite:
         return instead_of(phrase, tail, context)
-    return [
-        replace(step, from_=read_value(old).text) if step.type in {"color", "texture", "shape", "style"} else step
-        for step in say_of(phrase, new, context)
-    ]
+    steps = say_of(phrase, new, context)
+    if len(steps) != 1 or not steps[0].to:
+        return steps
+    if steps[0].type in {"color", "texture", "shape", "style", "action"}:
+        return [replace(steps[0], from_=None if steps[0].type == "action" else read_value(old).text)]
+    before = read_phrase(old)[0].name or None
+    return [replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))]
 
 
 def _change_by(body: Words, context: Context) -> Steps:
@@ -650,7 +668,7 @@ def becomes(phrase: Phrase, new: Words, context: Context) -> Step:
     subject = context.resolve(phrase)
     if not new:
         return Step(type=NOT_UNDERSTOOD, subject=subject, sure=False)
-    is_image = phrase.head in words("whole") and not phrase.which
+    is_image = phrase.is_image
     if is_image or phrase.pronoun in {"it", "this", "that"} or (phrase.pronoun and subject is None):
         if step := _image_becomes(phrase, new, subject, context):
             return step
@@ -662,6 +680,8 @@ def becomes(phrase: Phrase, new: Words, context: Context) -> Step:
     value = read_value(new)
     if value.phrase is None:
         return describe(phrase, value, subject)
+    if phrase.head in words("mood_subjects") and is_mood(new):
+        return Step(type="style", subject=subject, to=style_text(new), sure=True)
     placement = find_placement(new)
     if phrase.pronoun and placement and placement.relation != "on":
         return add_placed(value.phrase, new[placement.start :], context, sure=False)
@@ -729,12 +749,12 @@ def _it_becomes(new: Phrase, subject: str | None, context: Context) -> Step:
     colors = [word for word in new.adjectives if kind_of(word) == "color"]
     if subject is None and colors and len(colors) == len(new.adjectives) and not context.caption:
         return Step(type="color", subject=new.without(colors).name, to=" ".join(colors), sure=False)
-    return add(new, sure=False) if is_several else replace_by(subject, new, sure=False)
+    return add(new, sure=False) if is_several or new.determiner == "more" else replace_by(subject, new, sure=False)
 
 
 def style_text(tokens: Words) -> str:
     """Return the style alone: "oil painting" of "look like an oil painting"."""
-    return text_of(tokens[skip(tokens, _BEFORE_STYLES) :]).removesuffix(" style")
+    return text_of(tokens[skip(tokens, _BEFORE_STYLES) :]).removesuffix(" style").removesuffix(" one")
 
 
 def change_text(phrase: Phrase, about: Words, new: Words, context: Context, before: Words = ()) -> Step:
@@ -788,6 +808,9 @@ def say_of(phrase: Phrase, tail: Words, context: Context, *, may_be_new: bool = 
         context: objects named earlier.
         may_be_new: whether naming an object without a definite article asks for it: "have a dog".
     """
+    instead = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
+    if instead is not None:
+        return _say_instead(phrase, tail, instead, context)
     tail = tail[skip(tail, words("modals") | _SKIPPED) :]
     if not tail:
         return [] if phrase.is_definite else [add_placed(phrase, [], context, sure=may_be_new)]
@@ -988,7 +1011,9 @@ def _seems(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
 def _is(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     """Read what follows "is", "should be" or a participle without a verb: "everything made of candy"."""
     is_participle = tail[0].tag == "VBN" and match_any(lists_in("participles"), tail)[1]
-    if tail[0] not in words("be") and list(tail[:2]) != ["have", "been"] and not is_participle:
+    if list(tail[:2]) == ["take", "place"]:
+        return relocate(phrase, tail[2:], context)
+    if tail[0] not in words("be") and list(tail[1:2]) != ["been"] and not is_participle:
         return None
     return _is_what(phrase, _after_be(tail), context)
 

@@ -23,7 +23,7 @@ from editgauge.instructions._lexicon import (
     words,
 )
 from editgauge.instructions._phrases import SIDES, Phrase, Words, find_placement, read_phrase
-from editgauge.instructions._words import Word
+from editgauge.instructions._words import Word, text_of
 
 NOT_UNDERSTOOD = "unspecified"
 ARTICLES = frozenset({"a", "an", "the"})
@@ -283,6 +283,8 @@ def read_value(tokens: Words) -> Value:
         if found := read(value):
             return found
     phrase, end = read_phrase(value)
+    if phrase.words == ("rainbow",):
+        return Value("color", "rainbow")
     if value[0].endswith("ed") and value[0].tag[:2] != "NN" and end <= 1:
         return Value("other", " ".join(value))
     if phrase:
@@ -328,6 +330,8 @@ def _color(tokens: Words) -> Value | None:
     if rest in (["black", "and", "white"], ["darker"], ["brighter"], ["lighter"]):
         return Value("color", " ".join(rest))
     allowed = words("colors") | words("shades") | _AFTER_COLORS
+    if rest[0] in words("colors") and "with" in rest[1:-1]:  # "purple with yellow spots"
+        return Value("color", text_of(rest))
     if not any(token in words("colors") for token in rest) or not all(token in allowed or "-" in token for token in rest):
         return None
     named = [token for token in rest if token in words("colors") | words("shades") | {"and"} or "-" in token]
@@ -337,6 +341,8 @@ def _color(tokens: Words) -> Value | None:
 
 
 def _size(tokens: Words) -> Value | None:
+    if list(tokens[:3]) == ["the", "size", "of"]:
+        return Value("size", "large")
     sizes = {table("sizes")[str(token)] for token in tokens if token in words("sizes")}
     allowed = words("sizes") | words("before_values") | words("around_sizes")
     if len(sizes) != 1 or not all(token in allowed or token.isdigit() or not at for at, token in enumerate(tokens)):
@@ -405,4 +411,4 @@ def is_style(tokens: Words) -> bool:
 def is_mood(tokens: Words) -> bool:
     """Tell whether words name a season, an hour, a weather or a light."""
     content = [token for token in tokens if token not in _BEFORE_MOODS]
-    return bool(content) and (content[-1] in words("moods") or content[0] in words("moods")) and len(content) <= 3
+    return bool(content) and len(content) <= 3 and (mentions("moods", content[-2:]) or content[0] in words("moods"))

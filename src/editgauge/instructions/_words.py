@@ -26,6 +26,7 @@ _WORD = r"\d+[.,:]\d+|[^\W_]+(?:[-'][^\W_]+)*'?"
 _TOKEN = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<word>{_WORD})|(?P<mark>[,.;!?:&])")
 _KEYWORDS = ("colors", "backgrounds", "instead", "relations.behind", "sizes")
 """Lists whose words are corrected when misspelled."""
+_FILLERS = frozenset({"um", "umm", "uh", "er", "erm", "hmm", "alexa", "siri"})
 _UNSPLIT = frozenset({"dont", "doesnt", "didnt", "isnt", "arent", "wont", "cant", "shouldnt", "wouldnt"})
 _BEFORE_COMMANDS = frozenset({"and", "then", "please", ",", ".", "to", "you", "'s", "we"})
 
@@ -98,15 +99,15 @@ def tokenize(text: str) -> list[Word]:
             tokens.append(Word(f'"{inner.casefold()}"', inner, quoted=True))
         elif part["mark"]:
             tokens.append(Word(piece.replace("&", "and")))
-        else:
-            tokens += _split(piece, follows_word=bool(tokens) and tokens[-1] not in MARKS)
+        elif piece.casefold() not in _FILLERS:
+            tokens += _split(piece, tokens[-1] if tokens else "")
     tokens = tokens[:MAX_WORDS]
     return [_corrected(token, index, tokens) for index, token in enumerate(tokens)]
 
 
-def _split(piece: str, *, follows_word: bool) -> list[Word]:
-    """Split contractions as treebanks do; "it's" after another word is a misspelled "its"."""
-    if piece.lower() == "it's" and follows_word:
+def _split(piece: str, previous: str) -> list[Word]:
+    """Split contractions as treebanks do; "it's" after a verb or a preposition is a misspelled "its"."""
+    if piece.lower() == "it's" and (previous in _command_words() or previous in {"on", "in", "of", "to", "from", "with", "at"}):
         return [Word("its", piece)]
     if piece.lower() in _UNSPLIT:
         piece = f"{piece[:-1]}'{piece[-1]}"
