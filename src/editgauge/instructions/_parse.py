@@ -45,7 +45,8 @@ def parse_instruction(
         clauses = split_requests(tokens)
         if not clauses:
             return Reading((Step(type=NOT_UNDERSTOOD),), "rules", f"{text.strip()} (asks for no change)")
-        if clauses[0].kind not in {"statement", "description"} or not is_caption(clauses[0].words):
+        asks = any(request.kind in {"command", "wish", "question"} for request in clauses)
+        if asks or not is_caption(clauses[0].words):
             return _parse_requests(clauses, source_caption, target_caption)
     if source_caption and (compared := compare_captions(source_caption, text)):
         return Reading(tuple(compared), "captions")
@@ -90,7 +91,7 @@ def _merged(steps: list[Step], new: list[Step], clause: Sequence[Word]) -> list[
     follows_removal = bool(steps) and len(new) == 1 and "removal" in steps[-1].type
     if follows_removal and new[0].from_ == steps[-1].subject:
         return [*steps[:-1], new[0]]
-    if follows_removal and mentions("in_its_place", clause) and new[0].to:
+    if follows_removal and (mentions("in_its_place", clause) or clause[-1] == "there") and new[0].to:
         old = steps[-1].subject
         merged = replace(new[0], type="object_replacement", subject=old, from_=old, position=None, sure=True)
         return [*steps[:-1], merged]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any
+from functools import lru_cache
 
-from editgauge.instructions._lexicon import words
+from editgauge.instructions._english import english_pipeline
 from editgauge.instructions._words import Word
 
 MODIFIERS = frozenset({"det", "amod", "compound", "nummod", "poss", "nmod", "quantmod", "predet", "npadvmod", "case", "advmod"})
@@ -17,13 +14,6 @@ _LEAD = "please"
 """Read before a command: an imperative is then tagged as a verb in every labeled instruction."""
 _QUOTATION = "Hello"
 """Stands for a quotation, whose own words would confuse the parser."""
-
-
-@cache
-def _pipeline() -> Any:
-    import spacy
-
-    return spacy.load(Path(os.environ["EDITGAUGE_SPACY_DIR"]), exclude=["ner", "lemmatizer", "senter"])
 
 
 def parse_clause(tokens: Sequence[Word], *, command: bool = False) -> list[Word]:
@@ -46,7 +36,7 @@ def parse_clause(tokens: Sequence[Word], *, command: bool = False) -> list[Word]
 def _parse_texts(texts: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
     from spacy.tokens import Doc
 
-    pipeline = _pipeline()
+    pipeline = english_pipeline()
     first, *others = texts
     spelled = [first, *others, "."]
     doc = pipeline(Doc(pipeline.vocab, words=spelled))

@@ -182,7 +182,7 @@ def _opening(tokens: Words, start: int) -> tuple[Phrase, int]:
 
 def _partitive(phrase: Phrase, token: Word) -> Phrase | None:
     """Read "a couple of", "all of" and "two of" before what they count."""
-    if token in words("quantities"):
+    if token in words("quantities") and not (token == "number" and phrase.determiner == "the"):
         return replace(phrase, count={"couple": 2}.get(token, phrase.count))
     if token in _PARTITIVES:
         return replace(phrase, determiner=str(token), which=("some of",) if token == "some" else ())
@@ -260,7 +260,7 @@ def _begins_verb(tokens: Words, start: int, at: int) -> bool:
         return False
     if match_any(("wear", "contain"), tokens, at)[1] or token in {"have", "has", "had", "now"}:
         return True
-    if token.tag in {"RB", "RP", "RBR"} and token in words("adverbs") | {"away", "off", "out", "up", "down", "instead", "together", "back"}:
+    if token.tag in {"RB", "RP", "RBR"} and token in words("adverbs") | {"away", "off", "out", "up", "down", "instead", "together", "back", "closer", "further", "forward"}:
         return True
     if token.tag in _FINITE and token.dep not in MODIFIERS and action_base(token) is not None and token not in words("noun_verbs"):
         return True
@@ -287,7 +287,8 @@ def _begins_predicate(tokens: Words, start: int, at: int, stop: int) -> bool:
     phrase = Phrase(words=tuple(tokens[start:at]))
     base = action_base(token)
     if base is None or (token in words("ing_nouns") and token != base) or (token in words("worn") and not phrase.is_alive):
-        return token.tag == "VB" and token.dep in {"ccomp", "xcomp", "ROOT", "advcl"} and head_position(tokens, at) < at
+        is_noun = any(in_list(name, str(token)) for name in ("text_holders", "containers", "parts", "worn", "people", "animals"))
+        return token.tag == "VB" and not is_noun and token.dep in {"ccomp", "xcomp", "ROOT"} and head_position(tokens, at) < at
     if token not in words("noun_verbs"):
         return True
     if before in adjective_kinds() and before not in words("materials") and not phrase.is_alive:
@@ -354,7 +355,8 @@ def read_objects(tokens: Words, *, predicate: bool = False) -> list[tuple[Phrase
     determiners = words("definite") | words("indefinite")
     for at in range(1, len(tail) - 1):
         length = 3 if list(tail[at : at + 3]) == ["as", "well", "as"] else int(tail[at] in {"and", ","})
-        if not length or token_at(tail, at + length) not in determiners | {"and"}:
+        following = token_at(tail, at + length)
+        if not length or not (following in determiners | {"and"} or following.tag == "NNS"):
             continue
         placement = read_placement(tail, 0)
         end = placement.end if placement else read_phrase(tail, 1)[1] if tail[0] in {"to", "onto"} else -1
@@ -391,12 +393,11 @@ def _modifier_end(tokens: Words, at: int, anchor: int) -> int:
     stop = subtree_end(tokens, anchor)
     if stop < len(tokens):
         return stop
-    inner = find_placement(tokens, at + 1)
-    if inner and inner.end < len(tokens):
-        return inner.end
-    if token_at(tokens, at + 1) and is_activity(tokens[at]):
-        _, after = read_phrase(tokens, at + 1, predicate=True)
-        return after
+    for end in range(at + 2, len(tokens)):
+        token = tokens[end]
+        is_bare_verb = action_base(token) == token and tokens[end - 1] not in words("definite") | words("indefinite") | words("modals")
+        if is_bare_verb or all(known_kind(word) for word in tokens[end:]):
+            return end  # the parser took "sleep" of "the dog that sits on the couch sleep" for a noun
     return stop
 
 

@@ -18,7 +18,9 @@ _OBLIGATION = frozenset({"should", "must", "could", "needs", "need", "ought", "w
 _COPULAS = frozenset({"is", "are", "was", "were", "has", "have", "had", "looks", "look", "seems", "'s", "'re", "'m", "am", "like", "likes", "hate"})
 _UNCHANGED = frozenset({"same", "unchanged", "intact", "alone", "is", "original", "untouched", "else", "before"})
 _DETERMINERS = words("definite") | words("indefinite") | words("pronouns")
-_BEFORE_KERNELS = frozenset({"to", "could", "can", "would", "please", "someone", "somebody", "anyone", "wanna", "you", "gonna", "and"})
+_BEFORE_KERNELS = frozenset({"to", "could", "can", "would", "please", "someone", "somebody", "anyone", "wanna", "you", "gonna", "and", "help", "with"})
+_PURPOSEFUL = frozenset({"make", "change", "edit", "modify", "alter", "adjust", "update", "move", "rotate", "turn"})
+"""Verbs that say what happens in a clause of purpose: "change the sign so that it reads EXIT"."""
 _CORE_VERBS = frozenset({"make", "remove", "add", "replace", "put", "delete", "change", "erase", "swap", "turn", "get", "give", "take"})
 
 
@@ -131,12 +133,12 @@ def classify(clause: list[Word]) -> Request:
         if clause[at] not in words("polite") or list(clause[at : at + 2]) == ["instead", "of"]:
             break
         at += 1
+    if (kernel := _kernel(clause)) is not None:
+        return Request("command", clause[kernel:])
     start = skip(clause, words("polite") - _OBLIGATION - {"will", "may", "might", "it", "i", "we", "you", "there", "be", "all", "everyone", "that", "instead", "is", "are", "what"})
     rest = clause[start:]
     if rest and rest[0] in words("modals") - {"to", "need", "needs"}:
         return Request("question", rest)
-    if (kernel := _kernel(clause)) is not None:
-        return Request("command", clause[kernel:])
     return Request("description" if rest and _is_finite(rest) else "statement", rest)
 
 
@@ -190,9 +192,9 @@ def _without_purpose(clause: list[Word]) -> list[Word]:
     for at in range(2, len(clause)):
         token, following = clause[at], token_at(clause, at + 1)
         is_contrast = token == "but" and "not" in clause[:at]
-        is_purpose = list(clause[at - 2 : at]) != ["make", "it"] and token in {"so", "because", "but", "such"} and following != "much" and not is_contrast
+        is_purpose = not (token == "so" and clause[0] in _PURPOSEFUL) and token in {"so", "because", "but", "such"} and following != "much" and not is_contrast
         keeps_rest = token in {"while", "without"} and is_activity(following) and following != "wearing"
-        aims = token == "to" and following == "make" and at > 2 and clause[0] not in {"change", "edit", "use"}
+        aims = token == "to" and following == "make" and at > 2 and match_any(lists_in("verbs"), clause)[1] and clause[0] not in {"change", "edit", "use"}
         if is_purpose or keeps_rest or aims:
             return clause[:at]
     return clause
@@ -205,4 +207,6 @@ def keeps(clause: Sequence[Word]) -> bool:
         return True
     if opening == ["without", "changing"] or clause[0] == "keep":
         return True
-    return clause[0] in {"leave", "everything"} and bool(_UNCHANGED & set(clause))
+    if clause[0] == "leave":
+        return "out" not in clause
+    return clause[0] == "everything" and bool(_UNCHANGED & set(clause))

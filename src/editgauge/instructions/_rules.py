@@ -102,12 +102,13 @@ def read_request(request: Request, context: Context) -> Steps:
 
 def mention(request: Request, context: Context) -> None:
     """Remember the object of a description, which asks for nothing itself."""
-    tokens = parse_clause(request.words)
-    determiners = words("definite") | words("indefinite") | words("numbers")
-    start = next((at for at, token in enumerate(tokens) if token in determiners or token.tag[:2] == "NN"), 0)
-    phrase, _ = read_phrase(tokens, start, predicate=True)
-    if phrase.words:
-        context.mentioned.append(phrase)
+    tokens, phrases, at = parse_clause(request.words), list[Phrase](), 0
+    while at < len(tokens):
+        phrase, end = read_phrase(tokens, at, predicate=True)
+        if phrase.words and phrase.words[-1].tag[:2] == "NN" and not phrase.is_image:
+            phrases.append(phrase)
+        at = max(end, at + 1)
+    context.mentioned += reversed(phrases)
 
 
 def _read(kind: str, clause: list[Word], context: Context) -> Steps:
@@ -224,7 +225,9 @@ def command(clause: list[Word], context: Context) -> Steps:
     rule = COMMANDS.get(group)
     if rule is None:
         return []
-    pairs = read_objects(body, predicate=group in _PREDICATIVE and not (group == "paint" and body[0] in {"a", "an"}))
+    is_linked = group == "change" and verb not in _CAUSATIVES and _linker_at(body, _LINKERS) is not None
+    predicate = group in _PREDICATIVE and not is_linked and not (group == "paint" and body[0] in {"a", "an"})
+    pairs = read_objects(body, predicate=predicate)
     return [step for phrase, tail in pairs for step in rule(verb, phrase, tail, context)]
 
 
@@ -305,6 +308,10 @@ def put(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
 def relocate(phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read where an object of the image goes: to a background, to a side, or next to something new."""
     subject, placement = context.resolve(phrase), find_placement(tail)
+    if list(tail) == ["on", "fire"]:
+        return [Step(type="action", subject=subject, to="on fire", sure=True)]
+    if token_at(tail, 0) == "in" and (clothes := read_phrase(tail, 1)[0]).is_worn:
+        return [give(phrase, clothes, context, "wear")]
     if placement is None:
         return [Step(type="position_replacement", subject=subject, to=text_of(tail) or None)]
     anchor, relation = placement.anchor, placement.relation
@@ -360,8 +367,10 @@ def _give_bare(both: Phrase, context: Context) -> Steps:
     return [give(replace(both, words=both.words[:cut]), Phrase(words=both.words[cut:]), context)]
 
 
-def remove_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def remove_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "remove the dog", "take the bowl off the table", "there are three cups, take one"."""
+    if verb.startswith("clear") and phrase.head in words("containers") | words("grounds") | words("surfaces"):
+        return empty(verb, phrase, tail, context)
     if phrase.words == ("one",) and context.mentioned:
         return [Step(type="single_instance_removal", subject=context.mentioned[-1].name, count=1, sure=True)]
     return [remove(phrase, tail, context)]
@@ -373,7 +382,7 @@ def replace_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> 
     if at is None:
         return instead_of(phrase, tail, context)
     new, after = tail[at + 1 :], read_phrase(tail, at + 1)[0]
-    if phrase.head in words("text_words") or new[0].quoted or (phrase.words and phrase.words[-1].quoted):
+    if phrase.words[:1] and phrase.words[0] in words("text_words") or new[0].quoted or (phrase.words and phrase.words[-1].quoted):
         return [change_text(phrase, tail[:at], new, context)]
     if phrase.head in words("backgrounds") | {"color", "colour"}:
         return [becomes(phrase, new, context)]
@@ -423,6 +432,8 @@ def move(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
 def paint(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "paint the fence white", "paint a tree on the wall"."""
     value_words = [token for token in tail if token not in {"in", "with", "to", "into"}]
+    if phrase.is_image:
+        return [Step(type="style", to=text_of(value_words) or "colorized")]
     value = read_value(value_words)
     if value.kind not in {"color", "texture"} and not phrase.is_definite:
         return [add_placed(phrase, tail, context, sure=False)]
@@ -441,6 +452,8 @@ def _resize(to: str | None) -> Callable[[str, Phrase, Words, Context], Steps]:
             if count is not None or to == "large":
                 return [replace(add(counted, sure=False), count=count or counted.count)]
             return [_unsure(remove(counted, [], context))]
+        if phrase.head in {"brightness", "contrast", "saturation", "exposure", "sharpness", "warmth"}:
+            return [Step(type="style", to=phrase.head)]
         value = read_value([token for token in tail if token != "to"])
         size = to or (value.text if value.kind == "size" else None)
         subject = _owner(phrase, context) if phrase.head == "size" else context.resolve(phrase)
@@ -457,7 +470,7 @@ def _counted(phrase: Phrase) -> Phrase | None:
 
 
 def _is_writing(body: Words) -> bool:
-    names_text = any(token.quoted or token in words("say") for token in body)
+    names_text = any(token.quoted or token in words("say") or token.raw.isupper() or token.isdigit() for token in body[1:])
     return body[0].quoted or (names_text and bool(words("text_words") & set(body[:3])))
 
 
@@ -542,8 +555,10 @@ def _set_state(group: str) -> Callable[[str, Phrase, Words, Context], Steps]:
 
 def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "change X to Y", "make X Y", "let X do Y"."""
-    if phrase.pronoun == "it" and list(tail[:1]) == ["so"]:
-        return statement(parse_clause([token for token in tail[1:] if token != "that"]), context)
+    if "so" in tail:
+        clause = parse_clause(tail[skip(tail, {"so", "that"}, list(tail).index(Word("so"))) :])
+        about, end = read_phrase(clause, predicate=True)
+        return say_of(phrase, clause[end:], context) if about.pronoun and not phrase.pronoun else statement(clause, context)
     placement = find_placement(tail)
     if phrase.head in words("text_words") and placement and placement.anchor and not phrase.owner:
         phrase = replace(phrase, owner=placement.anchor.name)
@@ -557,7 +572,7 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
         return _change_into(phrase, tail[:at], new, context)
     if verb in {"turn", "switch"} and list(tail[:1]) in (["on"], ["off"]):
         return [Step(type="action", subject=context.resolve(phrase), to=f"turned {tail[0]}", sure=True)]
-    if verb == "get" and list(tail[:1]) == ["out"]:  # "get the tourists out of the picture"
+    if verb == "get" and list(tail[:1]) in (["out"], ["off"], ["away"]):  # "get the tourists out of the picture"
         return [remove(phrase, [], context)]
     predicate = tail[0 if is_style(tail) else modifiers_end(tail) :]
     if (is_causative or predicate) and (steps := say_of(phrase, predicate, context, may_be_new=verb in {"have", "make"})):
@@ -760,7 +775,7 @@ def style_text(tokens: Words) -> str:
 def change_text(phrase: Phrase, about: Words, new: Words, context: Context, before: Words = ()) -> Step:
     """Build "change the text on the sign from A to B"."""
     named = [word for word in phrase.words if word not in words("text_words")]
-    quoted = [token.raw for token in (*phrase.words, *about) if token.quoted]
+    quoted = [token.raw for token in (*phrase.words, *about) if token.quoted or (token.raw.isupper() and len(token) > 1)]
     old = quoted[0] if quoted else text_of(before, raw=True) or None
     anchors = [find_placement(about), find_placement(new, 1) if new[0].quoted else None]
     anchor = next((placement.anchor for placement in anchors if placement and placement.anchor), None)
@@ -786,7 +801,7 @@ def statement(clause: Words, context: Context, *, question: bool = False) -> Ste
     start += clause[start] in {"he", "she", "it", "they"}  # "the boy he should laugh"
     verb = token_at(clause, start)
     has_verb = bool(match_any(("be", "modals", "have", "wear", "hold", "become", "contain", "show", "look", "say", "not"), clause, start)[1])
-    acts = action_base(verb) is not None or is_activity(verb) or verb in {"now", "disappear", "vanish"} or verb.tag == "VBN"
+    acts = action_base(verb) is not None or is_activity(verb) or verb in {"now", "disappear", "vanish"} or bool(match_any(lists_in("participles"), clause, start)[1])
     if not has_verb and not (acts and (question or first.is_definite)):
         placement = read_placement(clause, end)
         if placement and placement.anchor and placement.anchor.is_definite and not first.is_definite:
@@ -814,6 +829,10 @@ def say_of(phrase: Phrase, tail: Words, context: Context, *, may_be_new: bool = 
     tail = tail[skip(tail, words("modals") | _SKIPPED) :]
     if not tail:
         return [] if phrase.is_definite else [add_placed(phrase, [], context, sure=may_be_new)]
+    if tail[0] in {"were", "where", "ware"} and read_phrase(tail, 1)[0].is_worn:  # misspelled "wear"
+        return [give(phrase, item, context, "wear") for item in read_phrases(tail, 1)[0]]
+    if steps := _several_values(phrase, _after_be(tail), context):
+        return steps
     weather = _after_be(tail)[:1]
     if phrase.pronoun in {"it", "this"} and set(weather) & {"rain", "snow", "raining", "snowing", "storming"}:
         return [Step(type="style", to=str(weather[0]), sure=True)]
@@ -829,6 +848,18 @@ def say_of(phrase: Phrase, tail: Words, context: Context, *, may_be_new: bool = 
         if steps is not None:
             return steps
     return []
+
+
+def _several_values(phrase: Phrase, tail: Words, context: Context) -> Steps:
+    """Read two properties of one object: "longer and blonde"."""
+    if "and" not in tail[1:-1]:
+        return []
+    at = list(tail).index(Word("and"))
+    values = [read_value(part) for part in (tail[:at], tail[at + 1 :])]
+    kinds = {value.kind for value in values}
+    if len(kinds) < 2 or not kinds <= {"color", "size", "shape", "texture", "action"}:
+        return []
+    return [describe(phrase, value, context.resolve(phrase)) for value in values]
 
 
 def _is_bare_subject(phrase: Phrase, tail: Words) -> bool:
@@ -864,8 +895,9 @@ def comes_to_exist(tail: Words, context: Context, *, sure: bool = True) -> Steps
     """Read what follows "there should be": "a dog on the sofa", "no people"."""
     if not tail:
         return []
-    if tail[0] in {"no", "not", "fewer", "less"}:
-        return [remove(phrase, [], context) for phrase in read_phrases(tail, 1)[0]]
+    if tail[0] in {"no", "not", "n't", "fewer", "less"}:
+        start = skip(tail, {"not", "no", "n't", "fewer", "less", "be", "any", "more", "longer"})
+        return [remove(phrase, [], context) for phrase in read_phrases(tail, start)[0]]
     pairs = read_objects(tail)
     if not pairs:
         return []
@@ -917,6 +949,8 @@ def _shows(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     if not tail or tail[0] not in words("show") or len(tail) < 2 or phrase.is_alive:
         return None
     subject, value = context.resolve(phrase), read_value(tail[1:])
+    if read_number(tail[1]) is not None and in_list("text_holders", phrase.head):
+        value = Value("text", text_of(tail[1:], raw=True))
     if value.kind in {"color", "text"}:
         return [describe(phrase, value, subject)]
     shown, _ = read_phrase(tail, 1)
@@ -938,7 +972,8 @@ def _owns(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     first, after, subject = items[0], tail[end:], context.resolve(phrase)
     if first.head in words("text_words") and any(token.quoted for token in tail):
         return [Step(type="text", subject=subject, to=written_text(tail[length:]), sure=True)]
-    holds = phrase.head in words("containers") and phrase.name not in words("text_holders") and not first.is_part
+    is_plate = len(phrase.words) > 1 and phrase.name in words("text_holders")
+    holds = phrase.head in words("containers") and not first.is_part and not is_plate
     if how == "contain" or (holds and how in {"have", "hold"}):
         return [add(item, position=Position("in", subject)) for item in items]
     if first.is_part and after and how != "wear" and (steps := _part_is(first, tail[length:], after, subject)):
@@ -997,6 +1032,9 @@ def _looks(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
         return [Step(type="style", to=style_text(tail[1:]), sure=True)]
     if tail[1] in {"better", "good", "nice", "great", "cool"} and list(tail[2:3]) == ["in"]:
         return [becomes(phrase, tail[3:], context)]
+    start = skip(tail, {"like", "as", "if", "though"}, 1)
+    if token_at(tail, start) in words("pronouns.self"):  # "make it look like we are on the moon"
+        return statement(parse_clause(tail[start:]), context)
     start = skip(tail, {"like", "as", "if", "though", "it", "they", "he", "she", "had", "been", *words("be")}, 1)
     return [_unsure(step) for step in _is_what(phrase, tail[start:], context)]
 
@@ -1010,7 +1048,7 @@ def _seems(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
 
 def _is(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     """Read what follows "is", "should be" or a participle without a verb: "everything made of candy"."""
-    is_participle = tail[0].tag == "VBN" and match_any(lists_in("participles"), tail)[1]
+    is_participle = tail[0].tag in {"VBN", "VBD"} and match_any(lists_in("participles"), tail)[1]
     if list(tail[:2]) == ["take", "place"]:
         return relocate(phrase, tail[2:], context)
     if tail[0] not in words("be") and list(tail[1:2]) != ["been"] and not is_participle:
@@ -1083,7 +1121,8 @@ def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     if (base == "face" and _VIEWED & set(tail)) or (base == "turn" and list(tail[1:2]) in (["around"], ["away"])):
         to = " ".join([to_activity(tail[:1]), *(token for token in tail[1:] if token != "the")])
         return [Step(type="viewpoint", subject=subject, to=to, sure=base == "face")]
-    if base or is_activity(tail[0]):
+    is_verb = tail[0].tag in {"VB", "VBP"} and tail[0].dep in {"ccomp", "xcomp", "ROOT"} and not known_kind(tail[0])
+    if base or is_activity(tail[0]) or is_verb:
         to = to_activity([token for token in tail if token not in {"now", "instead", "also"}])
         return [Step(type="action", subject=subject, to=to, sure=True)]
     step = becomes(phrase, tail, context)

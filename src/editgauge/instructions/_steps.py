@@ -27,7 +27,7 @@ from editgauge.instructions._words import Word, text_of
 
 NOT_UNDERSTOOD = "unspecified"
 ARTICLES = frozenset({"a", "an", "the"})
-_MADE_OF = ("made out of", "made of", "made from", "made by", "out of", "built of", "in")
+_MADE_OF = ("carved from", "carved out of", "carved of", "built from", "constructed of", "constructed from", "crafted from", "knitted from", "woven from", "sculpted from", "composed of", "made with", "made out of", "made of", "made from", "made by", "out of", "built of", "in")
 _LOOKS = frozenset({"look", "form", "design"})
 _SURFACES = frozenset({"texture", "pattern", "patterns", "print", "material", "surface", "finish", "shape"})
 """Nouns after adjectives: "a wooden look", "a striped pattern"."""

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from functools import cache
 
+from editgauge.instructions._english import is_english
 from editgauge.instructions._lexicon import (
     CONTRACTION,
     action_base,
@@ -24,6 +25,7 @@ MARKS = frozenset(",.;!?:")
 _QUOTED = r"\"[^\"]+\"|“[^”]+”|«[^»]+»|「[^」]+」|(?<!\w)'[^']+'(?!\w)|`[^`]+`"
 _WORD = r"\d+[.,:]\d+|[^\W_]+(?:[-'][^\W_]+)*'?"
 _TOKEN = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<word>{_WORD})|(?P<mark>[,.;!?:&])")
+_NUMBERING = re.compile(r"(?:^|\s)\(?\d{1,2}[.)]\s+(?=[A-Za-z])")
 _KEYWORDS = ("colors", "backgrounds", "instead", "relations.behind", "sizes")
 """Lists whose words are corrected when misspelled."""
 _FILLERS = frozenset({"um", "umm", "uh", "er", "erm", "hmm", "alexa", "siri"})
@@ -91,6 +93,7 @@ def tokenize(text: str) -> list[Word]:
     ['make', 'the', 'man', "'s", 'sign', 'say', '"open"', '.']
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'").replace("_", " ")
+    plain = _NUMBERING.sub(" . ", plain)
     tokens: list[Word] = []
     for part in _TOKEN.finditer(plain):
         piece = part.group()
@@ -121,7 +124,7 @@ def _corrected(token: Word, index: int, tokens: Sequence[Word]) -> Word:
     """Correct a misspelled command at the beginning of a clause, or a misspelled word of `_KEYWORDS`."""
     if not token.quoted and token in words("mistyped"):
         return Word(table("mistyped")[token], token.raw)
-    if token.quoted or len(token) < 4 or not token.isalpha() or _is_known(token):
+    if token.quoted or len(token) < 4 or not token.isalpha() or _is_known(token) or is_english(str(token)):
         return token
     opens_clause = index == 0 or tokens[index - 1] in _BEFORE_COMMANDS
     near = _nearest(str(token), _command_words()) if opens_clause else None
