@@ -395,8 +395,9 @@ def _modifier_end(tokens: Words, at: int, anchor: int) -> int:
         return stop
     for end in range(at + 2, len(tokens)):
         token = tokens[end]
-        is_bare_verb = action_base(token) == token and tokens[end - 1] not in words("definite") | words("indefinite") | words("modals")
-        if is_bare_verb or all(known_kind(word) for word in tokens[end:]):
+        is_noun = tokens[end - 1] in words("definite") | words("indefinite") | words("modals") or match("compounds", tokens, end - 1) > 1
+        describes = not is_activity(token) and all(known_kind(word) for word in tokens[end:])
+        if not is_noun and (action_base(token) == token or describes):
             return end  # the parser took "sleep" of "the dog that sits on the couch sleep" for a noun
     return stop
 

@@ -114,7 +114,7 @@ def _says_how(clause: Sequence[Word]) -> bool:
 
 def classify(clause: list[Word]) -> Request:
     """Find the request behind words of politeness."""
-    at = 0
+    at = begin = 0
     while at < len(clause):
         if wish := match("wishes", clause, at):
             inner = classify(clause[at + wish :]) if len(clause) > at + wish else None
@@ -122,7 +122,7 @@ def classify(clause: list[Word]) -> Request:
                 return Request("command", [Word("remove"), *clause[at + wish :]])
             return inner if inner and inner.kind == "command" else Request("wish", clause[at + wish :])
         if opener := match("openers", clause, at):
-            at += opener
+            at = begin = at + opener
             continue
         if list(clause[at : at + 2]) in (["let", "'s"], ["let", "us"]):
             at += 2
@@ -135,7 +135,7 @@ def classify(clause: list[Word]) -> Request:
         at += 1
     if (kernel := _kernel(clause)) is not None:
         return Request("command", clause[kernel:])
-    start = skip(clause, words("polite") - _OBLIGATION - {"will", "may", "might", "it", "i", "we", "you", "there", "be", "all", "everyone", "that", "instead", "is", "are", "what"})
+    start = skip(clause, words("polite") - _OBLIGATION - {"will", "may", "might", "it", "i", "we", "you", "there", "be", "all", "everyone", "that", "instead", "is", "are", "what"}, begin)
     rest = clause[start:]
     if rest and rest[0] in words("modals") - {"to", "need", "needs"}:
         return Request("question", rest)

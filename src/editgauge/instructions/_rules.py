@@ -371,8 +371,10 @@ def remove_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> S
     """Read "remove the dog", "take the bowl off the table", "there are three cups, take one"."""
     if verb.startswith("clear") and phrase.head in words("containers") | words("grounds") | words("surfaces"):
         return empty(verb, phrase, tail, context)
-    if phrase.words == ("one",) and context.mentioned:
-        return [Step(type="single_instance_removal", subject=context.mentioned[-1].name, count=1, sure=True)]
+    is_amount = len(phrase.words) == 1 and (phrase.head in {"few", "some", "couple"} or read_number(phrase.head))
+    if is_amount and context.mentioned:
+        count = read_number(phrase.head)
+        return [Step(type="single_instance_removal", subject=context.mentioned[-1].name, count=count, sure=True)]
     return [remove(phrase, tail, context)]
 
 
@@ -511,13 +513,13 @@ def restyle(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [Step(type="style", subject=subject, to=to, sure=subject is None)]
 
 
-def fill(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def fill(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "fill the vase with roses", "cover the car in snow"."""
     at = next((at for at in range(len(tail) - 1) if tail[at] in {"with", "in", "by", "of"}), None)
     if at is None:
         return []
     holder = context.resolve(phrase)
-    inside = holder is not None and in_list("containers", holder.split()[-1])
+    inside = holder is not None and in_list("containers", holder.split()[-1]) and verb.startswith(("fill", "stuff", "load"))
     position = Position("in" if inside else "on", holder) if holder else None
     return [add(item, position=position) for item in read_phrases(tail, at + 1)[0]]
 
@@ -693,11 +695,13 @@ def becomes(phrase: Phrase, new: Words, context: Context) -> Step:
         inner, _ = read_phrase(new, 2)
         return swap(phrase, Phrase(words=(Word(phrase.head), Word("of"), *inner.words)), context)
     value = read_value(new)
+    placement = find_placement(new)
+    if value.kind == "other" and placement and placement.start:  # "red on the traffic light"
+        value = read_value(new[: placement.start])
     if value.phrase is None:
         return describe(phrase, value, subject)
     if phrase.head in words("mood_subjects") and is_mood(new):
         return Step(type="style", subject=subject, to=style_text(new), sure=True)
-    placement = find_placement(new)
     if phrase.pronoun and placement and placement.relation != "on":
         return add_placed(value.phrase, new[placement.start :], context, sure=False)
     if phrase.pronoun in {"it", "this", "that", "they", "them"}:
@@ -1066,8 +1070,8 @@ def _is_what(phrase: Phrase, tail: Words, context: Context) -> Steps:
         return steps
     if (owned := _owns(phrase, tail, context)) is not None and tail[0] not in words("have"):
         return owned
-    if tail[0] in {"full", "filled"}:
-        return fill("", phrase, tail, context)
+    if tail[0] in {"full", "filled"} and (steps := fill("fill", phrase, tail, context)):
+        return steps
     if list(tail) in (["on"], ["off"], ["on", "fire"]):
         return [Step(type="action", subject=subject, to=text_of(tail), sure=True)]
     if steps := _is_placed(phrase, tail, context):
@@ -1112,7 +1116,7 @@ def _passive(group: str, phrase: Phrase, tail: Words, length: int, context: Cont
         return write([*phrase.words, *after], context)
     if group == "paint" and not after:
         return [Step(type="color", subject=subject, to=text_of(tail), sure=True)]
-    return COMMANDS["put" if group == "add" else group](group, phrase, after, context)
+    return COMMANDS["put" if group == "add" else group](str(tail[0]), phrase, after, context)
 
 
 def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
@@ -1121,7 +1125,7 @@ def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     if (base == "face" and _VIEWED & set(tail)) or (base == "turn" and list(tail[1:2]) in (["around"], ["away"])):
         to = " ".join([to_activity(tail[:1]), *(token for token in tail[1:] if token != "the")])
         return [Step(type="viewpoint", subject=subject, to=to, sure=base == "face")]
-    is_verb = tail[0].tag in {"VB", "VBP"} and tail[0].dep in {"ccomp", "xcomp", "ROOT"} and not known_kind(tail[0])
+    is_verb = len(tail) > 1 and tail[0].tag in {"VB", "VBP"} and tail[0].dep in {"ccomp", "xcomp", "ROOT"} and not known_kind(tail[0])
     if base or is_activity(tail[0]) or is_verb:
         to = to_activity([token for token in tail if token not in {"now", "instead", "also"}])
         return [Step(type="action", subject=subject, to=to, sure=True)]

@@ -279,6 +279,8 @@ def read_value(tokens: Words) -> Value:
         return Value("other", "")
     if value[0].quoted:
         return Value("text", value[0].raw)
+    if list(value[:2]) == ["shaped", "like"]:
+        return Value("shape", text_of(value))
     for read in (_made_of, _color, _size, _listed, _activity, _manner):
         if found := read(value):
             return found
@@ -286,7 +288,8 @@ def read_value(tokens: Words) -> Value:
     if phrase.words == ("rainbow",):
         return Value("color", "rainbow")
     if value[0].endswith("ed") and value[0].tag[:2] != "NN" and end <= 1:
-        return Value("other", " ".join(value))
+        has_particle = len(value) == 2 and value[1] in {"out", "up", "down", "over", "off", "open", "shut"}
+        return Value("action" if has_particle else "other", text_of(value))
     if phrase:
         return Value("object", phrase.name, phrase)
     return Value("other", " ".join(value))
