@@ -8,7 +8,7 @@ OUT    ?= demo
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup programs weights demo test test-slow test-all test-explore fuzz check format bench docs dist clean
+.PHONY: help setup programs weights demo test test-slow test-all test-explore coverage fuzz check format bench docs dist clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,10 @@ test: weights programs ## run the tests (some minutes; every time the same)
 
 test-slow: weights programs ## run the slow tests only
 	$(BIN)/pytest -n 2 --dist loadfile -m slow
+
+COVERAGE_FLOOR ?= 85
+coverage: weights programs ## run the quick tests with coverage; fails below COVERAGE_FLOOR percent
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_FLOOR)
 
 test-all: test test-slow ## run every test
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from editgauge.stats.auroc import clustered_auroc
-from editgauge.stats.conformal import Threshold, acceptance_threshold, high_probability_threshold
-from editgauge.stats.intervals import LEVEL, Labels, Mean, Numbers, clustered_mean, share_interval
-from editgauge.stats.pairwise import differences
-from editgauge.stats.resampling import Estimate
+from editgauge._stats.agreement import clustered_auroc
+from editgauge._stats.conformal import Threshold, acceptance_threshold, high_probability_threshold
+from editgauge._stats.intervals import LEVEL, Labels, Mean, Numbers, clustered_mean, share_interval
+from editgauge._stats.pairwise import differences
+from editgauge._stats.resampling import Estimate
 
 Random = np.random.Generator
 SOURCES = (10, 20, 50, 100)

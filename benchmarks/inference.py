@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from editgauge.core.types import ScoreSpec
-from editgauge.stats.intervals import clustered_mean
-from editgauge.stats.pairwise import differences, ranks
+from editgauge._stats.intervals import clustered_mean
+from editgauge._stats.pairwise import differences, ranks
+from editgauge.types import ScoreSpec
 
 EDIT_TYPES = 10
 MISSING = 0.05

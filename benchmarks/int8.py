@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.core.images import read_image
+from editgauge._util.images import read_image
 from editgauge.models.choice import FAMILIES
 from editgauge.models.hub.boxes import overlap
 from editgauge.models.hub.owl import OwlDetector

@@ -17,13 +17,13 @@ from rows import TURNS, medians_in_turns
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 from skimage.util import compare_images
 
-from editgauge.core.images import as_unit, resized
+from editgauge._util.images import as_unit, resized
 from editgauge.metrics import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from editgauge.core.images import Pixels, Unit
+    from editgauge._util.images import Pixels, Unit
 
 SIZES = (512, 1024)
 

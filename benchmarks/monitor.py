@@ -19,8 +19,8 @@ import numpy as np
 from PIL import Image
 
 import editgauge
+from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.images import Pixels, read_image
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
 

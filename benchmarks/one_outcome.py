@@ -21,18 +21,18 @@ from contextlib import suppress
 
 import cv2
 
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Pixels, read_image, resized
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels, read_image, resized
-from editgauge.core.options import ModelOptions
-from editgauge.core.types import Edit, Item, Outcome
 from editgauge.engine.options import USUAL_PROTOCOLS, choose_with_models
 from editgauge.engine.schedule.local import THREADS
+from editgauge.errors import UnscorableError
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
 from editgauge.models.service import ModelService
+from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol
+from editgauge.types import Edit, Item, Outcome
 
 SIDE = 512
 PROTOCOLS = (*USUAL_PROTOCOLS, "artifacts")
@@ -93,7 +93,7 @@ async def measure(pictures: Sequence[Item]) -> tuple[dict[str, dict[str, float]]
 
 
 async def _score(protocol: Protocol, item: Item, see: ModelService) -> None:
-    with suppress(CannotTell):  # no answer takes its time, too
+    with suppress(UnscorableError):  # no answer takes its time, too
         await protocol.score(item, see)  # type: ignore[arg-type]
 
 

@@ -19,9 +19,8 @@ from skimage.metrics import structural_similarity
 from torchmetrics.functional.classification import binary_jaccard_index
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
 
+from editgauge._vision.geometry import aligned_overlap, centroid, overlap
 from editgauge.metrics import metrics
-from editgauge.vision.positions import centroid
-from editgauge.vision.regions import aligned_overlap, overlap
 
 SIDE = 512
 OF_TORCHMETRICS: dict[str, Callable[..., Any]] = {

@@ -42,7 +42,7 @@ def detector():
 """
 PROTOCOL = '''
 from asyncio import gather
-from editgauge.core.types import Score, ScoreSpec
+from editgauge.types import Score, ScoreSpec
 from editgauge.protocols import Protocol
 
 class Questions(Protocol):
@@ -205,7 +205,7 @@ def growth(sizes: list[int]) -> None:
 LITE_MEMORY = """
 import sys
 import cv2, numpy as np, skimage.data
-from editgauge.core.concurrency import run_async
+from editgauge._util.concurrency import run_async
 from editgauge.models.answers import Prompt
 from editgauge.models.profiles import choose_models, models_of
 from editgauge.models.service import Service

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 
 ROOT = Path(__file__).parents[1]
 TIMING = (

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from editgauge.core.images import Pixels
-from editgauge.core.types import Item, Score, Scores, ScoreSpec
+from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.protocols import Protocol
+from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.protocols import Sight
+    from editgauge.protocols import JudgingPerception
 
 
 class MeanColor:
@@ -53,7 +53,7 @@ class Scale(Protocol):
         ScoreSpec("likeness", True, (-1.0, 1.0), "Cosine of the two embeddings."),
     )
 
-    async def score(self, item: Item, see: Sight) -> Scores:
+    async def score(self, item: Item, see: JudgingPerception) -> Scores:
         """Asks perception twice; both answers are remembered after the first few items."""
         before, after = await asyncio.gather(see.embed_image(item.source), see.embed_image(item.edited))
         chance = zlib.crc32(f"{item.edit.id}\0{item.outcome.method}".encode()) / 2**32

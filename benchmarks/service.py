@@ -41,12 +41,12 @@ import numpy as np
 import psutil
 
 import editgauge
+from editgauge._util.images import Pixels, load_image, png_bytes, read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import CannotEdit
-from editgauge.core.images import Pixels, load_image, png_bytes, read_image
-from editgauge.core.types import Edit
+from editgauge.errors import CannotEditError
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
+from editgauge.types import Edit
 
 TOKEN = "a-token-for-the-benchmark"
 NOISE = np.random.default_rng()
@@ -76,7 +76,7 @@ def triples(sources: int, outcomes: int) -> list[Triple]:
 
 def _group(edit: Edit, outcomes: int) -> Iterator[Triple]:
     source = _noisy(read_image(edit.source.path))
-    with suppress(CannotEdit):
+    with suppress(CannotEditError):
         right = followed(recipe_of(edit, source), source)
         for number in range(outcomes):
             outcome = right if number % 4 else source[::-1]

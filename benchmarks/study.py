@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import numpy as np
 
-from editgauge.core.images import write_png
+from editgauge._util.images import write_png
 from editgauge.studies import Study
 from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
 from editgauge.studies.store import Database, StudyCell, StudyItem

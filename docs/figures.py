@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from editgauge.stats.intervals import Labels, Numbers
-from editgauge.stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
+from editgauge._stats.intervals import Labels, Numbers
+from editgauge._stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
 
 OUT = Path(__file__).parent / "pictures"
 RATED, DRAWS, SHOWN = 60, 200, 24

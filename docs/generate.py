@@ -20,15 +20,15 @@ from typing import Any
 import typer
 
 import editgauge
+from editgauge._cli import app
 from editgauge._face import GROUPS, stub
 from editgauge.benchmarks import benchmarks
 from editgauge.benchmarks.unibench.annotations import json_schema
-from editgauge.cli import app
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.types import REASONS
+from editgauge.edit_types import EDIT_TYPES
 from editgauge.methods import methods
 from editgauge.metrics import metrics
 from editgauge.protocols import protocols
+from editgauge.types import REASONS
 
 FOLDER = Path(__file__).parent / "reference"
 LINE = 110

@@ -19,8 +19,8 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from editgauge._util.images import read_image
 from editgauge.benchmarks import photos
-from editgauge.core.images import read_image
 from editgauge.models.interfaces import Detector
 from editgauge.models.lite.efficientdet import EfficientDetLite0, EfficientDetLite2
 from editgauge.models.lite.ssd import SsdMobileNetV2

@@ -24,13 +24,12 @@ from sklearn.metrics import roc_auc_score
 
 import editgauge
 from editgauge import Run
+from editgauge._stats.agreement import SPEARMAN, between, correlate, within
+from editgauge._stats.resampling import Estimate, estimate, resampled
+from editgauge._util.concurrency import run_async
 from editgauge.audits.fit.rated import measure, read_rated
 from editgauge.audits.fit.ratings import measure_known_probes, rated_probes, write_unseen
 from editgauge.benchmarks.datasets import published_ratings
-from editgauge.core.concurrency import run_async
-from editgauge.stats.agreement import SPEARMAN, correlate
-from editgauge.stats.levels import between, within
-from editgauge.stats.resampling import Estimate, estimate, resampled
 
 PAGE = Path(__file__).parent / "explanation/people.md"
 START, END = "<!-- table: docs/people.py -->", "<!-- end of table -->"

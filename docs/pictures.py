@@ -19,10 +19,10 @@ from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import sync_playwright
 
 import editgauge
+from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.images import Pixels, read_image
-from editgauge.core.types import Edit
 from editgauge.methods import methods
+from editgauge.types import Edit
 
 OUT = Path(__file__).parent / "pictures"
 SHOWN = ("chelsea-black", "astronaut-pad", "motorcycle-blur", "rocket-right")

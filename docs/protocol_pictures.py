@@ -21,10 +21,10 @@ from PIL import Image, ImageDraw, ImageFont
 
 import editgauge
 from editgauge import Pixels, ScoreResult
+from editgauge._util.drawing import draw
+from editgauge._util.images import as_unit
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.drawing import draw
-from editgauge.core.evidence import Box, Evidence, Region, Side, from_json
-from editgauge.core.images import as_unit
+from editgauge.evidence import Box, Evidence, Region, Side, from_json
 from editgauge.methods import methods
 from editgauge.metrics.l1 import l1
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import IO, Any
 
 PRELOADED = (
-    "editgauge.cli",
+    "editgauge._cli",
     "editgauge.benchmarks.folder",
     "editgauge.engine.run",
     "editgauge.engine.verify.recompute",
-    "editgauge.findings.compare",
-    "editgauge.reports.page",
+    "editgauge.analysis.compare",
+    "editgauge.reports.report",
     "rich.table",
     "scipy.stats",
 )
@@ -80,7 +80,7 @@ def _become(request: Mapping[str, Any]) -> None:
     os.environ.update(request["env"])
     os.chdir(request["cwd"])
     sys.argv = ["editgauge", *request["words"]]
-    from editgauge.cli import main
+    from editgauge._cli import main
 
     code: Any = 0
     try:

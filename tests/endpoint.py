@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.judges import ModelJudge, NoAnswer, Patience, Question
 
 MODEL = "tiny-judge"

@@ -43,7 +43,7 @@ class MeanColor:
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 """
 PROTOCOL = """
-from editgauge.core.types import Score, ScoreSpec
+from editgauge.types import Score, ScoreSpec
 from editgauge.protocols import Protocol
 
 class Likeness(Protocol):

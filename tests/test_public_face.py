@@ -16,11 +16,11 @@ import pytest
 import typer
 
 import editgauge as face
+from editgauge._cli import app
+from editgauge._cli._signature import read_signature
+from editgauge._cli._verbs import FLAGS
 from editgauge._face import FACE, GROUPS, stub
 from editgauge._face import VERBS as VERBS_BY_PANEL
-from editgauge.cli import app
-from editgauge.cli._signature import read_signature
-from editgauge.cli._verbs import FLAGS
 
 HEAVY = {
     *("numpy", "cv2", "PIL", "pyarrow", "scipy", "pandas", "torch", "sklearn", "skimage", "pydantic", "jinja2"),
@@ -147,7 +147,7 @@ def test_help_of_a_verb_loads_nothing_that_calculates(verb: str) -> None:
 
 
 def _command(words: list[str]) -> str:
-    return f"import sys; sys.argv = ['editgauge', *{words}]; from editgauge.cli import main; main()"
+    return f"import sys; sys.argv = ['editgauge', *{words}]; from editgauge._cli import main; main()"
 
 
 def test_a_protocol_is_imported_when_it_is_asked_for() -> None:
@@ -191,9 +191,9 @@ STILL_PRIVATE = {
     "editgauge.audits.cards.sheet",
     "editgauge.audits.cards.values",
     "editgauge.audits.probes.probes",
-    "editgauge.findings.aggregates.aggregations",
+    "editgauge.analysis.aggregation",
     "editgauge.methods.prompts",
-    "editgauge.stats.raters",
+    "editgauge._stats.raters",
 }
 """What pages still import beside the public face: this list only shrinks."""
 

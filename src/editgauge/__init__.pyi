@@ -5,62 +5,51 @@ from editgauge import data as data
 from editgauge import judges as judges
 from editgauge import models as models
 from editgauge import studies as study
+from editgauge._cli.demo import demo as demo
+from editgauge._cli.list import list_names as list
+from editgauge._util.images import ImageFile as ImageFile
+from editgauge._util.images import Pixels as Pixels
+from editgauge._util.images import Unit as Unit
+from editgauge._util.images import as_unit as as_unit
+from editgauge._util.images import read_image as read_image
+from editgauge._util.masks import BoolMask as BoolMask
+from editgauge._util.masks import MaskFile as MaskFile
+from editgauge._util.masks import Rectangle as Rectangle
+from editgauge.analysis.accept import accept as accept
+from editgauge.analysis.agree import agree as agree
+from editgauge.analysis.compare import compare as compare
+from editgauge.analysis.estimate import estimate as estimate
+from editgauge.analysis.gate import gate as gate
+from editgauge.analysis.power import power as power
+from editgauge.analysis.run_result import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
-from editgauge.core.errors import BadImage as BadImage
-from editgauge.core.errors import BadInput as BadInput
-from editgauge.core.errors import BadRun as BadRun
-from editgauge.core.errors import CannotEdit as CannotEdit
-from editgauge.core.errors import CannotTell as CannotTell
-from editgauge.core.errors import EditGaugeError as EditGaugeError
-from editgauge.core.errors import FetchFailed as FetchFailed
-from editgauge.core.errors import UnknownName as UnknownName
-from editgauge.core.evidence import Box as Box
-from editgauge.core.evidence import Heat as Heat
-from editgauge.core.evidence import Note as Note
-from editgauge.core.evidence import Region as Region
-from editgauge.core.images import Picture as Picture
-from editgauge.core.images import Pixels as Pixels
-from editgauge.core.images import Unit as Unit
-from editgauge.core.images import as_unit as as_unit
-from editgauge.core.images import read_image as read_image
-from editgauge.core.masks import BoolMask as BoolMask
-from editgauge.core.masks import MaskFile as MaskFile
-from editgauge.core.masks import Rectangle as Rectangle
-from editgauge.core.options import DataOptions as DataOptions
-from editgauge.core.options import JudgeOptions as JudgeOptions
-from editgauge.core.options import ModelOptions as ModelOptions
-from editgauge.core.types import Benchmark as Benchmark
-from editgauge.core.types import Edit as Edit
-from editgauge.core.types import Item as Item
-from editgauge.core.types import Outcome as Outcome
-from editgauge.core.types import Score as Score
-from editgauge.core.types import ScoreSpec as ScoreSpec
-from editgauge.core.types import Scores as Scores
-from editgauge.core.types import Unscored as Unscored
-from editgauge.disentanglement.verb import disentangle as disentangle
+from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best_of import best as best
+from editgauge.engine.changes import changes as changes
 from editgauge.engine.edit.edit import edit as edit
 from editgauge.engine.forecast.forecast import plan as plan
+from editgauge.engine.parse import understand as understand
 from editgauge.engine.prefer.prefer import prefer as prefer
 from editgauge.engine.record.merge import merge as merge
+from editgauge.engine.result import ScoreResult as ScoreResult
 from editgauge.engine.run import run as run
+from editgauge.engine.score import score as score
+from editgauge.engine.scorer import Scorer as Scorer
+from editgauge.engine.see import see as see
 from editgauge.engine.verify.verify import verify as verify
-from editgauge.findings.accept import accept as accept
-from editgauge.findings.agree import agree as agree
-from editgauge.findings.compare import compare as compare
-from editgauge.findings.estimate import estimate as estimate
-from editgauge.findings.gate import gate as gate
-from editgauge.findings.power import power as power
-from editgauge.findings.run_result import RunResult as Run
-from editgauge.look.catalog import list_names as list
-from editgauge.look.changes import changes as changes
-from editgauge.look.demo import demo as demo
-from editgauge.look.result import ScoreResult as ScoreResult
-from editgauge.look.score import score as score
-from editgauge.look.scorer import Scorer as Scorer
-from editgauge.look.see import see as see
-from editgauge.look.understand import understand as understand
+from editgauge.errors import BadImageError as BadImageError
+from editgauge.errors import BadInputError as BadInputError
+from editgauge.errors import BadRunError as BadRunError
+from editgauge.errors import CannotEditError as CannotEditError
+from editgauge.errors import EditGaugeError as EditGaugeError
+from editgauge.errors import FetchError as FetchError
+from editgauge.errors import UnknownNameError as UnknownNameError
+from editgauge.errors import UnscorableError as UnscorableError
+from editgauge.evidence import Box as Box
+from editgauge.evidence import Heat as Heat
+from editgauge.evidence import Note as Note
+from editgauge.evidence import Region as Region
 from editgauge.methods import Method as Method
 from editgauge.methods.absence import Refused as Refused
 from editgauge.methods.layouts import Layout as Layout
@@ -75,30 +64,40 @@ from editgauge.models.interfaces import Model as Model
 from editgauge.models.interfaces import ModelCard as ModelCard
 from editgauge.models.interfaces import Perception as Perception
 from editgauge.models.weights import MissingWeights as MissingWeights
-from editgauge.monitoring.monitor import Monitor as Monitor
+from editgauge.options import DataOptions as DataOptions
+from editgauge.options import JudgeOptions as JudgeOptions
+from editgauge.options import ModelOptions as ModelOptions
 from editgauge.protocols import Protocol as Protocol
-from editgauge.reports.export.export import export as export
+from editgauge.reports import export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
-from editgauge.reports.page import report as report
-from editgauge.reports.run_changes import diff as diff
+from editgauge.reports.report import report as report
+from editgauge.reports.diff import diff as diff
 from editgauge.serving.client import client as client
+from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.verb import serve as serve
+from editgauge.types import Benchmark as Benchmark
+from editgauge.types import Edit as Edit
+from editgauge.types import Item as Item
+from editgauge.types import Outcome as Outcome
+from editgauge.types import Score as Score
+from editgauge.types import ScoreSpec as ScoreSpec
+from editgauge.types import Scores as Scores
+from editgauge.types import Unscored as Unscored
 
 __version__: str
 
 __all__ = [
-    "BadImage",
-    "BadInput",
-    "BadRun",
+    "BadImageError",
+    "BadInputError",
+    "BadRunError",
     "Benchmark",
     "BoolMask",
     "Box",
-    "CannotEdit",
-    "CannotTell",
+    "CannotEditError",
     "DataOptions",
     "Edit",
     "EditGaugeError",
-    "FetchFailed",
+    "FetchError",
     "Heat",
     "Item",
     "JudgeOptions",
@@ -114,7 +113,7 @@ __all__ = [
     "Note",
     "Outcome",
     "Perception",
-    "Picture",
+    "ImageFile",
     "Pixels",
     "Protocol",
     "Rectangle",
@@ -127,7 +126,8 @@ __all__ = [
     "Scorer",
     "Scores",
     "Unit",
-    "UnknownName",
+    "UnknownNameError",
+    "UnscorableError",
     "Unscored",
     "Vector",
     "accept",

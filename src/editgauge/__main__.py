@@ -1,6 +1,6 @@
 """`python -m editgauge`."""
 
-from editgauge.cli import main
+from editgauge._cli import main
 
 if __name__ == "__main__":
     main()

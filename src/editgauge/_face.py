@@ -4,38 +4,38 @@ from __future__ import annotations
 
 VERBS: dict[str, dict[str, str]] = {
     "Evaluate": {
-        "demo": "editgauge.look.demo:demo",
-        "score": "editgauge.look.score:score",
+        "demo": "editgauge._cli.demo:demo",
+        "score": "editgauge.engine.score:score",
         "run": "editgauge.engine.run:run",
-        "report": "editgauge.reports.page:report",
-        "compare": "editgauge.findings.compare:compare",
-        "gate": "editgauge.findings.gate:gate",
+        "report": "editgauge.reports.report:report",
+        "compare": "editgauge.analysis.compare:compare",
+        "gate": "editgauge.analysis.gate:gate",
         "plan": "editgauge.engine.forecast.forecast:plan",
         "edit": "editgauge.engine.edit.edit:edit",
         "best": "editgauge.engine.best_of:best",
         "merge": "editgauge.engine.record.merge:merge",
         "leaderboard": "editgauge.reports.leaderboard:leaderboard",
-        "disentangle": "editgauge.disentanglement.verb:disentangle",
+        "disentangle": "editgauge.disentanglement.disentangle:disentangle",
         "audit": "editgauge.audits.verb:audit",
         "serve": "editgauge.serving.verb:serve",
     },
     "Look": {
-        "list": "editgauge.look.catalog:list_names",
-        "see": "editgauge.look.see:see",
-        "changes": "editgauge.look.changes:changes",
-        "understand": "editgauge.look.understand:understand",
+        "list": "editgauge._cli.list:list_names",
+        "see": "editgauge.engine.see:see",
+        "changes": "editgauge.engine.changes:changes",
+        "understand": "editgauge.engine.parse:understand",
     },
     "People": {
-        "agree": "editgauge.findings.agree:agree",
+        "agree": "editgauge.analysis.agree:agree",
         "prefer": "editgauge.engine.prefer.prefer:prefer",
-        "estimate": "editgauge.findings.estimate:estimate",
-        "accept": "editgauge.findings.accept:accept",
-        "power": "editgauge.findings.power:power",
+        "estimate": "editgauge.analysis.estimate:estimate",
+        "accept": "editgauge.analysis.accept:accept",
+        "power": "editgauge.analysis.power:power",
     },
     "Manage": {
-        "export": "editgauge.reports.export.export:export",
+        "export": "editgauge.reports.export:export",
         "verify": "editgauge.engine.verify.verify:verify",
-        "diff": "editgauge.reports.run_changes:diff",
+        "diff": "editgauge.reports.diff:diff",
     },
 }
 """The verbs by the heading under which the command line lists them, each with its function."""
@@ -49,15 +49,15 @@ GROUPS: dict[str, dict[str, str]] = {
         **{name: f"{_STUDY}:{name}" for name in ("analyze", "exclude", "include", "forget")},
     },
     "build": {
-        "unibench": "editgauge.building.unibench.build:unibench",
-        "editval": "editgauge.building.editval.build:editval",
-        "review": "editgauge.building.review.server:review",
-        "attributes": "editgauge.building.attributes:attributes",
-        "training": "editgauge.building.training.build:training",
-        "tune": "editgauge.building.training.tuning:tune",
+        "unibench": "editgauge.builders.unibench.build:unibench",
+        "editval": "editgauge.builders.editval.build:editval",
+        "review": "editgauge.builders.review.server:review",
+        "attributes": "editgauge.builders.attributes:attributes",
+        "training": "editgauge.builders.training.build:training",
+        "tune": "editgauge.builders.training.tuning:tune",
         "probes": "editgauge.audits.probes.build:probes",
-        "calibration": "editgauge.building.calibration.build:calibration",
-        "sheets": "editgauge.building.contact_sheets:sheets",
+        "calibration": "editgauge.builders.calibration.build:calibration",
+        "sheets": "editgauge.builders.contact_sheets:sheets",
     },
     "models": {
         "list": f"{_WEIGHTS}:list_weights",
@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "data": {
         **{name: f"{_DATA}:{name}" for name in ("pull", "verify", "info", "ratings")},
-        "feedback": "editgauge.findings.people.feedback:feedback",
+        "feedback": "editgauge.analysis.feedback:feedback",
         "pairs": "editgauge.benchmarks.public.pairs:pairs",
     },
     "judges": {
@@ -79,8 +79,8 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 """Verbs that have verbs of their own; in Python they are modules."""
 
-_ERRORS, _TYPES, _OPTIONS = "editgauge.core.errors", "editgauge.core.types", "editgauge.core.options"
-_IMAGES, _MASKS, _EVIDENCE = "editgauge.core.images", "editgauge.core.masks", "editgauge.core.evidence"
+_ERRORS, _TYPES, _OPTIONS = "editgauge.errors", "editgauge.types", "editgauge.options"
+_IMAGES, _MASKS, _EVIDENCE = "editgauge._util.images", "editgauge._util.masks", "editgauge.evidence"
 FACE: dict[str, str] = {
     **{name: place for verbs in VERBS.values() for name, place in verbs.items()},
     "build": "editgauge.build",
@@ -91,14 +91,17 @@ FACE: dict[str, str] = {
     "study": "editgauge.studies",
     **{name: f"{_TYPES}:{name}" for name in ("Benchmark", "Edit", "Item", "Outcome", "Score", "ScoreSpec", "Unscored")},
     **{name: f"{_OPTIONS}:{name}" for name in ("DataOptions", "JudgeOptions", "ModelOptions")},
-    **{name: f"{_ERRORS}:{name}" for name in ("BadImage", "BadInput", "BadRun", "CannotEdit", "CannotTell")},
-    **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchFailed", "UnknownName")},
-    "Run": "editgauge.findings.run_result:RunResult",
-    "Scorer": "editgauge.look.scorer:Scorer",
-    "Monitor": "editgauge.monitoring.monitor:Monitor",
+    **{
+        name: f"{_ERRORS}:{name}"
+        for name in ("BadImageError", "BadInputError", "BadRunError", "CannotEditError", "UnscorableError")
+    },
+    **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchError", "UnknownNameError")},
+    "Run": "editgauge.analysis.run_result:RunResult",
+    "Scorer": "editgauge.engine.scorer:Scorer",
+    "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",
-    "ScoreResult": "editgauge.look.result:ScoreResult",
-    **{name: f"{_IMAGES}:{name}" for name in ("Picture", "Pixels", "Unit", "as_unit", "read_image")},
+    "ScoreResult": "editgauge.engine.result:ScoreResult",
+    **{name: f"{_IMAGES}:{name}" for name in ("ImageFile", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},
     **{name: f"{_EVIDENCE}:{name}" for name in ("Box", "Heat", "Note", "Region")},
     # what extensions are written with

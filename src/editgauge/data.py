@@ -1,7 +1,7 @@
 """Download and check data sets, and read what people said about benchmarks: the verbs of `editgauge data`."""
 
+from editgauge.analysis.feedback import feedback
 from editgauge.benchmarks.datasets import info, pull, ratings, verify
 from editgauge.benchmarks.public.pairs import pairs
-from editgauge.findings.people.feedback import feedback
 
 __all__ = ["feedback", "info", "pairs", "pull", "ratings", "verify"]

@@ -14,8 +14,8 @@ from editgauge.audits.cards.measures import accuracy, auroc, auroc_ahead, best_m
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.cards.values import ProbeScores
 from editgauge.audits.probes.probes import Probe, Split
-from editgauge.core.errors import BadInput
-from editgauge.core.types import ScoreSpec
+from editgauge.errors import BadInputError
+from editgauge.types import ScoreSpec
 
 UP, DOWN = ScoreSpec("s", True, (-9, 9)), ScoreSpec("s", False, (-9, 9))
 WRONG = ("nothing", "black", "another_instruction")
@@ -211,5 +211,5 @@ def test_a_mix_of_two_halves_of_the_truth_is_better_than_either() -> None:
 
 def test_a_score_that_is_always_the_same_cannot_be_mixed() -> None:
     constant = ProbeScores("one", UP, np.ones(len(SHEET.probes)))
-    with pytest.raises(BadInput, match="the same for all probes"):
+    with pytest.raises(BadInputError, match="the same for all probes"):
         blend(constant, ProbeScores("two", UP, QUALITY), SHEET)

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from editgauge._util.images import Pixels, read_image
 from editgauge.audits.probes.build import in_a_mirror, may_coincide, mirrored
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of, shifted
 from editgauge.audits.probes.gather import shrunk
 from editgauge.audits.probes.redrawn import redrawn
-from editgauge.core.images import Pixels, read_image
-from editgauge.core.types import Edit
+from editgauge.types import Edit
 from tests.audits.conftest import Edits, drawn
 
 

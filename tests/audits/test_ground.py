@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import editgauge
+from editgauge._stats.resampling import Estimate
+from editgauge.analysis.ratings import Rating
 from editgauge.audits.people.ground import disagree, mean_ratings
 from editgauge.audits.verb import audit
-from editgauge.core.errors import BadInput
-from editgauge.findings.people.ratings import Rating
-from editgauge.stats.resampling import Estimate
+from editgauge.errors import BadInputError
 from tests.audits.conftest import RedBoxes
 
 PHOTOS = 12
@@ -74,7 +74,7 @@ def test_a_page_begins_with_the_grounds_that_disagree(
 
 
 def test_a_ground_needs_its_ratings(probes: Path, rated_run: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--ground and --ratings go together"):
+    with pytest.raises(BadInputError, match="--ground and --ratings go together"):
         audit(protocol=["preservation"], probes=probes, ground=str(rated_run), out=tmp_path / "audit", quiet=True)
 
 

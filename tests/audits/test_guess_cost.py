@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from editgauge.audits.judges.guess_cost import guess_cost
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges import Patience, Question, ask_yes_no, open_judge
-from editgauge.judges.forms import Ratings
+from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import RenderedPrompt
 
 ANSWERS = {
@@ -52,7 +52,7 @@ def test_each_rule_makes_another_mean_of_the_same_answers(
 
 def test_answers_without_numbers_cost_nothing(served: Any, ask: Callable[..., list[Any]], tmp_path: Path) -> None:
     ask(open_judge(f"openai:tiny-judge@{served.url}", transcripts=tmp_path / "t"), ask_yes_no("Is it red?"))
-    with pytest.raises(BadInput, match="hold no answer with numbers"):
+    with pytest.raises(BadInputError, match="hold no answer with numbers"):
         guess_cost(tmp_path / "t")
-    with pytest.raises(BadInput, match="no transcripts at"):
+    with pytest.raises(BadInputError, match="no transcripts at"):
         guess_cost(tmp_path / "nowhere")

@@ -13,7 +13,7 @@ import pytest
 from editgauge.audits.judges import ledger
 from editgauge.audits.judges.anchors import drawn_anchors
 from editgauge.audits.judges.ledger import check, read_checks
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges import open_judge
 from tests.endpoint import MODEL, Served
 
@@ -85,7 +85,7 @@ def test_a_judge_that_moved_is_caught_and_one_that_changes_its_mind_is_not(
 
 def test_a_judge_that_answers_nothing_leaves_no_check(served: Served, judge: str, tmp_path: Path) -> None:
     served.plan = lambda text, seen: "I cannot see any image."
-    with pytest.raises(BadInput, match="answered none of 36 anchors: refused"):
+    with pytest.raises(BadInputError, match="answered none of 36 anchors: refused"):
         check(judge, ledger=tmp_path)
 
 

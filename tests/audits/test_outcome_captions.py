@@ -12,6 +12,7 @@ from sqlalchemy import select
 
 import editgauge
 from editgauge import run
+from editgauge._util.images import ImageFile
 from editgauge.audits.judges.captions import captions
 from editgauge.benchmarks.editinspector.outcome_captions import (
     OutcomeCaption,
@@ -20,10 +21,9 @@ from editgauge.benchmarks.editinspector.outcome_captions import (
     read_captions,
     write_captions,
 )
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.types import Benchmark, Edit, Outcome
+from editgauge.errors import BadInputError
 from editgauge.studies.store import StudyItem
+from editgauge.types import Benchmark, Edit, Outcome
 from tests.endpoint import MODEL, Served
 
 KEY = ("edit-000", "m1", 0)
@@ -46,17 +46,17 @@ def test_a_file_of_captions_is_read_as_it_was_written(tmp_path: Path) -> None:
 )
 def test_faults_of_a_file_are_told_by_line(tmp_path: Path, line: dict[str, Any], fault: str) -> None:
     (tmp_path / "c.jsonl").write_text(json.dumps(line) + "\n")
-    with pytest.raises(BadInput, match=f"line 1: {fault}"):
+    with pytest.raises(BadInputError, match=f"line 1: {fault}"):
         read_captions(tmp_path / "c.jsonl")
 
 
 def test_captions_stand_on_their_edits_by_outcome() -> None:
-    edit = Edit(id="edit-000", source=Picture("p", Path("/p")), type="color", instruction="x")
+    edit = Edit(id="edit-000", source=ImageFile("p", Path("/p")), type="color", instruction="x")
     benchmark = attach_captions(Benchmark("b", (edit,)), {KEY: OutcomeCaption("A cup came.")})
     outcome = Outcome(edit_id="edit-000", method="m1", image=Path("/o"))
     assert caption_of(benchmark.edits[0], outcome) == OutcomeCaption("A cup came.")
     assert caption_of(benchmark.edits[0], Outcome(edit_id="edit-000", method="m2", image=Path("/o"))) is None
-    with pytest.raises(BadInput, match="None of the 1 captions"):
+    with pytest.raises(BadInputError, match="None of the 1 captions"):
         attach_captions(Benchmark("b", (edit,)), {("other", "m", 0): OutcomeCaption("x")})
 
 

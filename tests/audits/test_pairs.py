@@ -19,7 +19,7 @@ from editgauge.audits.judges.pairs import PairAnswers, PairFindings, ProbePair, 
 from editgauge.audits.probes.probes import read_probes
 from editgauge.audits.verb import audit, what_is_left
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges import Choice
 from tests.audits.conftest import RedBoxes
 from tests.endpoint import MODEL, Served, say
@@ -137,7 +137,7 @@ def test_a_judge_whose_answers_cannot_be_read_has_no_share(judged: Judged) -> No
 
 
 def test_pairs_want_a_judge(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="give --judge too"):
+    with pytest.raises(BadInputError, match="give --judge too"):
         audit(out=tmp_path / "audit", probes=folder, pairs=3)
 
 

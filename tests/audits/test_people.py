@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from editgauge._cli import groups
+from editgauge._cli.tables.audit import show_card
+from editgauge._util.images import read_image, write_png
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.probes.build import probes
 from editgauge.audits.probes.probes import Probe, read_probes
 from editgauge.audits.verb import audit
 from editgauge.benchmarks import open_benchmark
-from editgauge.cli import groups
-from editgauge.cli.tables.audit import show_card
-from editgauge.core.errors import BadInput
-from editgauge.core.images import read_image, write_png
+from editgauge.errors import BadInputError
 from tests.audits.conftest import LEFT, RedBoxes, drawn
 
 EDITS = 8
@@ -186,14 +186,14 @@ def test_a_picture_that_cannot_be_read_takes_its_pairs_with_it(place: Path, tmp_
 
 def test_mistakes_are_told(place: Path, tmp_path: Path) -> None:
     file = choices_file(tmp_path, (0, "faithful", "wild", "first"))
-    with pytest.raises(BadInput, match="give --benchmark and --outcomes"):
+    with pytest.raises(BadInputError, match="give --benchmark and --outcomes"):
         probes(out=tmp_path / "probes", choices=file)
-    with pytest.raises(BadInput, match="There are no answers about these outcomes"):
+    with pytest.raises(BadInputError, match="There are no answers about these outcomes"):
         probes(out=tmp_path / "probes", benchmark=place / "photos")
-    with pytest.raises(BadInput, match="is not empty"):
+    with pytest.raises(BadInputError, match="is not empty"):
         probes(out=place, choices=file, **spoken(place))
     (tmp_path / "ratings.csv").write_text("edit,method,value,question\ne0,wild,3,beauty\n")
-    with pytest.raises(BadInput, match="None of the questions"):
+    with pytest.raises(BadInputError, match="None of the questions"):
         probes(out=tmp_path / "probes", ratings=tmp_path / "ratings.csv", **spoken(place))
 
 
@@ -203,7 +203,7 @@ def test_preferences_that_fit_nothing_are_refused(place: Path, tmp_path: Path) -
     for over, why in (({"b": 0.3}, "over 0.5 up to 1"), ({"c": 1.0}, "no other probe of the same `edit`")):
         lines = [{"id": "a", "edit": "x", "over": over}, {"id": "b", "edit": "x"}, {"id": "c", "edit": "y"}]
         (tmp_path / "probes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
-        with pytest.raises(BadInput, match=why):
+        with pytest.raises(BadInputError, match=why):
             read_probes(tmp_path)
 
 

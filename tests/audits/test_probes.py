@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from editgauge._util.images import Pixels, read_image
 from editgauge.audits.cards.card import score_card
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.cards.values import measured_by
@@ -16,9 +17,8 @@ from editgauge.audits.probes.build import probes_from
 from editgauge.audits.probes.gather import some_of_each_type
 from editgauge.audits.probes.probes import Probe, read_probes, split_of
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Pixels, read_image
-from editgauge.core.types import Edit, ScoreSpec
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.types import Edit, ScoreSpec
 from tests.audits.conftest import Edits
 
 
@@ -93,11 +93,11 @@ def test_answers_of_people_join_with_an_id_and_what_they_said(tmp_path: Path) ->
 
 def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
     lines = ({"id": "a"}, {"id": "a"}, {"id": "z"}, "{", {"id": "b", "dnoe": 1}, {"id": "b", "split": "middle"})
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(BadInputError) as told:
         read_probes(write(tmp_path, *lines))
     for part in ("line 3: there is no edit 'z'", "line 4: not JSON", "unknown key 'dnoe'", "`split` is one", "twice"):
         assert part in str(told.value)
-    with pytest.raises(BadInput, match="build probes"):
+    with pytest.raises(BadInputError, match="build probes"):
         read_probes(tmp_path / "nowhere")
 
 
@@ -106,7 +106,7 @@ def test_a_function_of_ones_own_has_a_card(folder: Path) -> None:
 
     def redness(source: Pixels, edited: Pixels, edit: Edit) -> float | None:
         if "--mirrored" in edit.id:
-            raise CannotTell("not_applicable", "it does not know of mirrors")
+            raise UnscorableError("not_applicable", "it does not know of mirrors")
         return float(edited[45:85, 25:55, 0].mean()) - float(edited[45:85, 25:55, 1].mean())
 
     measured = measured_by(redness, folder, probes, ScoreSpec("redness", True, (-255, 255)))

@@ -11,8 +11,8 @@ import pytest
 
 from editgauge import diff, run, verify
 from editgauge.audits.judges.side_by_side import side_by_side
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
+from editgauge.errors import BadInputError
+from editgauge.results import Run
 from tests.endpoint import Served, say
 
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_
     assert sorted(means) == [6.0, 7.0, 8.0]
     assert quality.most_apart[0].endswith("2 apart")
     opened = Run.open(out)
-    said = [text for key, _, text in opened.all_evidence(set(opened.edits)) if "mean2" in key.protocol]
+    said = [text for key, _, text in opened.iter_evidence(set(opened.edits)) if "mean2" in key.protocol]
     assert any("(a: quality 8; b: quality 6)" in text for text in said)  # a panel has no words of its own
     assert {each.judge for each in found.retests} == {"a", "b"}
     served.shutdown()
@@ -61,7 +61,7 @@ def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_
 
 
 def test_a_run_without_judges_has_none_to_compare(make_record: Any, make_run: Any) -> None:
-    with pytest.raises(BadInput, match="No judge was asked"):
+    with pytest.raises(BadInputError, match="No judge was asked"):
         side_by_side(make_run(make_record("a", {"gain": 1.0, "loss": 0.0})))
 
 

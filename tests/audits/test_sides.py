@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from editgauge._util.images import write_png
 from editgauge.audits.judges import sides
 from editgauge.audits.judges.sides import TwoObjects, tell_sides, two_objects, two_objects_of_coco
 from editgauge.audits.probes.probes import Probe, write_probes
-from editgauge.core.errors import BadInput
-from editgauge.core.images import write_png
+from editgauge.errors import BadInputError
 from tests.shared_data import needs_shared_data, shared_data
 
 
@@ -81,7 +81,7 @@ def test_photographs_of_coco_with_two_objects_side_by_side(tmp_path: Path) -> No
 
     assert (found.picture.name, found.new, found.anchor, found.side) == ("2.png", "cup", "dog", "left")
     file.write_text("[]")
-    with pytest.raises(BadInput, match="is no COCO file"):
+    with pytest.raises(BadInputError, match="is no COCO file"):
         two_objects_of_coco(file, tmp_path)
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from editgauge._cli import app
 from editgauge.audits.cards.result import AuditCard
 from editgauge.audits.probes.probes import split_of
 from editgauge.audits.verb import audit
-from editgauge.cli import app
-from editgauge.core.errors import BadInput, UnknownName
+from editgauge.errors import BadInputError, UnknownNameError
 from tests.audits.conftest import RedBoxes
 from tests.endpoint import MODEL, Served
 
@@ -154,7 +154,7 @@ def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Pa
     found = next(pair for pair in card.ahead if pair.second == "preservation/l1")
     assert (found.first_auroc, found.second_auroc) == (ssim.auroc, l1.auroc)  # both score every probe
     assert found.difference.value == 0.0
-    with pytest.raises(UnknownName, match="no score in this audit called 'sim'"):
+    with pytest.raises(UnknownNameError, match="no score in this audit called 'sim'"):
         audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, against="sim", quiet=True)
 
 
@@ -162,16 +162,16 @@ def test_one_score_is_held_against_all_others_where_both_have_a_value(folder: Pa
 def test_a_wrong_name_is_told_before_anything_is_made(tmp_path: Path) -> None:
     wrong: tuple[dict[str, Any], ...] = ({"models": "nosuch"}, {"against": "sim"}, {"blend": "ssim,sim"})
     for words in wrong:
-        with pytest.raises((BadInput, UnknownName)):
+        with pytest.raises((BadInputError, UnknownNameError)):
             audit(protocol=["preservation"], out=tmp_path / "audit", quiet=True, **words)
     assert not (tmp_path / "audit").exists()
 
 
 @pytest.mark.slow
 def test_mistakes_are_told(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="at least one protocol"):
+    with pytest.raises(BadInputError, match="at least one protocol"):
         audit(protocol=[], out=tmp_path / "audit", probes=folder)
-    with pytest.raises(BadInput, match="are there already"):
+    with pytest.raises(BadInputError, match="are there already"):
         audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, limit=3)
-    with pytest.raises(BadInput, match="two scores"):
+    with pytest.raises(BadInputError, match="two scores"):
         audit(protocol=["preservation"], out=tmp_path / "audit", probes=folder, blend="ssim", quiet=True)

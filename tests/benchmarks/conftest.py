@@ -1,7 +1,7 @@
 """Shared by the tests of the loaders.
 
 - `draw(path, ...)`: writes a small picture there, with its folders.
-- `told(call, ...)`: the problems of the `BadInput` that the call raises.
+- `told(call, ...)`: the problems of the `BadInputError` that the call raises.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 
 
 def _draw(path: Path, size: tuple[int, int] = (8, 6), color: Any = (90, 120, 150), mode: str = "RGB") -> Path:
@@ -28,7 +28,7 @@ def draw() -> Callable[..., Path]:
 
 
 def _told(call: Callable[..., Any], *arguments: Any) -> tuple[str, ...]:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         call(*arguments)
     assert all(problem.isprintable() for problem in caught.value.problems)
     return caught.value.problems

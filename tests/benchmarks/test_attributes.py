@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, attach, of_edit, read_attributes, write_attributes
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 
 phrase = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1).filter(str.strip)
 phrases = st.lists(phrase.map(lambda text: " ".join(text.split())), min_size=1).map(tuple)
@@ -37,7 +37,7 @@ def test_every_fault_is_told_at_once_with_its_line(tmp_path: Path) -> None:
         '{"edit_id": "c", "source": ["x", " ", 3], "extra": 1, "by": 2}',
     ]
     file.write_text("\n".join(lines))
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInputError) as error:
         read_attributes(file)
     problems = error.value.problems
     where = [int(problem.partition(": ")[0].removeprefix("a.jsonl:")) for problem in problems]
@@ -61,7 +61,7 @@ def test_every_fault_is_told_at_once_with_its_line(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInputError, match="cannot be read"):
         read_attributes(tmp_path / "none.jsonl")
 
 
@@ -75,5 +75,5 @@ def test_attributes_are_attached_to_the_edits_they_belong_to() -> None:
 
 
 def test_a_file_for_another_benchmark_is_refused() -> None:
-    with pytest.raises(BadInput, match="None of the 1 attribute lists belongs to an edit of 'sample'"):
+    with pytest.raises(BadInputError, match="None of the 1 attribute lists belongs to an edit of 'sample'"):
         attach(open_benchmark("sample"), {"elsewhere": Attributes(("c",), ("d",))})

@@ -11,8 +11,8 @@ import pytest
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.celeba import SWAPS, load
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Edit
+from editgauge.errors import BadInputError
+from editgauge.types import Edit
 
 NAMES = sorted({swap.attribute.lstrip("-") for swap in SWAPS} | {"Male", "Young"})
 FACES = {
@@ -119,5 +119,5 @@ def test_missing_attributes_and_pictures(data: Callable[..., Path], told: Callab
 
 def test_an_empty_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "list_attr_celeba.txt").write_text("")
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         load(tmp_path)

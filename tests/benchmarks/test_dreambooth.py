@@ -10,7 +10,7 @@ import pytest
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.dreambooth import OWN_LIVE_PROMPTS, OWN_PROMPTS, load
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 
 PROMPTS = """\
 Classes
@@ -97,7 +97,7 @@ def test_all_faults_are_told_with_their_line(data: Callable[..., Path], told: Ca
 
 
 def test_a_folder_without_subjects_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="has no folder with pictures"):
+    with pytest.raises(BadInputError, match="has no folder with pictures"):
         load(tmp_path)
 
 
@@ -108,5 +108,5 @@ def test_some_edits_are_drawn_with_a_seed_from_all_subjects(data: Callable[..., 
     assert {edit.extras["subject"] for edit in drawn.edits} == {"cat2", "red_toy"}
     assert drawn.edits == open_benchmark("dreambooth[edits=2]", data=place).edits
     assert "drawn from 5 with the seed 0" in drawn.about
-    with pytest.raises(BadInput, match="more than the 5 edits"):
+    with pytest.raises(BadInputError, match="more than the 5 edits"):
         open_benchmark("dreambooth[edits=6]", data=place)

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import ratings
 from editgauge.benchmarks.editinspector import load
 from editgauge.benchmarks.editinspector.labels import read_inspected
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.findings.people.ratings import read_ratings
+from editgauge.errors import BadInputError, UnknownNameError
 
 SESSIONS = {
     "42": [
@@ -110,9 +110,9 @@ def test_other_words_of_magicbrush_are_told(tmp_path: Path, magicbrush: Path) ->
 
 def test_without_magicbrush_it_says_what_to_give(tmp_path: Path, magicbrush: Path) -> None:
     file = write(tmp_path, *ROWS)
-    with pytest.raises(BadInput, match="Give --images: the folder `dev` or `test` of MagicBrush"):
+    with pytest.raises(BadInputError, match="Give --images: the folder `dev` or `test` of MagicBrush"):
         load(file)
-    with pytest.raises(BadInput, match="lacks 1 of 3 turns") as caught:
+    with pytest.raises(BadInputError, match="lacks 1 of 3 turns") as caught:
         load(write(tmp_path, *ROWS, row(3, "remove it", "Remove")), magicbrush)
     assert caught.value.problems == ("42, turn 3",)
 
@@ -132,9 +132,9 @@ def test_every_answer_becomes_a_rating_that_is_better_when_it_is_higher(tmp_path
 
 
 def test_ratings_are_asked_for_by_name_and_written_as_csv(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="editinspector"):
+    with pytest.raises(UnknownNameError, match="editinspector"):
         ratings("editinspektor", data=tmp_path, method="mine", out=tmp_path / "r.csv")
-    with pytest.raises(BadInput, match=r"must end with \.csv"):
+    with pytest.raises(BadInputError, match=r"must end with \.csv"):
         ratings("editinspector", data=tmp_path, method="mine", out=tmp_path / "r.txt")
 
 
@@ -154,7 +154,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path, told: Callable[..., tuple[s
 
 
 def test_another_table_is_not_taken_for_it(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="it lacks columns") as caught:
+    with pytest.raises(BadInputError, match="it lacks columns") as caught:
         read_inspected(write(tmp_path, {"id": 1}, name="other.csv"))
     assert "metadata_annotated_is_accurate_level" in caught.value.problems
     assert "metadata_annotated_is_accurate" not in caught.value.problems

@@ -13,8 +13,8 @@ import pytest
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import load, load_pixlens
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Benchmark, Edit, Position, id_problem
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark, Edit, Position, id_problem
 
 COUNTS = {
     "shape": 95, "positional_addition": 91, "object_addition": 90, "color": 62, "background": 56, "style": 51,
@@ -141,7 +141,7 @@ def test_an_edit_without_its_photograph_stays(
 
 
 def test_no_photograph_at_all_is_refused(data: Callable[[Any], Path], tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"'editval' finds none of its images in .*coco'\. Give --images: a folder"):
+    with pytest.raises(BadInputError, match=r"'editval' finds none of its images in .*coco'\. Give --images: a folder"):
         load(data(CLASSES), tmp_path / "coco")
 
 
@@ -192,7 +192,7 @@ def test_all_faults_are_told_with_their_record(data: Callable[[Any], Path], told
 
 
 def test_an_empty_file_is_refused(data: Callable[[Any], Path]) -> None:
-    with pytest.raises(BadInput, match="holds no edits"):
+    with pytest.raises(BadInputError, match="holds no edits"):
         load(data({}))
 
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from editgauge._util.documents import Document, Spot
+from editgauge._util.masks import Mask
 from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired
 from editgauge.benchmarks.format.regions import Names, read_mask
-from editgauge.core.errors import BadImage
-from editgauge.core.masks import Mask
-from editgauge.core.reading.lines import Document, Spot
+from editgauge.errors import BadImageError
 
 
 def rows(mask: np.ndarray[Any, Any]) -> list[str]:
@@ -95,7 +95,7 @@ def test_an_erased_region_is_scaled(eraser: Callable[[str], Path]) -> None:
 
 def test_a_broken_mask_is_a_bad_image(tmp_path: Path) -> None:
     (tmp_path / "mask.png").write_bytes(b"no image")
-    with pytest.raises(BadImage, match=r"mask\.png"):
+    with pytest.raises(BadImageError, match=r"mask\.png"):
         Erased(tmp_path / "mask.png").render(4, 4)
 
 

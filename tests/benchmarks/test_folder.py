@@ -16,17 +16,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from editgauge._util.documents import Document, Spot
+from editgauge._util.fields import BenchmarkFields, EditFields, SourceFields
+from editgauge._util.images import ImageFile
+from editgauge._util.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.folder import load
 from editgauge.benchmarks.format.recipes import RECIPES
 from editgauge.benchmarks.format.regions import FORMS, Names, read_mask
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
-from editgauge.core.reading.fields import BenchmarkFields, EditFields, SourceFields
-from editgauge.core.reading.lines import Document, Spot
-from editgauge.core.recipes import Background, Cutout, Move, Paste, Recolor, Remove, Replace, Resize, Restyle, Texture
-from editgauge.core.types import Benchmark, Position
+from editgauge.errors import BadInputError
+from editgauge.recipes import Background, Cutout, Move, Paste, Recolor, Remove, Replace, Resize, Restyle, Texture
+from editgauge.types import Benchmark, Position
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "own-benchmark.md"
 KEYS = [key for model in (BenchmarkFields, SourceFields, EditFields) for key in model.model_fields]
@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Make:
 
 
 def problems(folder: Path) -> tuple[str, ...]:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         load(folder)
     return caught.value.problems
 
@@ -149,7 +149,7 @@ def test_recipes_are_read_and_give_the_mask(folder: Make, recipe: Any, expected:
     path = folder(one_edit(recipe=recipe))
     (edit,) = load(path).edits
     square = Polygons(((2, 2, 12, 2, 12, 12, 2, 12),))
-    wanted = expected(square, Cutout(Picture("dog.png", path / "dog.png"), square))
+    wanted = expected(square, Cutout(ImageFile("dog.png", path / "dog.png"), square))
     assert edit.recipe == wanted
     assert edit.mask == wanted.footprint()
 
@@ -231,7 +231,7 @@ def test_all_problems_are_told_at_once_with_their_lines(folder: Make) -> None:
         "benchmark.yaml:37: edit 'late': the image 'nowhere.png' does not exist",
     ]
     with pytest.raises(
-        BadInput, match=f"The benchmark in '{path}' has 23 problems:\n  - benchmark.yaml:1: unknown key"
+        BadInputError, match=f"The benchmark in '{path}' has 23 problems:\n  - benchmark.yaml:1: unknown key"
     ):
         load(path)
 
@@ -315,25 +315,25 @@ def test_a_byte_order_mark_is_no_problem(folder: Make) -> None:
 
 def test_folders_that_are_none(tmp_path: Path) -> None:
     example = "A benchmark folder holds images and a benchmark.yaml"
-    with pytest.raises(BadInput, match=rf"There is no folder '.*missing'. {example}"):
+    with pytest.raises(BadInputError, match=rf"There is no folder '.*missing'. {example}"):
         load(tmp_path / "missing")
-    with pytest.raises(BadInput, match=f"is empty. {example}"):
+    with pytest.raises(BadInputError, match=f"is empty. {example}"):
         load(tmp_path)
     (tmp_path / "cat.png").touch()
-    with pytest.raises(BadInput, match=f"has no benchmark file. {example}"):
+    with pytest.raises(BadInputError, match=f"has no benchmark file. {example}"):
         load(tmp_path)
-    with pytest.raises(BadInput, match="is a file; give the folder it is in"):
+    with pytest.raises(BadInputError, match="is a file; give the folder it is in"):
         load(tmp_path / "cat.png")
     (tmp_path / "benchmark.yaml").touch()
     (tmp_path / "edits.jsonl").touch()
-    with pytest.raises(BadInput, match=r"has both benchmark\.yaml and edits\.jsonl; keep one"):
+    with pytest.raises(BadInputError, match=r"has both benchmark\.yaml and edits\.jsonl; keep one"):
         load(tmp_path)
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         load(Path("a\0b"))
 
 
 def test_the_example_in_the_message_is_itself_a_benchmark(folder: Make) -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         load(Path("missing"))
     example = "\n".join(line[4:] for line in str(caught.value).splitlines()[1:])
     assert example.count("\n") == 3
@@ -519,7 +519,7 @@ def nearly_edits() -> st.SearchStrategy[dict[str, Any]]:
 )
 def test_garbage_gives_a_benchmark_or_a_clear_no(folder: Make, text: str, file: str) -> None:
     home = folder(text.encode("utf-8", "replace"), file)
-    with suppress(BadInput):
+    with suppress(BadInputError):
         assert isinstance(load(home), Benchmark)
 
 
@@ -558,7 +558,7 @@ def test_the_manual_shows_messages_as_they_are(folder: Make) -> None:
 
 
 def test_the_manual_names_every_word_of_the_recipes() -> None:
-    from editgauge.core.recipes import COLORS, MATERIALS, SCENES, STYLES
+    from editgauge.recipes import COLORS, MATERIALS, SCENES, STYLES
 
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     for title, words in {"Colors": COLORS, "Materials": MATERIALS, "Styles": STYLES, "Scenes": SCENES}.items():
@@ -567,5 +567,5 @@ def test_the_manual_names_every_word_of_the_recipes() -> None:
 
 def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "benchmark.yaml").mkdir()
-    with pytest.raises(BadInput, match=r"benchmark\.yaml' cannot be read: Is a directory"):
+    with pytest.raises(BadInputError, match=r"benchmark\.yaml' cannot be read: Is a directory"):
         load(tmp_path)

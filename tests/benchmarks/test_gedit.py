@@ -14,8 +14,8 @@ import pytest
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.public.gedit import TASKS, load
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Benchmark
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark
 
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 SCHEMA = pa.schema(
@@ -194,10 +194,12 @@ def test_all_faults_are_told_with_their_record(
 @pytest.mark.parametrize("name", ["all.parquet", "all.arrow"])
 def test_a_broken_table_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"PAR1 and no more")
-    with pytest.raises(BadInput, match=rf"{name}' cannot be read as .*Is the file complete\?"):
+    with pytest.raises(BadInputError, match=rf"{name}' cannot be read as .*Is the file complete\?"):
         load(tmp_path)
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"holds no records: no file that ends with \.arrow, \.parquet, \.jsonl, \.json"):
+    with pytest.raises(
+        BadInputError, match=r"holds no records: no file that ends with \.arrow, \.parquet, \.jsonl, \.json"
+    ):
         load(tmp_path)

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from editgauge._util.masks import MaskFile
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.format.encoded_masks import Erased
-from editgauge.core.errors import BadInput
-from editgauge.core.masks import MaskFile
+from editgauge.errors import BadInputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "benchmarks.md"
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -115,7 +115,7 @@ def test_a_mapping_may_lie_in_its_folder(rows: list[dict[str, Any]], mapping: Ca
     assert [edit.id for edit in benchmark.edits] == ["a", "b"]
     assert benchmark.about == "2 edits of 'data', split 'dev'"
     (path.parent / "benchmark.yaml").write_text("edits: []")
-    with pytest.raises(BadInput, match=r"has both huggingface\.yaml and benchmark\.yaml; keep one of them"):
+    with pytest.raises(BadInputError, match=r"has both huggingface\.yaml and benchmark\.yaml; keep one of them"):
         open_benchmark(path.parent)
 
 
@@ -123,7 +123,7 @@ def test_a_split_that_is_not_there(rows: list[dict[str, Any]], mapping: Callable
     path = mapping(dataset="data", split="test")
     write_parquet(rows, path.parent / "data" / "dev-00000-of-00001.parquet")
     write_parquet(rows, path.parent / "data" / "train.parquet")
-    with pytest.raises(BadInput, match=r"has no split 'test'\. There are: dev, train\."):
+    with pytest.raises(BadInputError, match=r"has no split 'test'\. There are: dev, train\."):
         open_benchmark(path)
 
 
@@ -198,13 +198,13 @@ def test_faults_of_the_rows_are_told_with_their_line(
 
 @pytest.mark.parametrize("dataset", ["gone.jsonl", "../gone", "a/b/c", "gone/rows.parquet"])
 def test_a_local_file_that_is_not_there(mapping: Callable[..., Path], dataset: str) -> None:
-    with pytest.raises(BadInput, match=r"There is no file or folder .* and it is no id of the hub"):
+    with pytest.raises(BadInputError, match=r"There is no file or folder .* and it is no id of the hub"):
         open_benchmark(mapping(dataset=dataset))
 
 
 def test_the_hub_needs_a_library_and_says_which(mapping: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(BadInput, match=r"needs the library `datasets`: pip install 'editgauge\[hub\]'"):
+    with pytest.raises(BadInputError, match=r"needs the library `datasets`: pip install 'editgauge\[hub\]'"):
         open_benchmark(mapping(dataset="some/edits"))
 
 
@@ -270,9 +270,9 @@ def test_a_data_set_of_the_hub(mapping: Callable[..., Path], hub: dict[str, Any]
 def test_a_split_must_be_chosen_and_faults_of_the_hub_are_told(
     mapping: Callable[..., Path], hub: dict[str, Any]
 ) -> None:
-    with pytest.raises(BadInput, match=r"Give a 'split' of 'some/splits'\. There are: dev, train\."):
+    with pytest.raises(BadInputError, match=r"Give a 'split' of 'some/splits'\. There are: dev, train\."):
         open_benchmark(mapping(dataset="some/splits"))
-    with pytest.raises(BadInput, match="The data set 'some/broken' could not be loaded: the hub is out of reach"):
+    with pytest.raises(BadInputError, match="The data set 'some/broken' could not be loaded: the hub is out of reach"):
         open_benchmark(mapping(dataset="some/broken"))
 
 

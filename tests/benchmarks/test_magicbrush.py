@@ -12,7 +12,7 @@ from PIL import Image
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.magicbrush import load, load_multiturn
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 
 
 def turn(number: str, place: int, told: str) -> dict[str, str]:
@@ -127,5 +127,5 @@ def test_a_session_given_twice_is_told(data: Callable[..., Path], told: Callable
 
 def test_without_images_it_says_where_they_should_be(tmp_path: Path) -> None:
     (tmp_path / "edit_sessions.json").write_text("{}")
-    with pytest.raises(BadInput, match=r"There is no folder '.*images'"):
+    with pytest.raises(BadInputError, match=r"There is no folder '.*images'"):
         load(tmp_path)

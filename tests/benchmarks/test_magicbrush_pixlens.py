@@ -13,9 +13,9 @@ from PIL import Image
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.magicbrush.pixlens import PUBLISHED, load
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Position
 from editgauge.engine.run import run
+from editgauge.errors import BadInputError
+from editgauge.types import Position
 
 TOLD = {
     "42": ["add a kite to the left of the barn", "let the hound yawn", "paint the barn green"],
@@ -119,7 +119,7 @@ def test_all_faults_of_the_file_are_told(data: Path, told: Callable[..., Any]) -
 
 def test_two_files_are_one_too_many(data: Path) -> None:
     (data / "other_pixlens.json").write_text("{}")
-    with pytest.raises(BadInput, match="several files with PixLens's attributes"):
+    with pytest.raises(BadInputError, match="several files with PixLens's attributes"):
         load(write(data, {}))
 
 

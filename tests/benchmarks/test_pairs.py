@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from editgauge.analysis.ratings import read_choices
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.public.pairs import pairs
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.findings.people.ratings import read_choices
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
 
 
@@ -93,9 +93,9 @@ def test_all_faults_are_told_at_once(tmp_path: Path, picture: Any) -> None:
         {"id": "1", "instruction": "Add.", "source_image": picture(1), "candidate_1": picture(2), "ranking": "A>B"},
         {"id": "2", "instruction": "", "source_image": None, "candidate_1": picture(2), "ranking": "first"},
     ]
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         pairs("editreward-bench", data=_table(tmp_path, rows), out=tmp_path / "out")
     assert len(caught.value.problems) == 4
     assert not (tmp_path / "out").exists()
-    with pytest.raises(UnknownName, match="genai-bench"):
+    with pytest.raises(UnknownNameError, match="genai-bench"):
         pairs("genai", data=tmp_path, out=tmp_path / "out")

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from editgauge._util.datasets import Faults, Ids, file_in, read_json, read_text, slug
+from editgauge._util.images import ImageFile
 from editgauge.benchmarks import BUILT_IN, benchmarks, open_benchmark
 from editgauge.benchmarks.image_store import ImageFolder, store_image
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, read_text, slug
-from editgauge.core.types import id_problem
+from editgauge.errors import BadInputError
+from editgauge.types import id_problem
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "benchmarks.md"
 PUBLIC = sorted(set(BUILT_IN) - {"demo", "sample", "unibench-photos", "unibench-sample"})
@@ -87,12 +87,12 @@ def test_a_download_may_be_a_folder_of_links(tmp_path: Path, draw: Callable[...,
     (tmp_path / "snapshot" / "cat.png").symlink_to(blob)
     faults = Faults("some-set", tmp_path / "list.json")
     picture = ImageFolder(tmp_path / "snapshot", faults).picture("cat.png", "x")
-    assert picture == Picture("cat.png", tmp_path / "snapshot" / "cat.png")
+    assert picture == ImageFile("cat.png", tmp_path / "snapshot" / "cat.png")
     assert faults.problems == []
 
 
 def test_a_missing_folder_is_told_once(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"There is no folder .*; the benchmark 'some-set' has its pictures there"):
+    with pytest.raises(BadInputError, match=r"There is no folder .*; the benchmark 'some-set' has its pictures there"):
         ImageFolder(tmp_path / "images", Faults("some-set", tmp_path / "list.json"))
 
 
@@ -108,7 +108,7 @@ def test_a_missing_folder_is_told_once(tmp_path: Path) -> None:
 def test_json_that_cannot_be_used(tmp_path: Path, content: bytes, words: str) -> None:
     file = tmp_path / "list.json"
     file.write_bytes(content)
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(BadInputError, match=words):
         read_json(file, Faults("some-set", file), dict)
 
 
@@ -127,21 +127,21 @@ def test_files_are_given_themselves_or_by_their_folder(tmp_path: Path) -> None:
     (tmp_path / "object.json").write_text("{}")
     assert file_in("s", tmp_path, "object.json", "it") == tmp_path / "object.json"
     assert file_in("s", tmp_path / "object.json", "object.json", "it") == tmp_path / "object.json"
-    with pytest.raises(BadInput, match=r"has no 'other\.json'\. The benchmark 's' needs: it"):
+    with pytest.raises(BadInputError, match=r"has no 'other\.json'\. The benchmark 's' needs: it"):
         file_in("s", tmp_path, "other.json", "it")
-    with pytest.raises(BadInput, match="Is a directory"):
+    with pytest.raises(BadInputError, match="Is a directory"):
         read_text(tmp_path)
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_set_says_what_it_needs(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=f"The benchmark '{name}' is not shipped with EditGauge. Give --data: "):
+    with pytest.raises(BadInputError, match=f"The benchmark '{name}' is not shipped with EditGauge. Give --data: "):
         open_benchmark(name)
-    with pytest.raises(BadInput, match=r"There is nothing at .*needs there"):
+    with pytest.raises(BadInputError, match=r"There is nothing at .*needs there"):
         open_benchmark(name, data=tmp_path / "nowhere")
     (tmp_path / "notes.txt").touch()
     for useless in (tmp_path, tmp_path / "notes.txt"):
-        with pytest.raises(BadInput):
+        with pytest.raises(BadInputError):
             open_benchmark(name, data=useless)
 
 
@@ -154,7 +154,7 @@ def test_every_public_set_has_a_line_in_the_list_and_on_the_page(name: str) -> N
 
 
 def test_an_option_a_set_has_no_use_for_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="The benchmark 'tedbench' takes no --images"):
+    with pytest.raises(BadInputError, match="The benchmark 'tedbench' takes no --images"):
         open_benchmark("tedbench", data=tmp_path, images=tmp_path)
 
 

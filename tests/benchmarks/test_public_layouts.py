@@ -15,9 +15,9 @@ import pytest
 
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.public.declared import declared_layouts
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Benchmark
+from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import find_outcomes
+from editgauge.types import Benchmark
 
 Draw = Callable[..., Path]
 
@@ -301,7 +301,7 @@ def test_a_pickle_that_could_run_code_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries_w_remove.pkl").write_bytes(content)
-    with pytest.raises(BadInput, match="cannot be read safely"):
+    with pytest.raises(BadInputError, match="cannot be read safely"):
         open_benchmark("hatie", data=tmp_path)
     assert not (tmp_path / "opened-by-a-pickle").exists()
 
@@ -341,7 +341,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path, draw: Draw, told: Callable[
 
 @pytest.mark.parametrize("name", [*WRITERS, "edival"])
 def test_an_empty_folder_is_refused_with_what_is_needed(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="needs"):
+    with pytest.raises(BadInputError, match="needs"):
         open_benchmark(name, data=tmp_path)
 
 

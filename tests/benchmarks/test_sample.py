@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from editgauge._util.documents import read_yaml
+from editgauge._util.masks import Polygons
 from editgauge.benchmarks import datasets as data
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.benchmarks.sample import find
-from editgauge.core.errors import BadInput
-from editgauge.core.masks import Polygons
-from editgauge.core.reading.lines import read_yaml
-from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
-from editgauge.core.types import Benchmark, Edit
+from editgauge.errors import BadInputError
+from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
+from editgauge.types import Benchmark, Edit
 
 RECIPE_OF = {
     "color": Recolor,
@@ -151,7 +151,7 @@ def test_the_recipe_puts_things_where_the_instruction_wants_them(sample: Benchma
 
 def test_without_the_photographs_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path))
-    with pytest.raises(BadInput, match="Run `editgauge data pull photos`"):
+    with pytest.raises(BadInputError, match="Run `editgauge data pull photos`"):
         open_benchmark("sample")
 
 
@@ -168,7 +168,7 @@ def test_without_the_photographs_it_says_what_to_do(tmp_path: Path, monkeypatch:
 )
 def test_a_wrong_photograph_would_be_noticed(image: str, words: str) -> None:
     text = f"edits: [{{id: a, source: {image}, type: color, instruction: b}}]"
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         read_benchmark(read_yaml(text, "sample.yaml"), find, name="sample", where="test")
     assert words in caught.value.problems[0]
 

@@ -12,8 +12,8 @@ import pytest
 
 from editgauge.benchmarks import open_benchmark, tedbench
 from editgauge.benchmarks.tedbench import fingerprint, load
-from editgauge.core.errors import BadInput
-from editgauge.core.types import id_problem
+from editgauge.errors import BadInputError
+from editgauge.types import id_problem
 
 ENTRIES = [
     {"img_name": "cat.jpeg", "target_text": "A photo of my cat."},
@@ -64,7 +64,7 @@ def test_missing_photographs_are_told(data: Callable[[Any], Path]) -> None:
     assert "1 of 2 images are missing, such as 'cat.png'; there is 'cat.PNG'" in load(folder).about
     (folder / "originals" / "cat.jpeg").unlink()
     (folder / "originals" / "cat.PNG").unlink()
-    with pytest.raises(BadInput, match="'tedbench' finds none of its images"):
+    with pytest.raises(BadInputError, match="'tedbench' finds none of its images"):
         load(folder)
 
 

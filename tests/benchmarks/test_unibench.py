@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from editgauge._vision.geometry import DIRECTIONS, direction_score, middle
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.photos import PHOTOS
 from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
@@ -22,9 +23,8 @@ from editgauge.benchmarks.unibench.edits import EXTRA
 from editgauge.benchmarks.unibench.masks import mask_of, run_lengths
 from editgauge.benchmarks.unibench.templates import filled
 from editgauge.benchmarks.unibench.validate import faults_of
-from editgauge.core.errors import BadInput
-from editgauge.core.recipes import Move
-from editgauge.vision.positions import DIRECTIONS, direction_score, middle
+from editgauge.errors import BadInputError
+from editgauge.recipes import Move
 from tests.benchmarks.unibench_example import cat_on_suitcase
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -104,7 +104,7 @@ def test_all_faults_are_told_at_once_those_of_whole_images_too(annotated: dict[s
     annotated["images"][0]["height"] = -1
     annotated["images"].append(second)
     (tmp_path / "unibench.json").write_text(json.dumps(annotated))
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInputError) as error:
         open_benchmark("unibench", data=tmp_path)
     assert len(error.value.problems) == 2
     assert error.value.problems[0].startswith("unibench.json: images[0].height")
@@ -161,19 +161,19 @@ def test_words_that_mean_nothing_in_the_plane_give_no_relation(annotated: dict[s
 
 def test_an_image_that_is_not_there_is_told(annotated: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "unibench.json").write_text(json.dumps(annotated))
-    with pytest.raises(BadInput, match=r"record '1.jpg': the image '1.jpg' does not exist"):
+    with pytest.raises(BadInputError, match=r"record '1.jpg': the image '1.jpg' does not exist"):
         open_benchmark("unibench", data=tmp_path / "unibench.json")
 
 
 def test_options_in_brackets_are_read_and_named_in_one_order() -> None:
     assert faults_of(described(shipped_annotations())) == []
-    with pytest.raises(BadInput, match="no option 'trails'; there are seed, trials"):
+    with pytest.raises(BadInputError, match="no option 'trails'; there are seed, trials"):
         open_benchmark("unibench-sample[trails=3]")
-    with pytest.raises(BadInput, match="'seed' is a whole number, got 'x'"):
+    with pytest.raises(BadInputError, match="'seed' is a whole number, got 'x'"):
         open_benchmark("unibench-sample[seed=x]")
-    with pytest.raises(BadInput, match="no option 'seed'; it has none"):
+    with pytest.raises(BadInputError, match="no option 'seed'; it has none"):
         open_benchmark("sample[seed=1]")
-    with pytest.raises(BadInput, match="from 1 to 1000 trials"):
+    with pytest.raises(BadInputError, match="from 1 to 1000 trials"):
         open_benchmark("unibench-sample[trials=0]")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from editgauge.benchmarks.wording import instruction
-from editgauge.core.types import Position
+from editgauge.types import Position
 
 
 @pytest.mark.parametrize(

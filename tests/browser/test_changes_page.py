@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.reports.run_changes import diff
+from editgauge.reports.diff import diff
 from tests.browser.conftest import LAPTOP, PHONE, make_synthetic_run
 from tests.browser.test_page import violations
 

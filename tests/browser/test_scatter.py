@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.evidence import Scatter, ScatterPoint, to_json
+from editgauge.evidence import Scatter, ScatterPoint, to_json
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

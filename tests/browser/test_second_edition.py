@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from editgauge.core.run import Run
 from editgauge.reports.leaderboard import leaderboard
-from editgauge.reports.page import report
+from editgauge.reports.report import report
+from editgauge.results import Run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

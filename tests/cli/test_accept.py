@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.cli import app
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Record
+from editgauge._cli import app
+from editgauge.errors import BadInputError
+from editgauge.results import JournalEntry
 
 
 @pytest.fixture
-def rated(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> list[str]:
+def rated(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path) -> list[str]:
     random = np.random.default_rng(0)
     records, lines = [], ["edit,method,value"]
     for place in range(80):
@@ -52,4 +52,4 @@ def test_too_few_are_told(rated: list[str]) -> None:
     ended = CliRunner().invoke(app, ["accept", *rated, "--share", "0.01"])
     assert "No threshold: at most 0.01 needs rejected edits of 99 source images" in ended.output
     mistaken = CliRunner().invoke(app, ["accept", *rated, "--share", "3"])
-    assert isinstance(mistaken.exception, BadInput)
+    assert isinstance(mistaken.exception, BadInputError)

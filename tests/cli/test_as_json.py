@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 
-from editgauge.cli.show.common import as_json
-from editgauge.core.types import ScoreSpec
-from editgauge.findings.people.matching import Matched
-from editgauge.findings.people.ratings import Rating
-from editgauge.stats.intervals import Mean
+from editgauge._cli.show.common import as_json
+from editgauge._stats.intervals import Mean
+from editgauge.analysis.outcomes import Matched
+from editgauge.analysis.ratings import Rating
+from editgauge.types import ScoreSpec
 
 
 def test_fields_come_by_name() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.cli import groups
+from editgauge._cli import groups
 from editgauge.models.cache.store import Store
 
 

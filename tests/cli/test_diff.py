@@ -8,10 +8,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from editgauge.cli import app
-from editgauge.core.run import Record
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
+from editgauge._cli import app
+from editgauge.results import JournalEntry
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 ENTRY = ProtocolEntry("About " * 40, "none", "1", (), (ScoreSpec("gain", True, (0.0, 1.0)),))
 NEWER = dataclasses.replace(ENTRY, version="2", deviations=("Another rule.",))
@@ -19,7 +19,7 @@ MODEL = {"id": "eyes", "revision": "abc", "role": "detector"}
 
 
 def test_of_protocols_and_models_only_what_differs_is_shown(
-    make_run: Callable[..., Path], make_record: Callable[..., Record]
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     record = make_record(scores={"gain": 0.5})
     first = make_run(record, protocols={"toy": ENTRY, "gone": ENTRY}, models={"detector": MODEL})

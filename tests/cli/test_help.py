@@ -11,8 +11,8 @@ import pytest
 from typer.main import get_command
 
 import editgauge as face
-from editgauge.cli import app
-from editgauge.cli.tables.common import show_names
+from editgauge._cli import app
+from editgauge._cli.tables.common import show_names
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 VERBS = [name for name, command in vars(get_command(app))["commands"].items() if "commands" not in vars(command)]

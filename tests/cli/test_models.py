@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from editgauge.cli import groups
-from editgauge.core.errors import BadInput, FetchFailed
+from editgauge._cli import groups
+from editgauge.errors import BadInputError, FetchError
 from editgauge.models.weights import LicenseNotAccepted, MissingWeights, catalog_entries, store, verbs
 
 
@@ -87,7 +87,7 @@ def test_own_files_are_found_verified_and_their_damage_is_told(tmp_path: Path, m
     assert f"deeplab-v3: verified, in {mine}" in ended.stdout
     assert "license Apache-2.0*" in ended.stderr
     (mine / "deeplabv3.tflite").write_bytes(content[:-1])
-    with pytest.raises((MissingWeights, BadInput), match="has the name but not the content"):
+    with pytest.raises((MissingWeights, BadInputError), match="has the name but not the content"):
         models("verify", "deeplab-v3")
 
 
@@ -113,11 +113,11 @@ def test_several_sets_come_at_a_time_and_the_result_keeps_their_order(monkeypatc
 def test_what_cannot_be_had_is_replaced_by_its_alternative_or_ends_the_pull(monkeypatch: pytest.MonkeyPatch) -> None:
     def pull(name: str, **_: Any) -> str:
         if name == "dinov2-s14":
-            raise FetchFailed("there is no network")
+            raise FetchError("there is no network")
         return name
 
     monkeypatch.setattr(store, "pull", pull)
     pulled = verbs.pull_each([("u2netp",), ("dinov2-s14", "augnet")], quiet=True)
     assert [*map(str, pulled)] == ["u2netp", "augnet"]
-    with pytest.raises(FetchFailed, match="there is no network"):
+    with pytest.raises(FetchError, match="there is no network"):
         verbs.pull_each([("dinov2-s14",), ("u2netp",)], quiet=True)

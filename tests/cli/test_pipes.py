@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.images import Pixels, write_png
-from editgauge.core.run import Record
+from editgauge._util.images import Pixels, write_png
+from editgauge.results import JournalEntry
 
 SECONDS = 120
 """A command that waits for a pipe waits for ever; one that does not takes a few seconds for all of them."""
 SCRIPT = """
 import json, sys
 import editgauge
-from editgauge.core.errors import EditGaugeError
+from editgauge.errors import EditGaugeError
 for verb, words, options in json.load(sys.stdin):
     call = editgauge
     for part in verb.split("."):
@@ -57,7 +57,7 @@ def pipe(path: Path) -> Path:
 
 @pytest.mark.slow
 def test_no_verb_waits_for_a_pipe(
-    tmp_path: Path, photo: Pixels, make_record: Callable[..., Record], make_run: Callable[..., Path]
+    tmp_path: Path, photo: Pixels, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     picture = tmp_path / "a.png"
     write_png(photo, picture)

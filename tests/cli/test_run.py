@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from editgauge.core.images import Pixels, write_png
+from editgauge._util.images import Pixels, write_png
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Make = Callable[..., Path]

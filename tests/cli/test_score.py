@@ -13,8 +13,8 @@ import cv2
 import numpy as np
 import pytest
 
-from editgauge.core.images import Pixels, write_png
-from editgauge.look.score import score
+from editgauge._util.images import Pixels, write_png
+from editgauge.engine.score import score
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 KEYS = {"protocol", "name", "value", "status", "reason", "higher_is_better", "range", "evidence"}

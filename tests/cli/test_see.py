@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import skimage.data
 
-from editgauge.core.images import Pixels, read_image, write_png
+from editgauge._util.images import Pixels, read_image, write_png
 from editgauge.models.weights import available
 
 Command = Callable[..., Any]

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.edits import reading_to_json
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Picture
-from editgauge.core.options import JudgeOptions
-from editgauge.core.types import Edit, Position, Reading, Step
+from editgauge._util.images import ImageFile
+from editgauge.engine.parse import understand, understand_lines
+from editgauge.engine.scorer import Scorer
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of
-from editgauge.look.scorer import Scorer
-from editgauge.look.understand import understand, understand_lines
+from editgauge.options import JudgeOptions
+from editgauge.results.edits import reading_to_json
+from editgauge.types import Edit, Position, Reading, Step
 from tests.endpoint import MODEL, Served
 
 
 def an_edit(instruction: str, type_: str = "unspecified", **fields: Any) -> Edit:
-    return Edit(id="one", source=Picture("a.png", Path("a.png")), type=type_, instruction=instruction, **fields)
+    return Edit(id="one", source=ImageFile("a.png", Path("a.png")), type=type_, instruction=instruction, **fields)
 
 
 def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:
@@ -85,7 +85,7 @@ def test_kept_readings_win_and_their_faults_are_listed(tmp_path: Path) -> None:
     edit = complete(an_edit("do the thing"), read_kept(file))
     assert (edit.type, edit.subject, edit.to) == ("color", "cat", "black")
     file.write_text('{"text": "a", "steps": [{"edit_type": "colour"}]}\n{"steps": []}\n')
-    with pytest.raises(BadInput, match=r"line 1(?s:.)*line 2"):
+    with pytest.raises(BadInputError, match=r"line 1(?s:.)*line 2"):
         read_kept(file)
 
 
@@ -106,7 +106,7 @@ def test_a_given_name_takes_the_place_of_the_one_that_was_read() -> None:
 def test_only_what_leaves_no_doubt_is_one_step() -> None:
     assert only_step("Could we add a cup to the left of the plate?").to == "cup"
     for text in ("", "remove it", "remove the tent and add a bonfire", "make it nicer", "sunset"):
-        with pytest.raises(CannotTell) as caught:
+        with pytest.raises(UnscorableError) as caught:
             only_step(text)
         assert caught.value.reason == "unparsable"
 

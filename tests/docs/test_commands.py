@@ -16,8 +16,8 @@ from PIL import Image
 from typer.main import get_command
 
 import editgauge
-from editgauge.cli import app
-from editgauge.cli._options_file import take_file
+from editgauge._cli import app
+from editgauge._cli._options_file import take_file
 
 ROOT = Path(__file__).parents[2]
 SHELLS = ("", "bash", "sh", "console", "text")

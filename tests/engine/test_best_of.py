@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import Picture, pixel_hash, read_image, write_png
-from editgauge.core.run.records import ImageStamp, Record
-from editgauge.core.types import Edit
+from editgauge._util.images import ImageFile, pixel_hash, read_image, write_png
 from editgauge.engine.best_of import RECORD, best
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
+from editgauge.results import ImageStamp, JournalEntry
+from editgauge.types import Edit
 
 GAINS: dict[tuple[str, str, int], float | str] = {
     ("a", "one", 0): 0.2,
@@ -30,7 +30,7 @@ GAINS: dict[tuple[str, str, int], float | str] = {
 
 
 @pytest.fixture
-def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     source = tmp_path / "source.png"
     write_png(np.zeros((8, 8, 3), np.uint8), source)
     records = []
@@ -55,7 +55,7 @@ def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[...
 def test_the_best_outcome_of_each_edit_becomes_one_of_a_new_method(run: Path, tmp_path: Path) -> None:
     done = best(run, score="gain", out=tmp_path / "best", quiet=True)
     assert (done.chosen, done.most, done.fewest, done.ties, done.without) == ({"one": 2, "two": 1}, 3, 1, 1, 1)
-    edits = [Edit(id=name, source=Picture("s", Path("s")), type="color", instruction="x") for name in "abcd"]
+    edits = [Edit(id=name, source=ImageFile("s", Path("s")), type="color", instruction="x") for name in "abcd"]
     outcomes = {each.edit_id: each for each in find_outcomes("best", tmp_path / "best", edits).outcomes}
     chosen = {name: outcomes[name].image for name in "abd"}
     for name, origin in {"a": "one/a-1.png", "b": "two/b-0.png", "d": "one/d-0.png"}.items():
@@ -72,14 +72,14 @@ def test_where_lower_is_better_the_lowest_is_chosen_and_methods_can_be_named(run
 
 
 def test_what_cannot_be_chosen_is_explained(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="quality"):
+    with pytest.raises(UnknownNameError, match="quality"):
         best(run, score="quality", out=tmp_path / "x")
-    with pytest.raises(UnknownName, match="three"):
+    with pytest.raises(UnknownNameError, match="three"):
         best(run, score="gain", out=tmp_path / "x", method=["three"])
-    with pytest.raises(BadInput, match="means 2 scores"):
+    with pytest.raises(BadInputError, match="means 2 scores"):
         best(run, score="toy/*", out=tmp_path / "x")
-    with pytest.raises(BadInput, match="holds something already"):
+    with pytest.raises(BadInputError, match="holds something already"):
         best(run, score="gain", out=tmp_path)
     write_png(np.full((8, 8, 3), 255, np.uint8), tmp_path / "one" / "a-1.png")
-    with pytest.raises(BadInput, match="another picture"):
+    with pytest.raises(BadInputError, match="another picture"):
         best(run, score="gain", out=tmp_path / "x")

@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 
 import editgauge
-from editgauge.building.attributes import attributes
-from editgauge.building.editval.build import editval
-from editgauge.building.training.build import training
-from editgauge.building.unibench.build import unibench
-from editgauge.core.options import DataOptions, JudgeOptions, ModelOptions
+from editgauge.builders.attributes import attributes
+from editgauge.builders.editval.build import editval
+from editgauge.builders.training.build import training
+from editgauge.builders.unibench.build import unibench
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import read_jury, transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan, prepare
+from editgauge.engine.plan.run_plan import RunPlan, build_plan
 from editgauge.engine.plan.tasks import all_tasks
 from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import score_task
+from editgauge.options import DataOptions, JudgeOptions, ModelOptions
 from editgauge.protocols import open_protocol
-from tests.building.toys import make_toys
+from tests.builders.toys import make_toys
 from tests.endpoint import MODEL, Served, say
 
 PEOPLE = ["The grey counter was replaced with a white table. A vase was added. The rug is gone.", "A vase was added."]
@@ -85,7 +85,7 @@ async def _score(plan: RunPlan, transcripts: Path) -> None:
 
 
 def _prepared(asked: dict[str, Any], protocols: list[str], panel: str | None, judge: list[str]) -> RunPlan:
-    return prepare(
+    return build_plan(
         asked["benchmark"],
         asked["outcomes"],
         protocols,

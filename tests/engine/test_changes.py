@@ -11,9 +11,9 @@ import pytest
 import skimage.data
 from typer.testing import CliRunner
 
-from editgauge.cli import app
-from editgauge.core.images import Pixels, read_image, resized, write_png
-from editgauge.look.changes import changes
+from editgauge._cli import app
+from editgauge._util.images import Pixels, read_image, resized, write_png
+from editgauge.engine.changes import changes
 from editgauge.models.weights import available
 
 HERE = all(map(available, ("efficientdet-lite2", "u2netp", "dinov2-s14", "efficientnet-lite2")))

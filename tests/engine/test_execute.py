@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.images import Pixels, write_png
-from editgauge.core.run import Run
-from editgauge.core.run.records import Key
+from editgauge._util.images import Pixels, write_png
 from editgauge.engine.run import run
 from editgauge.engine.verify.verify import verify
-from editgauge.reports.export.export import export
+from editgauge.errors import BadInputError, EditGaugeError
+from editgauge.reports import export
+from editgauge.results import Run
+from editgauge.results._records import Key
 
 Make = Callable[..., Path]
 Rows = dict[tuple[str, str], Any]
@@ -329,7 +329,7 @@ def test_what_cannot_be_used_is_refused_at_once(
 
 
 def test_a_run_of_no_method_is_refused(home: Path) -> None:
-    with pytest.raises(BadInput, match="--outcomes is needed at least once"):
+    with pytest.raises(BadInputError, match="--outcomes is needed at least once"):
         run(home / "photos", protocol=["preservation"], outcomes={}, out=home / "run")
 
 
@@ -343,7 +343,7 @@ def test_one_protocol_and_one_method_need_not_be_put_into_lists(home: Path) -> N
 def test_a_path_that_is_no_text_is_refused(home: Path) -> None:
     odd = os.fsdecode(bytes(home / "mine") + b"\xe9")
     (home / "mine").rename(odd)
-    with pytest.raises(BadInput, match="holds bytes that are not UTF-8"):
+    with pytest.raises(BadInputError, match="holds bytes that are not UTF-8"):
         run(home / "photos", protocol=["preservation"], outcomes={"mine": odd}, out=home / "run", quiet=True)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.errors import BadRun
 from editgauge.engine.run import run
+from editgauge.errors import BadRunError
 
 
 @pytest.mark.parametrize("place", ["bench", "mine"])
@@ -18,7 +18,7 @@ def test_a_benchmark_s_or_a_method_s_folder_is_not_taken_for_a_run(
     benchmark = make_benchmark(tmp_path / "bench", edits=2)
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
     before = {path: path.read_bytes() for path in (tmp_path / place).iterdir()}
-    with pytest.raises(BadRun, match="is not empty and is no run"):
+    with pytest.raises(BadRunError, match="is not empty and is no run"):
         run(benchmark, protocol=["preservation"], outcomes={"mine": outcomes}, out=tmp_path / place, quiet=True)
     assert {path: path.read_bytes() for path in (tmp_path / place).iterdir()} == before
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from editgauge._cli import app
+from editgauge._util.images import write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.cli import app
-from editgauge.core.errors import BadInput
-from editgauge.core.images import write_png
-from editgauge.core.run import Run, RunWriter
 from editgauge.engine.forecast.forecast import Forecast, _sample_size, plan
 from editgauge.engine.forecast.usage import ModelSpeeds
 from editgauge.engine.run import run
+from editgauge.errors import BadInputError
+from editgauge.results import Run, RunWriter
 from tests.endpoint import MODEL, Served
 
 Make = Callable[..., Path]
@@ -129,7 +129,7 @@ def test_it_is_sampled_what_is_left(home: Path, plugged_in: Path, make_outcomes:
 def test_of_a_run_that_was_stopped_the_rest_is_told(home: Path, plugged_in: Path) -> None:
     score(home)
     with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
-        writer.retire({key for key in writer.recorded() if key.edit >= "edit-008"})
+        writer.retire({key for key in writer.iter_keys() if key.edit >= "edit-008"})
     write_png(np.zeros((32, 32, 3), np.uint8), home / "mine" / "edit-000.png")
     found = foresee(home)
     assert (found.outcomes, found.done, found.source_images) == (5, 7, 3), "a picture changed, too"
@@ -165,7 +165,7 @@ def test_a_damaged_calibration_is_measured_anew(content: str, tmp_path: Path) ->
 
 def test_nothing_to_tell_from(home: Path, plugged_in: Path) -> None:
     (home / "list.jsonl").write_text(json.dumps({"id": "edit-000", "absence": "refused"}) + "\n")
-    with pytest.raises(BadInput, match="No outcome has an image"):
+    with pytest.raises(BadInputError, match="No outcome has an image"):
         plan(home / "photos", outcomes={"mine": home / "list.jsonl"}, out=home / "run")
 
 
@@ -202,7 +202,7 @@ def test_a_run_on_a_benchmark_that_has_a_name_is_enough(home: Path, plugged_in: 
         processes=1,
     )
     with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
-        writer.retire(set(writer.recorded()))
+        writer.retire(set(writer.iter_keys()))
     found = plan(home / "run")
     assert (found.benchmark, found.outcomes, found.done) == ("plugin-benchmark", 3, 0)
 
@@ -214,7 +214,7 @@ def test_a_run_remembers_where_its_benchmark_is_and_asks_when_it_moved(home: Pat
     moved = home / "elsewhere" / place.name
     moved.parent.mkdir()
     place.rename(moved)
-    with pytest.raises(BadInput, match=r"was run on '.*photos'.*editgauge plan FOLDER --out .*run"):
+    with pytest.raises(BadInputError, match=r"was run on '.*photos'.*editgauge plan FOLDER --out .*run"):
         plan(home / "run")
     words: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run"}
     outcomes = {"mine": home / "mine"}

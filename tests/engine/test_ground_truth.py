@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.images import read_image, write_png
-from editgauge.core.run import Run
+from editgauge._util.images import read_image, write_png
 from editgauge.engine.run import run
 from editgauge.engine.verify.verify import verify
+from editgauge.results import Run
 
 Make = Callable[..., Path]
 EDITS = 3

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from editgauge._util.images import Pixels, read_image, write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.edits import benchmark_entry, describe
-from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.images import Pixels, read_image, write_png
-from editgauge.core.run.edits import read_inputs, write_inputs
-from editgauge.core.types import Edit, Outcome
-from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.engine.worker.scoring import build_item, score_protocol
+from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges.prompts import open_prompt
 from editgauge.methods.external.command import Command
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import RubricProtocol
+from editgauge.results.edits import benchmark_entry, describe, read_inputs, write_inputs
+from editgauge.types import Edit, Outcome
 
 GRAY: Pixels = np.full((40, 60, 3), 120, np.uint8)
 
@@ -45,9 +44,9 @@ def edit(tmp_path: Path) -> Edit:
 
 def _rows(name: str, edit: Edit) -> dict[str, Any]:
     outcome = Outcome(edit_id="both", method="mine", image=edit.source.path)
-    item = prepare(edit, outcome, GRAY, GRAY)
+    item = build_item(edit, outcome, GRAY, GRAY)
     see: Any = None
-    return {row.name: row for row in asyncio.run(item_rows(open_protocol(name), item, see))}
+    return {row.name: row for row in asyncio.run(score_protocol(open_protocol(name), item, see))}
 
 
 def test_the_format_holds_further_pictures(edit: Edit, tmp_path: Path) -> None:
@@ -68,7 +67,7 @@ def test_faults_of_further_pictures_are_told(tmp_path: Path) -> None:
     write_png(GRAY, tmp_path / "cat.png")
     entry = {"id": "a", "source": "cat.png", "instruction": "x", "inputs": [{"image": "no.png", "role": "face"}]}
     (tmp_path / "edits.jsonl").write_text(json.dumps(entry))
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         open_benchmark(tmp_path)
     problems = "\n".join(caught.value.problems)
     assert "the image 'no.png' does not exist" in problems
@@ -84,8 +83,8 @@ def test_a_protocol_of_one_source_does_not_apply(edit: Edit) -> None:
 
 def test_a_further_picture_that_cannot_be_read_is_told(edit: Edit) -> None:
     edit.inputs[0].picture.path.write_bytes(b"no picture")
-    with pytest.raises(BadImage):
-        prepare(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
+    with pytest.raises(BadImageError):
+        build_item(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
 
 
 def test_a_judge_is_shown_every_picture_with_what_it_is_for(edit: Edit) -> None:
@@ -94,7 +93,7 @@ def test_a_judge_is_shown_every_picture_with_what_it_is_for(edit: Edit) -> None:
 
     rubric = open_protocol("rubric:viescore")
     assert isinstance(rubric, RubricProtocol)
-    item = prepare(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
+    item = build_item(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
     see: Any = Asking()
     shown = rubric.question(rubric._rubric.questions[0], item, see).images
     assert [each.label for each in shown] == [
@@ -110,7 +109,7 @@ def test_a_command_gets_the_files(edit: Edit) -> None:
     command = Command("mix", f'{sys.executable} -c "{program}" {{output}} {{inputs}} {{source}}')
     assert command.takes_inputs
     assert int(command.edit(edit, read_image(edit.source.path), 0)[0, 0, 0]) == 200  # the second input
-    with pytest.raises(BadInput, match="write it alone"):
+    with pytest.raises(BadInputError, match="write it alone"):
         Command("mix", f"{sys.executable} --all={{inputs}} {{source}} {{output}}")
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from editgauge.core.run import Run
 from editgauge.engine.verify.verify import verify
-from editgauge.reports.export.export import export
+from editgauge.reports import export
+from editgauge.results import Run
 
 pytestmark = pytest.mark.slow
 

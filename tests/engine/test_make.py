@@ -10,11 +10,11 @@ from typing import Any
 import cv2
 import pytest
 
+from editgauge._util.files import DRAFT
+from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.files import DRAFT
-from editgauge.core.images import read_image
 from editgauge.engine.edit.edit import edit
+from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.outcomes import find_outcomes
 
 Make = Callable[..., Path]
@@ -107,7 +107,7 @@ def test_the_same_seed_gives_the_same_picture(tmp_path: Path, photos: Path) -> N
 
 @pytest.mark.parametrize("wrong", [{"seeds": 0}, {"seed": -1}, {"seed": 10**18}])
 def test_odd_seeds_are_refused(tmp_path: Path, photos: Path, wrong: dict[str, int]) -> None:
-    with pytest.raises(BadInput, match="at least one seed"):
+    with pytest.raises(BadInputError, match="at least one seed"):
         edit(photos, method="negative", out=tmp_path / "out", **wrong, quiet=True)  # type: ignore[arg-type]
 
 
@@ -115,7 +115,7 @@ def test_two_outcomes_of_one_file_are_refused_before_anything_is_made(
     tmp_path: Path, plugged_in: Path, make_benchmark: Make
 ) -> None:
     make_benchmark(tmp_path / "photos", edits=2, size=48, id=["cat", "cat__seed1"])
-    with pytest.raises(BadInput, match=r"'cat' with seed 1 and 'cat__seed1' with seed 0 .* 'cat__seed1\.png'"):
+    with pytest.raises(BadInputError, match=r"'cat' with seed 1 and 'cat__seed1' with seed 0 .* 'cat__seed1\.png'"):
         edit(tmp_path / "photos", method="negative", out=tmp_path / "out", seeds=2, quiet=True)
     assert not (tmp_path / "out").exists()
 
@@ -138,7 +138,7 @@ def test_a_turn_after_a_failed_one_says_so(tmp_path: Path, plugged_in: Path, mak
 
 def test_outcomes_of_two_settings_are_never_mixed(tmp_path: Path, photos: Path) -> None:
     edit(photos, method="mirrored", out=tmp_path / "out", option={"shift": "3"}, form="instruction", quiet=True)
-    with pytest.raises(BadInput, match="made with other settings") as caught:
+    with pytest.raises(BadInputError, match="made with other settings") as caught:
         edit(photos, method="mirrored", out=tmp_path / "out", quiet=True)
     assert [problem.partition(":")[0] for problem in caught.value.problems] == ["settings.shift", "prompt.form"]
 
@@ -148,15 +148,15 @@ def test_options_are_read_by_the_method_and_recorded(tmp_path: Path, photos: Pat
     told = manifest(tmp_path / "out")
     assert told["settings"] == {"model": "mirror", "revision": "1", "shift": 3}
     assert told["method"] == "mirrored"
-    with pytest.raises(BadInput, match="did you mean 'shift'") as caught:
+    with pytest.raises(BadInputError, match="did you mean 'shift'") as caught:
         edit(photos, method="mirrored", out=tmp_path / "other", option=["shfit=3", "wait=long"], quiet=True)
     assert len(caught.value.problems) == 2
-    with pytest.raises(BadInput, match="'identity' has no options"):
+    with pytest.raises(BadInputError, match="'identity' has no options"):
         edit(photos, method="identity", out=tmp_path / "other", option=["a=1"], quiet=True)
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path, photos: Path) -> None:
-    with pytest.raises(BadInput, match="is not empty and was not made by `editgauge edit`"):
+    with pytest.raises(BadInputError, match="is not empty and was not made by `editgauge edit`"):
         edit(photos, method="negative", out=photos, quiet=True)
 
 
@@ -190,7 +190,7 @@ def test_another_form_and_templates_of_ones_own_override_it(
     ]
     assert manifest(tmp_path / "a")["templates"] == ["mine/caption/color.v1.txt"]
     (mine / "caption" / "color.v1.txt").write_text("this {to} {subject}")
-    with pytest.raises(BadInput, match="prompts_sha256"):
+    with pytest.raises(BadInputError, match="prompts_sha256"):
         edit(photos, method="mirrored", out=tmp_path / "a", prompts=mine, quiet=True)
 
 
@@ -230,7 +230,7 @@ def test_a_full_disk_is_a_clear_error_and_leaves_no_half_picture(
     photos: Path, small_disk: Callable[[str], Path]
 ) -> None:
     out = small_disk("36k") / "out"
-    with pytest.raises(BadInput, match=r"No space left on device|the disk is full"):
+    with pytest.raises(BadInputError, match=r"No space left on device|the disk is full"):
         edit(photos, method="negative", out=out, quiet=True)
     for file in out.glob("*.png"):
         assert read_image(file).shape == (48, 48, 3)
@@ -242,7 +242,7 @@ def test_two_at_once_in_one_folder_are_refused(tmp_path: Path, photos: Path) -> 
     edit(photos, method="negative", out=tmp_path / "out", limit=1, quiet=True)
     with (
         FileLock(tmp_path / "out" / ".lock"),
-        pytest.raises(BadInput, match="Another process is making outcomes"),
+        pytest.raises(BadInputError, match="Another process is making outcomes"),
     ):
         edit(photos, method="negative", out=tmp_path / "out", quiet=True)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.images import read_image
+from editgauge._util.images import read_image
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import read_image
+from editgauge._util.images import read_image
 from editgauge.engine.edit.edit import edit
 from editgauge.engine.run import run
+from editgauge.errors import BadInputError
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def test_several_options_give_every_combination_and_are_continued(tmp_path: Path
 
 
 def test_all_that_is_wrong_with_a_sweep_is_told_at_once(tmp_path: Path, photos: Path) -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         edit(
             photos,
             method="mirrored",
@@ -61,24 +61,24 @@ def test_all_that_is_wrong_with_a_sweep_is_told_at_once(tmp_path: Path, photos: 
         "shift has the same value twice",
         "wait is also given by --option",
     )
-    with pytest.raises(BadInput, match="'mirrored' cannot be swept like that") as values:
+    with pytest.raises(BadInputError, match="'mirrored' cannot be swept like that") as values:
         edit(photos, method="mirrored", out=tmp_path / "out", sweep=["shift=1,two,a/b,3[4]"], quiet=True)
     assert values.value.problems == (
         "mirrored[shift=two]: shift is a whole number, got 'two'",
         "id 'mirrored[shift=a/b]' holds a path separator, and is to name a folder",
         "a value holds a bracket, and is to name a folder",
     )
-    with pytest.raises(BadInput, match="--sweep takes NAME=VALUE,VALUE"):
+    with pytest.raises(BadInputError, match="--sweep takes NAME=VALUE,VALUE"):
         edit(photos, method="mirrored", out=tmp_path / "out", sweep=["shift"], quiet=True)
-    with pytest.raises(BadInput, match="'identity' has no options"):
+    with pytest.raises(BadInputError, match="'identity' has no options"):
         edit(photos, method="identity", out=tmp_path / "out", sweep=["a=1"], quiet=True)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_sweep_does_not_go_into_the_folder_of_one_method(tmp_path: Path, photos: Path) -> None:
     edit(photos, method="brighter", out=tmp_path / "one", quiet=True)
-    with pytest.raises(BadInput, match="holds outcomes of one method"):
+    with pytest.raises(BadInputError, match="holds outcomes of one method"):
         edit(photos, method="brighter", out=tmp_path / "one", sweep=["light=1,2"], quiet=True)
     edit(photos, method="brighter", out=tmp_path / "many", sweep=["light=1,2"], quiet=True)
-    with pytest.raises(BadInput, match="is not empty"):
+    with pytest.raises(BadInputError, match="is not empty"):
         edit(photos, method="brighter", out=tmp_path / "many", quiet=True)

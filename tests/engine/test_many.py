@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from editgauge._util import disk_list as shelf
+from editgauge._util.disk_list import DiskList
 from editgauge.benchmarks.folder import load
-from editgauge.core import disk_list as shelf
-from editgauge.core.disk_list import DiskList
-from editgauge.core.errors import BadInput
 from editgauge.engine.run import run
+from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import find_outcomes
-from editgauge.reports.export.export import export
+from editgauge.reports import export
 
 Make = Callable[..., Path]
 
@@ -54,7 +54,7 @@ def test_what_is_wrong_with_a_list_is_told_all_at_once(home: Path, monkeypatch: 
     monkeypatch.setattr(shelf, "IN_MEMORY", 2)
     with (home / "listed.jsonl").open("a") as lines:
         lines.write('{"id": "edit-007", "image_path": "x.png", "seed": 1}\n{"id": 3}\n')
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(BadInputError) as told:
         find_outcomes("listed", home / "listed.jsonl", load(home / "photos").edits)
     assert [problem.split(":")[0] for problem in told.value.problems] == [
         "listed.jsonl",

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import id_problem
 from editgauge.engine.edit.outcome_list import OutcomeId, OutcomeLine, OutcomeList
+from editgauge.errors import BadInputError
 from editgauge.methods.layouts.names import read_seed
+from editgauge.types import id_problem
 
 IDS = st.text(st.sampled_from("ab_sed1 é"), min_size=1, max_size=12).filter(lambda name: id_problem(name) is None)
 
@@ -57,5 +57,5 @@ def test_the_whole_list_is_in_the_order_of_the_benchmark(tmp_path: Path) -> None
 
 def test_a_list_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     listed = OutcomeList(tmp_path / "gone")
-    with pytest.raises(BadInput, match="cannot be written: No such file or directory"):
+    with pytest.raises(BadInputError, match="cannot be written: No such file or directory"):
         listed.add(OutcomeLine(id="a", seed=0, prompt="p", absence="x"))

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.run import ImageStamp, Record
+from editgauge.analysis.agree import agree
 from editgauge.engine.prefer.prefer import prefer
 from editgauge.engine.run import run as score
-from editgauge.findings.agree import agree
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.results import ImageStamp, JournalEntry
 from tests.endpoint import MODEL, Served
 
 Make = Callable[..., Path]
@@ -75,7 +75,7 @@ def test_aspects_are_asked_one_by_one_and_give_one_elo(run: Path, judge: str, se
     assert made.figure == "Elo"  # not of GEditBench v2, and not all that it asks
     assert list(made.elo) == ["m2", "m1"]
     assert {each.n for each in made.elo.values()} == {2 * 2 * 3}
-    with pytest.raises(UnknownName, match="no aspect called 'nice'"):
+    with pytest.raises(UnknownNameError, match="no aspect called 'nice'"):
         prefer(run, judge=judge, out=out, aspect=["nice"])  # type: ignore[list-item] # as the command line may
 
 
@@ -116,7 +116,7 @@ def test_only_the_pairs_that_people_judged_are_asked(run: Path, judge: str, serv
 def test_a_picture_that_changed_since_is_not_judged(run: Path, judge: str, served: Served) -> None:
     first, second = (run.parent / "m1" / f"edit-00{n}.png" for n in (0, 2))
     first.write_bytes(second.read_bytes())
-    with pytest.raises(BadInput, match="another picture than the one that was scored"):
+    with pytest.raises(BadInputError, match="another picture than the one that was scored"):
         prefer(run, judge=judge, out=run.parent / "judge.jsonl", quiet=True)
     assert not (run.parent / "judge.jsonl").exists()
 
@@ -128,7 +128,7 @@ def test_a_picture_that_went_away_has_no_answer(run: Path, judge: str) -> None:
 
 
 def test_outcomes_of_different_sources_are_not_compared(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], judge: str, served: Served, tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], judge: str, served: Served, tmp_path: Path
 ) -> None:
     """As in the later turns of a benchmark, where every method goes on from its own last outcome."""
     stamps = [ImageStamp(f"/nowhere/{name}.png", 1, 1, name) for name in ("one", "two")]
@@ -143,10 +143,10 @@ def test_outcomes_of_different_sources_are_not_compared(
 
 
 def test_mistakes_are_told_before_anybody_is_asked(run: Path, judge: str, served: Served) -> None:
-    with pytest.raises(UnknownName, match="no method in this run called"):
+    with pytest.raises(UnknownNameError, match="no method in this run called"):
         prefer(run, judge=judge, out=run.parent / "judge.jsonl", method=["m3"], quiet=True)
-    with pytest.raises(BadInput, match="no pair to ask about"):
+    with pytest.raises(BadInputError, match="no pair to ask about"):
         prefer(run, judge=judge, out=run.parent / "judge.jsonl", method=["m1"], quiet=True)
-    with pytest.raises(BadInput, match=r"must end with \.jsonl"):
+    with pytest.raises(BadInputError, match=r"must end with \.jsonl"):
         prefer(run, judge=judge, out=run.parent / "judge.csv", quiet=True)
     assert served.requests == []

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.run import Run
-from editgauge.core.trace.summary import FOLDER, TIMELINE, read_profile
+from editgauge._util.profiling import FOLDER, TIMELINE, read_profile
 from editgauge.engine.run import run
-from editgauge.reports.export.export import export
-from editgauge.reports.page import report
+from editgauge.reports import export
+from editgauge.reports.report import report
+from editgauge.results import Run
 
 Make = Callable[..., Path]
 MODEL = {"perceptual_distance": "lpips-alex"}

@@ -15,14 +15,14 @@ from typing import Any
 import psutil
 import pytest
 
-from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
-from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.core.trace.summary import read_profile
+from editgauge._util.profiling import read_profile
 from editgauge.engine.run import check_engine, run
 from editgauge.engine.schedule import ray_cluster
 from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
-from editgauge.reports.export.export import export
+from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
+from editgauge.reports import export
+from editgauge.results import ImageStamp, JournalEntry, Run
 
 pytestmark = pytest.mark.slow
 
@@ -204,7 +204,9 @@ def test_a_small_run_on_ray_is_the_local_run(tmp_path: Path, make_benchmark: Mak
     assert [{(each.of, each.stage) for each in one.spent} for one in told if one] == [DONE, DONE]
 
 
-def test_a_node_that_misses_a_picture_is_no_missing_outcome(tmp_path: Path, make_record: Callable[..., Record]) -> None:
+def test_a_node_that_misses_a_picture_is_no_missing_outcome(
+    tmp_path: Path, make_record: Callable[..., JournalEntry]
+) -> None:
     gone, here = tmp_path / "gone.png", tmp_path / "here.png"
     here.write_bytes(b"a picture")
     scores = {"gain": "missing_outcome", "loss": "missing_outcome"}
@@ -217,9 +219,9 @@ def test_a_node_that_misses_a_picture_is_no_missing_outcome(tmp_path: Path, make
 def test_engines_and_addresses_that_cannot_be_used_are_told(
     tmp_path: Path, make_benchmark: Make, make_outcomes: Make
 ) -> None:
-    with pytest.raises(UnknownName, match="no engine called 'rai'"):
+    with pytest.raises(UnknownNameError, match="no engine called 'rai'"):
         check_engine("rai", None)
-    with pytest.raises(BadInput, match="give --engine ray"):
+    with pytest.raises(BadInputError, match="give --engine ray"):
         check_engine("local", "auto")
     make_benchmark(tmp_path / "photos", edits=1, size=16)
     make_outcomes(tmp_path / "photos", tmp_path / "mine")

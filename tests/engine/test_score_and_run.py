@@ -11,9 +11,9 @@ from PIL import Image
 from skimage import data
 
 import editgauge
-from editgauge.core.images import Pixels
-from editgauge.core.run import Run
+from editgauge._util.images import Pixels
 from editgauge.models.weights import available
+from editgauge.results import Run
 
 CAT: Callable[[], Pixels] = data.chelsea
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import editgauge
-from editgauge.core.images import Pixels, read_image, write_png
+from editgauge._util.images import Pixels, read_image, write_png
 from editgauge.engine.record import sets
 from editgauge.models.weights import available
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from editgauge.core.errors import BadInput, BadRun
-from editgauge.core.run import Record, Run
 from editgauge.engine.plan.shards import Shard, read_shard
 from editgauge.engine.record.merge import merge
 from editgauge.engine.run import run
 from editgauge.engine.verify.verify import verify
-from editgauge.reports.export.export import export
+from editgauge.errors import BadInputError, BadRunError
+from editgauge.reports import export
+from editgauge.results import JournalEntry, Run
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def test_where_a_source_belongs_never_changes() -> None:
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2", "1/2/3", ""])
 def test_a_shard_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match=r"--shard takes NUMBER/OF"):
+    with pytest.raises(BadInputError, match=r"--shard takes NUMBER/OF"):
         read_shard(text)
 
 
@@ -80,7 +80,7 @@ def test_shards_become_the_run_they_are_parts_of(home: Path) -> None:
     assert sum(part.planned for part in parts) == whole.planned == merged.planned
     for kind in ("csv", "jsonl", "parquet", "latex"):
         assert export(merged.folder, format=kind) == export(whole.folder, format=kind)
-    assert sorted(merged.all_evidence()) == sorted(whole.all_evidence())
+    assert sorted(merged.iter_evidence()) == sorted(whole.iter_evidence())
     assert merged.manifest.shard == ""
     assert verify(merged.folder, benchmark=home / "photos", quiet=True).sound
 
@@ -111,20 +111,20 @@ def test_a_merge_that_was_stopped_goes_on(home: Path) -> None:
 
 def test_a_missing_shard_is_named(home: Path) -> None:
     parts = [score(home, f"part-{number}", f"{number}/3").folder for number in (1, 3)]
-    with pytest.raises(BadInput, match="shard 2/3 is not among them"):
+    with pytest.raises(BadInputError, match="shard 2/3 is not among them"):
         merge(parts, out=home / "merged", quiet=True)
     assert not (home / "merged").exists()
 
 
 def test_runs_that_differ_are_told_apart(home: Path) -> None:
     one, other = score(home, "one", "1/2"), score(home, "other", "2/2", seed=7)
-    with pytest.raises(BadInput, match="the seed changed from 0 to 7"):
+    with pytest.raises(BadInputError, match="the seed changed from 0 to 7"):
         merge([one.folder, other.folder], out=home / "merged", quiet=True)
 
 
 def test_another_shard_wants_another_folder(home: Path) -> None:
     score(home, "part", "1/2")
-    with pytest.raises(BadInput, match="holds shard 1/2; give shard 2/2 a folder of its own"):
+    with pytest.raises(BadInputError, match="holds shard 1/2; give shard 2/2 a folder of its own"):
         score(home, "part", "2/2")
     assert Run.open(home / "part").manifest.shard == "1/2"
 
@@ -137,17 +137,19 @@ def test_without_a_shard_it_becomes_the_whole_run(home: Path) -> None:
 
 
 def test_what_two_runs_hold_must_be_the_same(
-    tmp_path: Path, make_run: Make, make_record: Callable[..., Record]
+    tmp_path: Path, make_run: Make, make_record: Callable[..., JournalEntry]
 ) -> None:
     one = make_run(make_record("a"), make_record("b"), name="one")
     same = make_run(make_record("a"), make_record("b"), name="same")
     assert merge([one, same], out=tmp_path / "both", quiet=True).scores.num_rows == 4
     other = make_run(make_record("a", scores={"gain": 0.75, "loss": "not_applicable"}), make_record("b"), name="other")
-    with pytest.raises(BadRun, match=r"says something else .* 'a' by 'mine', seed 0, toy"):
+    with pytest.raises(BadRunError, match=r"says something else .* 'a' by 'mine', seed 0, toy"):
         merge([one, other], out=tmp_path / "mixed", quiet=True)
 
 
-def test_an_unfinished_run_is_not_merged(tmp_path: Path, make_run: Make, make_record: Callable[..., Record]) -> None:
+def test_an_unfinished_run_is_not_merged(
+    tmp_path: Path, make_run: Make, make_record: Callable[..., JournalEntry]
+) -> None:
     one = make_run(make_record("a"), name="one", finish=False)
-    with pytest.raises(BadInput, match="is not finished"):
+    with pytest.raises(BadInputError, match="is not finished"):
         merge([one], out=tmp_path / "out", quiet=True)

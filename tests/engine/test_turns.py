@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import editgauge
-from editgauge.core.images import pixel_hash, read_image, write_png
+from editgauge._util.images import pixel_hash, read_image, write_png
 
 FOLLOWS = [None, "edit-000"]
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from editgauge.core.errors import EditGaugeError
 from editgauge.engine.plan.worker_count import (
     BYTES_OF_A_PROCESS,
     TASKS_WORTH_A_PROCESS,
@@ -20,6 +19,7 @@ from editgauge.engine.plan.worker_count import (
     visible_cards,
 )
 from editgauge.engine.schedule.local import Setup, _Pool
+from editgauge.errors import EditGaugeError
 
 MANY = 1_000_000
 GIGABYTE = 10**9

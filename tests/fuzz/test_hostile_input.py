@@ -23,13 +23,13 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 import editgauge
+from editgauge._util.images import Pixels, load_image
 from editgauge.benchmarks.folder import load
-from editgauge.core.errors import BadImage, BadInput, EditGaugeError
-from editgauge.core.images import Pixels, load_image
-from editgauge.core.run import Record
-from editgauge.judges.chat_format import fault_in, read_reply
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, YesNo
-from editgauge.judges.reading.spoken import Unreadable
+from editgauge.errors import BadImageError, BadInputError, EditGaugeError
+from editgauge.judges._endpoint import fault_in, read_reply
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, YesNo
+from editgauge.results import JournalEntry
 
 SECONDS = float(os.environ.get("EDITGAUGE_FUZZ_SECONDS", "0"))
 """For each of the tests here; 0 for a fixed number of examples."""
@@ -91,7 +91,7 @@ def test_images(photo: Pixels, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 
     def check(seed: int, changes: list[tuple[int, int, str]]) -> None:
         path.write_bytes(mutated(seeds[seed], changes))
-        with suppress(BadImage), warnings.catch_warnings():
+        with suppress(BadImageError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             pixels = load_image(path).pixels
             assert pixels.dtype == np.uint8
@@ -122,7 +122,7 @@ def test_lines_of_a_benchmark(tmp_path: Path) -> None:
     def check(field: str, value: Any, changes: list[tuple[int, int, str]]) -> None:
         line = json.dumps({**LINE, field: value}).encode() if field else mutated(whole, changes)
         (tmp_path / "edits.jsonl").write_bytes(line + b"\n")
-        with suppress(BadInput):
+        with suppress(BadInputError):
             load(tmp_path)
 
     explore(check, field=st.sampled_from(["", "", *LINE, "unknown"]), value=JSON, changes=MUTATIONS)
@@ -134,7 +134,7 @@ def places_in(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key in keys for place in places_in(tree[key], (*path, key)))]
 
 
-def test_manifests(tmp_path: Path, make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+def test_manifests(tmp_path: Path, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> None:
     run = make_run(make_record("a"), make_record("b", place=1), make_record("a", method="theirs"))
     whole = json.loads((run / "manifest.json").read_text())
     places = [place for place in places_in(whole) if place]

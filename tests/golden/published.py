@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.stats.intervals import Numbers
+from editgauge._stats.intervals import Numbers
 
 TABLES = Path(__file__).parent / "tables"
 JUDGES = ("gemini_0shot", "gpt4o_0shot")

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import editgauge
+from editgauge._util.images import Pixels, read_image
+from editgauge._util.masks import grown
 from editgauge.benchmarks import benchmarks
-from editgauge.core.images import Pixels, read_image
-from editgauge.core.masks import grown
-from editgauge.core.types import Edit, Item, Outcome, Score
 from editgauge.methods.reference.flaws import spoiled
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.artifacts import artifacts
+from editgauge.types import Edit, Item, Outcome, Score
 
 pytestmark = [
     pytest.mark.slow,

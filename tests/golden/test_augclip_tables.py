@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.stats.agreement import KENDALL, SPEARMAN
-from editgauge.stats.levels import between
-from editgauge.stats.pairwise import rank_methods
+from editgauge._stats.agreement import KENDALL, SPEARMAN, between
+from editgauge._stats.pairwise import rank_methods
 from tests.shared_data import shared_data
 
 SETS = ("CelebA", "EditVal", "DreamBooth", "TEdBench", "MagicBrush")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from editgauge.stats.intervals import Labels, Numbers
-from editgauge.stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
+from editgauge._stats.intervals import Labels, Numbers
+from editgauge._stats.prediction_powered import PoweredMean, in_units_of, prediction_powered_mean
 from tests.golden.published import JUDGES, imagenhub_ratings, viescore_answers
 
 RATED, DRAWS = 60, 200

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import CannotEdit
-from editgauge.core.evidence import Note
-from editgauge.core.images import read_image
-from editgauge.core.types import Edit, Outcome, Score, Scores
 from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine.worker.scoring import build_item
+from editgauge.errors import CannotEditError
+from editgauge.evidence import Note
 from editgauge.methods import Method
 from editgauge.methods.reference.editors import classical, identity, overdone
 from editgauge.methods.reference.flawed import Flawed
 from editgauge.models.profiles import choose_models
 from editgauge.models.weights import available
 from editgauge.protocols.editgauge import editgauge
+from editgauge.types import Edit, Outcome, Score, Scores
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 pytestmark = [
@@ -63,10 +63,10 @@ def scored(edit: Edit, method: Method, see: RunPerception) -> Scores | None:
     source = read_image(edit.source.path)
     try:
         edited = method.edit(edit, source, 0)
-    except CannotEdit:
+    except CannotEditError:
         return None
     outcome = Outcome(edit_id=edit.id, method=method.name, image=Path("/nowhere"))
-    return asyncio.run(editgauge.score(prepare(edit, outcome, source, edited), see))
+    return asyncio.run(editgauge.score(build_item(edit, outcome, source, edited), see))
 
 
 def pairs(scores: dict[str, list[Scores | None]], one: str, other: str, name: str) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from editgauge.stats.intervals import Labels, Numbers
-from editgauge.stats.raters import Panel, human_ceiling, krippendorff, panel
+from editgauge._stats.intervals import Labels, Numbers
+from editgauge._stats.raters import Panel, human_ceiling, krippendorff, panel
 from tests.golden.published import imagenhub_ratings
 from tests.shared_data import needs_shared_data, shared_data
 

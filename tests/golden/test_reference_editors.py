@@ -9,18 +9,18 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
+from editgauge._util.images import ImageFile, read_image
+from editgauge._vision.geometry import box_overlap
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.benchmarks.proposals import look_at, propose
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, read_image
-from editgauge.core.recipes import Remove
-from editgauge.core.types import Edit
+from editgauge.errors import UnscorableError
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import painted
 from editgauge.models.interfaces import Perception
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
-from editgauge.vision.regions import box_overlap
+from editgauge.recipes import Remove
+from editgauge.types import Edit
 
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "migan")
 MODELS = {"detector": "efficientdet-lite2", "segmenter": "u2netp"}
@@ -48,7 +48,7 @@ async def gone(edits: Iterable[Edit], see: Perception) -> Counter[str]:
         try:
             if not isinstance(edit.recipe, Remove) or not await is_there(edit, source, see):
                 continue
-        except CannotTell:
+        except UnscorableError:
             continue
         counts["seen before"] += 1
         for editor in EDITORS:
@@ -63,7 +63,7 @@ def test_what_was_removed_from_the_sample_is_not_seen_any_more() -> None:
 
 
 async def _proposed(see: Perception) -> list[Edit]:
-    pictures = [Picture(name, photos.path(name)) for name in photos.HASHES]
+    pictures = [ImageFile(name, photos.path(name)) for name in photos.HASHES]
     seen = [await look_at(picture, read_image(picture.path), see) for picture in pictures]
     return [edit for photo in seen for edit in propose(photo, seen)]
 

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import editgauge
-from editgauge.core.edit_types import vocabulary
-from editgauge.core.errors import BadInput
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import Score
+from editgauge.edit_types import vocabulary
+from editgauge.errors import BadInputError
 from editgauge.models.weights import available
 from editgauge.protocols import Part
 from editgauge.protocols.unibench import unibench
-from editgauge.protocols.unibench.tasks import KINDS
-from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench._rules import KINDS
+from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import Score
 from tests.golden.published import unibench_table_1
 
 WEIGHTS = ("efficientdet-lite2", "u2netp", "wordnet", "lpips-alex")
@@ -123,5 +123,5 @@ def test_one_command_prints_table_1_of_a_run(make_run: Any, make_record: Any, tm
         assert float(cells[4]) == pytest.approx(rows["total"][0], abs=PRINTED)
         assert float(cells[7]) == pytest.approx(rows["total"][1], abs=PRINTED)
     assert sum("generate" in line for line in printed.splitlines()) == len(table["models"])
-    with pytest.raises(BadInput, match="no scores of the protocol 'unibench'"):
+    with pytest.raises(BadInputError, match="no scores of the protocol 'unibench'"):
         editgauge.export(make_run(make_record(), name="other"), format="unibench")

@@ -14,13 +14,13 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.building.unibench.build import unibench
-from editgauge.core.images import Pixels, read_image
-from editgauge.core.types import Benchmark, Edit, Item, Outcome, Score, Scores
+from editgauge.builders.unibench.build import unibench
 from editgauge.models.answers import Detections, Instances
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench.tasks import EXTRA
+from editgauge.protocols.unibench._rules import EXTRA
+from editgauge.types import Benchmark, Edit, Item, Outcome, Score, Scores
 from tests.parity.scenes import table_on_page
 from tests.shared_data import needs_shared_data, shared_data
 

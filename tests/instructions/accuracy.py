@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.types import Step
 from editgauge.instructions import understand
+from editgauge.types import Step
 
 LABELED = Path(__file__).parent / "labeled"
 SETS = {

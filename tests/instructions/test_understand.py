@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Position
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError
 from editgauge.instructions import understand
+from editgauge.types import Position
 from tests.instructions.accuracy import SETS, counts
 
 
@@ -146,7 +146,7 @@ def test_a_verb_is_not_the_thing_that_it_asks_for(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_an_empty_instruction_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="empty"):
+    with pytest.raises(BadInputError, match="empty"):
         understand(text)
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import CannotTell
-from editgauge.judges.consistency import position_bias, self_consistency, settled
-from editgauge.judges.forms import Choice
+from editgauge.errors import UnscorableError
+from editgauge.judges._panel import position_bias, self_consistency, settled
+from editgauge.judges._questions import Choice
 
 CHOICES: st.SearchStrategy[Any] = st.sampled_from(["one", "two", "tie"])
 
@@ -45,9 +45,9 @@ def test_agreement_is_the_share_of_equal_pairs(answers: list[list[int]]) -> None
 
 
 def test_nothing_is_said_of_nothing() -> None:
-    with pytest.raises(CannotTell, match="both orders"):
+    with pytest.raises(UnscorableError, match="both orders"):
         position_bias([])
-    with pytest.raises(CannotTell, match="more than once"):
+    with pytest.raises(UnscorableError, match="more than once"):
         self_consistency([[1], []])
 
 

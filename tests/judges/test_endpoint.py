@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.core.errors import BadInput
-from editgauge.core.fetch.endpoints import retry_after
-from editgauge.core.images import Pixels
-from editgauge.core.options import JudgeOptions
+from editgauge._util.endpoints import retry_after
+from editgauge._util.images import Pixels
 from editgauge.engine.judges import read_jury
+from editgauge.errors import BadInputError
 from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges.endpoint import open_endpoint
+from editgauge.judges._endpoint import open_endpoint
+from editgauge.options import JudgeOptions
 
 YES = '{"answer": "yes"}'
 Asks = Callable[..., list[Any]]
@@ -275,7 +275,7 @@ def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them
     assert secret.encode() not in kept
     assert password.encode() not in kept
     assert jury.described()["tiny-judge"]["address"].endswith("/v1?api-version=2")
-    with pytest.raises(BadInput) as twice:
+    with pytest.raises(BadInputError) as twice:
         read_jury(JudgeOptions(judge=[address, address]))
     assert secret not in str(twice.value)
 
@@ -319,7 +319,7 @@ def test_what_stands_behind_a_question_mark_stays_behind_it(served: Any, ask: As
 
 def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(BadInput, match="OPENAI_API_KEY_FILE names; neither is set"):
+    with pytest.raises(BadInputError, match="OPENAI_API_KEY_FILE names; neither is set"):
         open_endpoint("gpt-4o")
 
 
@@ -327,7 +327,7 @@ def test_an_address_without_http_is_explained(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert open_endpoint("Qwen/Qwen2.5-VL@https://host:8000/v1").model == "Qwen/Qwen2.5-VL"
     assert open_endpoint("m@http://me:word@host/v1?x=1").place == "http://host/v1"
-    with pytest.raises(BadInput, match="KIND:MODEL"):
+    with pytest.raises(BadInputError, match="KIND:MODEL"):
         open_judge("gpt-4o")
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from editgauge.core.ask import Ask
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.batching import Ask
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.judges import (
     Answer,
     JudgeCard,
@@ -31,7 +31,7 @@ from editgauge.judges import (
     ask_yes_no,
     open_judge,
 )
-from editgauge.judges.transcripts import read_transcripts
+from editgauge.judges._transcripts import read_transcripts
 
 Asks = Callable[..., list[Any]]
 
@@ -153,7 +153,7 @@ def test_refusals_and_free_text_are_not_repaired(served: Any, judge: Callable[..
 
 
 def test_replay_tells_what_was_never_asked(served: Any, judge: Callable[..., Any], ask: Asks, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no transcripts to replay"):
+    with pytest.raises(BadInputError, match="no transcripts to replay"):
         judge(replay=True)
     (tmp_path / "transcripts").mkdir()
     [error] = ask(judge(replay=True), ask_yes_no("Is it red?"))
@@ -297,7 +297,7 @@ def test_a_dry_run_asks_nothing_and_bounds_the_cost(
 
 
 def test_a_budget_without_a_price_is_refused(judge: Callable[..., Any]) -> None:
-    with pytest.raises(BadInput, match="needs the price"):
+    with pytest.raises(BadInputError, match="needs the price"):
         judge(budget=1.0)
 
 
@@ -308,7 +308,7 @@ def test_protocols_ask_by_role_through_a_shared_layer(served: Any, judge: Callab
             see: Judging = JudgeService({"judge": model})
             answer = await see.ask(ask_yes_no("Is it red?"))
             assert see.judge().card == JudgeCard("tiny-judge", served.url, Parameters())
-            with pytest.raises(CannotTell, match="no judge plays the role 'matcher'"):
+            with pytest.raises(UnscorableError, match="no judge plays the role 'matcher'"):
                 see.judge("matcher")
         layer.close()
         return answer.value, len(served.requests)

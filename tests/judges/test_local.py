@@ -13,10 +13,10 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError
 from editgauge.judges import Parameters, Shown, ask_text, ask_yes_no, open_judge
-from editgauge.judges.local import LocalModel
+from editgauge.judges._local import LocalModel
 
 pytestmark = pytest.mark.slow
 
@@ -114,13 +114,13 @@ def test_a_model_is_known_by_its_weights(tiny: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_loaded_is_explained(tiny: Path, tmp_path: Path, ask: Any) -> None:
-    with pytest.raises(BadInput, match="There is no model at 'nobody/nothing'"):
+    with pytest.raises(BadInputError, match="There is no model at 'nobody/nothing'"):
         _ = LocalModel("nobody/nothing").model
     question = ask_yes_no("cat ?", Shown("It:", np.zeros((8, 8, 3), np.uint8)))
     mute = save_tiny(tmp_path / "mute", template=None)
-    with pytest.raises(BadInput, match="no chat template"):
+    with pytest.raises(BadInputError, match="no chat template"):
         ask(open_judge(f"transformers:{mute}"), question)
     damaged = save_tiny(tmp_path / "damaged")
     (damaged / "model.safetensors").write_bytes(b"broken")
-    with pytest.raises(BadInput, match=r"cannot be loaded: .* Is the folder complete"):
+    with pytest.raises(BadInputError, match=r"cannot be loaded: .* Is the folder complete"):
         ask(open_judge(f"transformers:{damaged}"), question)

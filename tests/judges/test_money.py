@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges import NoAnswer, Parameters, Price, Shown, ask_yes_no
-from editgauge.judges.cost import Ledger, prompt_tokens
+from editgauge.judges._cost import Ledger, prompt_tokens
 
 
 @given(st.integers(0, 10**6), st.floats(0, 20), st.booleans())
@@ -59,5 +59,5 @@ def test_larger_pictures_are_more_tokens_up_to_what_is_sent() -> None:
 
 @pytest.mark.parametrize("price", [(-1.0, 1.0), (1.0, float("inf")), (float("nan"), 0.0)])
 def test_odd_prices_are_refused(price: tuple[float, float]) -> None:
-    with pytest.raises(BadInput, match="price per million tokens"):
+    with pytest.raises(BadInputError, match="price per million tokens"):
         Price(*price)

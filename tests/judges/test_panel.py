@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.judges import Answer, JudgeService, NoAnswer, Question, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges.panel import combine, members_of, panel_name
+from editgauge.judges._panel import combine, members_of, panel_name
 from tests.endpoint import Served, say
 
 SAYS = {"strict": "2", "kind": "5", "fair": "4", "mute": "I cannot help with that."}
@@ -93,5 +93,5 @@ def test_ratings_are_combined_each_for_itself() -> None:
 def test_a_panel_that_could_never_answer_is_refused(
     way: str, members: list[str], quorum: int | None, message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(BadInputError, match=message):
         panel_name(way, members, quorum)

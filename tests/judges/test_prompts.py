@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import BadInput, UnknownName
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import prompts
 from editgauge.judges.prompts import check_prompts, open_prompt
 
@@ -30,7 +30,7 @@ def test_what_fills_a_slot_is_never_read_as_a_prompt(text: str) -> None:
 
 
 def test_slots_too_few_and_too_many_are_all_named() -> None:
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInputError) as error:
         open_prompt("yes_no").render(questoin="?", picture="x")
     assert error.value.problems == (
         "'question' is not given",
@@ -48,29 +48,29 @@ def test_the_newest_version_of_a_folder_counts_before_the_built_in_ones(tmp_path
 
 
 def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'yes_no'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'yes_no'"):
         open_prompt("yes_on")
-    with pytest.raises(BadInput, match=r"has no version 7\. There are: v1"):
+    with pytest.raises(BadInputError, match=r"has no version 7\. There are: v1"):
         open_prompt("yes_no", 7)
-    with pytest.raises(BadInput, match="There are no prompts at"):
+    with pytest.raises(BadInputError, match="There are no prompts at"):
         open_prompt("yes_no", folder=tmp_path / "none")
-    with pytest.raises(BadInput, match="holds no prompt"):
+    with pytest.raises(BadInputError, match="holds no prompt"):
         open_prompt("yes_no", folder=tmp_path)
     (tmp_path / "mine.v1.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInputError, match="cannot be read"):
         open_prompt("mine", folder=tmp_path)
     (tmp_path / "mine.v2.txt").write_text(" \n")
-    with pytest.raises(BadInput, match="is empty"):
+    with pytest.raises(BadInputError, match="is empty"):
         open_prompt("mine", folder=tmp_path)
     (tmp_path / "yes-no.txt").write_text("{question}")
-    with pytest.raises(BadInput, match=r"never be found.*\n  - yes-no.txt"):
+    with pytest.raises(BadInputError, match=r"never be found.*\n  - yes-no.txt"):
         open_prompt("yes_no", folder=tmp_path)
 
 
 def test_a_folder_is_checked_before_anything_is_asked(tmp_path: Path) -> None:
     (tmp_path / "inspect_precis.v2.txt").write_text("Is it clean?")
     (tmp_path / "inspect_accuracy.v2.txt").write_text("{instruction} {picture}")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInputError) as error:
         check_prompts(tmp_path)
     assert error.value.problems == (
         "'inspect_accuracy.v2' has a slot {picture}, and nothing fills it",

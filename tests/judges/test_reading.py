@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from editgauge.core.errors import BadInput
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
-from editgauge.judges.reading import Unreadable
+from editgauge.errors import BadInputError
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 
 
 class Found(BaseModel):
@@ -161,5 +161,5 @@ def test_free_text_may_be_anything_but_nothing_and_a_refusal() -> None:
 
 
 def test_a_scale_goes_upwards() -> None:
-    with pytest.raises(BadInput, match="from a lower number to a higher one; got 5 to 1"):
+    with pytest.raises(BadInputError, match="from a lower number to a higher one; got 5 to 1"):
         Scale(5, 1)

@@ -13,13 +13,12 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores
+from editgauge._util.images import ImageFile, Pixels
+from editgauge.errors import BadInputError
 from editgauge.judges import JudgeService, NoAnswer, Parameters, Shown, ask_text, ask_yes_no, open_judge
-from editgauge.judges.local import LocalModel
-from editgauge.judges.local.reward import HEADS, REWARD_MARK, RewardModel
+from editgauge.judges._local import HEADS, REWARD_MARK, LocalModel, RewardModel
 from editgauge.protocols import open_protocol
+from editgauge.types import Edit, Item, Outcome, Score, Scores
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +106,7 @@ def rewarding(tmp_path_factory: pytest.TempPathFactory, quiet: None) -> Path:
 
 
 def scored(address: str, protocol: str, source: Pixels, edited: Pixels, transcripts: Path | None = None) -> Scores:
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type="color", instruction="request no")
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type="color", instruction="request no")
     item = Item(
         edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited
     )  # fmt: skip
@@ -135,7 +134,7 @@ def test_the_number_is_what_the_head_reads_off_the_network(
         head = f"rm_heads.head_{place}."
         hidden = weights[f"{head}0.weight"] @ state + weights[f"{head}0.bias"]
         expected = weights[f"{head}3.weight"] @ torch.relu(hidden)
-        through = import_module("editgauge.judges.local.reward")._through(model._head_for(name), state)
+        through = import_module("editgauge.judges._local")._through(model._head_for(name), state)
         assert torch.allclose(through, expected, atol=1e-5)
     replayed = scored(f"reward:{rewarding}", "rubric:editreward", picture(1), picture(2), tmp_path)
     assert replayed == scores
@@ -185,5 +184,5 @@ def test_an_adapter_is_added_to_the_model_that_it_names(
     assert changed
     assert all("q_proj" in name or "v_proj" in name for name in changed)
     (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA"}))
-    with pytest.raises(BadInput, match="does not name the model"):
+    with pytest.raises(BadInputError, match="does not name the model"):
         LocalModel(str(tmp_path / "adapter"))._base  # noqa: B018

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from editgauge.engine.parse import understand
 from editgauge.judges import ask_text, open_judge
-from editgauge.judges.transcripts import read_transcripts
-from editgauge.look.understand import understand
+from editgauge.judges._transcripts import read_transcripts
 from editgauge.models.weights import available, weights_of
 
 llama: Any = pytest.importorskip("xllamacpp", reason="NOT TESTED: pip install xllamacpp")

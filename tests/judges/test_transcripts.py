@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import BadRun
-from editgauge.judges.transcripts import Call, Transcripts
+from editgauge.errors import BadRunError
+from editgauge.judges._transcripts import Call, Transcripts
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3))
 
@@ -66,7 +66,7 @@ def test_a_torn_last_line_is_passed_over_wherever_it_is_torn(tmp_path: Path) -> 
 def test_an_altered_line_is_an_error_that_names_it(tmp_path: Path, damage: bytes) -> None:
     altered = make("b").to_line().replace(damage, damage[::-1])
     (tmp_path / "1.jsonl").write_bytes(make("a").to_line() + altered)
-    with pytest.raises(BadRun, match=r"1.jsonl', line 2: a line of the transcript is torn or was altered"):
+    with pytest.raises(BadRunError, match=r"1.jsonl', line 2: a line of the transcript is torn or was altered"):
         Transcripts(tmp_path)
 
 
@@ -101,7 +101,7 @@ def test_a_full_disk_is_told_and_leaves_whole_lines(small_disk: Any) -> None:
         for number in range(100):
             transcripts.append(make(str(number), detail="x" * 2000))
 
-    with pytest.raises(BadRun, match="cannot be written: No space left"):
+    with pytest.raises(BadRunError, match="cannot be written: No space left"):
         fill()
     transcripts.close()
     assert 10 < len(Transcripts(folder)) == len(transcripts)

@@ -13,16 +13,16 @@ import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from editgauge._util.images import ImageFile, Pixels, read_image, resized
+from editgauge._util.masks import BoolMask, Polygons, grown
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import BadInput, CannotEdit, UnknownName
-from editgauge.core.images import Picture, Pixels, read_image, resized
-from editgauge.core.masks import BoolMask, Polygons, grown
-from editgauge.core.recipes import MARGIN, Background, Move, Recipe, Recolor, Remove, Resize, Restyle, Texture
-from editgauge.core.types import Edit
+from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods.reference.apply import changeable, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
 from editgauge.methods.reference.editors import chance_of, classical, recipe_of
 from editgauge.methods.reference.flawed import Flawed, flawed, work_of
+from editgauge.recipes import MARGIN, Background, Move, Recipe, Recolor, Remove, Resize, Restyle, Texture
+from editgauge.types import Edit
 
 photographs: Any = skimage.data
 ROCKET = Polygons(((153, 75, 156, 65, 160, 63, 164, 65, 168, 75, 168, 202, 153, 202),))
@@ -43,7 +43,7 @@ PAIRS = [(kind, flaw) for kind in RECIPES for flaw in ARTIFACTS if (kind, flaw) 
 
 
 def asked(kind: str) -> Edit:
-    source = Picture("rocket", Path("rocket.jpg"))
+    source = ImageFile("rocket", Path("rocket.jpg"))
     return Edit(id=kind, source=source, type="color", instruction=kind, recipe=RECIPES[kind])
 
 
@@ -130,7 +130,7 @@ def test_an_artifact_that_nobody_could_see_is_none() -> None:
     edit = Edit(
         id="flat", source=asked("remove").source, type="object_removal", instruction="", recipe=Remove(_square())
     )
-    with pytest.raises(CannotEdit, match="'blurred' could not be seen"):
+    with pytest.raises(CannotEditError, match="'blurred' could not be seen"):
         Flawed("blurred", 0.5).edit(edit, flat, 0)
 
 
@@ -139,17 +139,17 @@ def _square() -> Polygons:
 
 
 def test_a_removed_object_cannot_be_doubled() -> None:
-    with pytest.raises(CannotEdit, match="After a removal"):
+    with pytest.raises(CannotEditError, match="After a removal"):
         Flawed("duplicated", 0.5).edit(asked("remove"), SOURCE, 0)
 
 
 def test_options_are_read_and_checked() -> None:
     assert flawed.variant({"flaw": "seam", "severity": "0.8"}).settings() == {"flaw": "seam", "severity": 0.8}
-    with pytest.raises(UnknownName, match="Did you mean 'halo'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'halo'"):
         flawed.variant({"flaw": "hallo"})
-    with pytest.raises(BadInput, match=r"between 0 and 1, got 1\.5"):
+    with pytest.raises(BadInputError, match=r"between 0 and 1, got 1\.5"):
         flawed.variant({"severity": "1.5"})
-    with pytest.raises(BadInput, match="did you mean 'severity'"):
+    with pytest.raises(BadInputError, match="did you mean 'severity'"):
         flawed.variant({"severety": "1"})
 
 
@@ -165,7 +165,7 @@ def test_every_artifact_on_every_edit_of_the_sample_grows_or_is_refused() -> Non
                 continue
             try:
                 graded = [with_artifact(done, flaw, severity) for severity in (0, 0.25, 0.5, 0.75, 1)]
-            except CannotEdit:
+            except CannotEditError:
                 refused += 1
                 continue
             families += 1

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import Picture, read_image
-from editgauge.core.types import Edit
+from editgauge._util.images import ImageFile, read_image
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.layouts import LAYOUTS, layouts
 from editgauge.methods.layouts.discover import discover, expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
+from editgauge.types import Edit
 
 
 def _png() -> bytes:
@@ -35,7 +35,7 @@ PNG = _png()
 
 
 def make_edit(name: str, kind: str = "color", follows: str | None = None, **extras: Any) -> Edit:
-    source = Picture("source.png", Path("/nowhere/source.png"))
+    source = ImageFile("source.png", Path("/nowhere/source.png"))
     return Edit(id=name, source=source, type=kind, instruction="Make it so.", follows=follows, extras=extras)
 
 
@@ -220,7 +220,7 @@ def test_a_missing_outcome_is_an_absence_and_a_row(one: Case, tmp_path: Path) ->
 def test_two_files_for_one_edit_are_refused(one: Case, tmp_path: Path) -> None:
     path = PurePosixPath(next(iter(one.paths.values())))
     write(tmp_path, *one.paths.values(), str(path.with_suffix(".webp")))
-    with pytest.raises(BadInput, match="keep one of each") as refused:
+    with pytest.raises(BadInputError, match="keep one of each") as refused:
         find_outcomes("mine", tmp_path, one.edits)
     assert str(path) in str(refused.value)
     assert str(path.with_suffix(".webp")) in str(refused.value)
@@ -341,7 +341,7 @@ def test_of_several_settings_the_variant_chooses_one(tmp_path: Path) -> None:
         found = find_outcomes(f"pix2pix[{name}]", tmp_path, [edit])
         assert (found.layout, files(found, tmp_path)) == ("editval", {"e": f"color/9/9_color_red_{name}.png"})
         assert found.faults == (), "the other settings and the source are no strangers"
-    with pytest.raises(BadInput, match=r"2 settings.*pix2pix\[1.5_6.5\]") as refused:
+    with pytest.raises(BadInputError, match=r"2 settings.*pix2pix\[1.5_6.5\]") as refused:
         find_outcomes("pix2pix", tmp_path, [edit])
     assert refused.value.problems == tuple(names)
 
@@ -386,22 +386,22 @@ def test_a_layout_can_be_asked_for(tmp_path: Path) -> None:
     listed = find_outcomes("mine", tmp_path, [edit])
     assert (listed.layout, listed.sentence("mine")) == ("jsonl", "mine: found 0 of 1 outcomes, JSONL list, 1 missing")
     assert find_outcomes("mine", tmp_path / "outcomes.jsonl", [edit], "editval") == listed
-    with pytest.raises(UnknownName, match="Did you mean 'editval'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'editval'"):
         find_outcomes("mine", tmp_path, [edit], "editvall")
-    with pytest.raises(BadInput, match="The GEdit layout needs 'key', 'task', 'language'"):
+    with pytest.raises(BadInputError, match="The GEdit layout needs 'key', 'task', 'language'"):
         find_outcomes("mine", tmp_path, [edit], "gedit")
 
 
 def test_nothing_found_shows_what_was_expected_and_what_is_there(tmp_path: Path) -> None:
     edits = [make_edit("e", image_id=9, to="red")]
-    with pytest.raises(BadInput, match="no files, other than hidden"):
+    with pytest.raises(BadInputError, match="no files, other than hidden"):
         find_outcomes("mine", write(tmp_path), edits)
     write(tmp_path, *(f"run/{n}.png" for n in range(9)), ".hidden.png")
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(BadInputError) as told:
         find_outcomes("mine", tmp_path, edits)
     for part in ("'e.png'", "'color/9/red.png'", "'run/0.png', 'run/1.png'", "(9 files)", "--layout"):
         assert part in str(told.value)
-    with pytest.raises(BadInput, match="--layout plain would find 1"):
+    with pytest.raises(BadInputError, match="--layout plain would find 1"):
         find_outcomes("mine", write(tmp_path, "e.png"), edits, "editval")
 
 
@@ -410,7 +410,7 @@ def test_seeds_that_are_missing_or_double(tmp_path: Path) -> None:
     found = find_outcomes("mine", write(tmp_path, "a.png", "a_seed1.png", "b.png"), edits)
     assert rows(found) == [("missing_seed", "b")]
     assert found.sentence("mine") == "mine: found 3 of 3 outcomes, 2 seeds, plain layout, 1 without every seed"
-    with pytest.raises(BadInput, match=r"a_seed0\.png"):
+    with pytest.raises(BadInputError, match=r"a_seed0\.png"):
         find_outcomes("mine", write(tmp_path, "a_seed0.png"), edits)
 
 
@@ -427,7 +427,7 @@ def test_names_that_only_look_like_marks(tmp_path: Path) -> None:
 
 
 def test_a_file_never_serves_two_edits(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"k\.png is expected by 2 edits: 'a', 'b'"):
+    with pytest.raises(BadInputError, match=r"k\.png is expected by 2 edits: 'a', 'b'"):
         find_outcomes("mine", write(tmp_path, "k.png"), [make_edit("a", key="k"), make_edit("b", key="k")], "imgedit")
     ambiguous = find_outcomes("mine", write(tmp_path, "Ab.png"), [make_edit("AB"), make_edit("ab"), make_edit("k")])
     assert (files(ambiguous, tmp_path), ambiguous.strangers) == ({"k": "k.png"}, ("Ab.png",))
@@ -450,7 +450,7 @@ def test_hostile_names_stay_in_the_folder_and_off_the_terminal(tmp_path: Path) -
     assert "red\\x1b[2J.png" in found.strangers
     assert found.sentence("mine").encode("utf-8").isascii()
     for layout in ("imgedit", "pie_bench"):
-        with pytest.raises(BadInput, match="holds no images"):
+        with pytest.raises(BadInputError, match="holds no images"):
             find_outcomes("mine", folder, edits, layout)
 
 
@@ -489,20 +489,20 @@ def test_variants_stand_by_the_size_of_their_numbers(tmp_path: Path) -> None:
 
 
 def test_stars_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="takes no name"):
+    with pytest.raises(BadInputError, match="takes no name"):
         expand([f"mine={tmp_path}/*"])
-    with pytest.raises(BadInput, match="cannot be listed"):
+    with pytest.raises(BadInputError, match="cannot be listed"):
         expand([f"{tmp_path}/nowhere/*"])
     write(tmp_path, "a=b/sdedit/e.png")
     assert expand([f"{tmp_path}/a=b/*"]) == [f"sdedit={tmp_path}/a=b/sdedit"]
 
 
 def test_folders_that_cannot_be_methods(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="holds no sub-folders"):
+    with pytest.raises(BadInputError, match="holds no sub-folders"):
         discover(write(tmp_path, ".hidden/e.png", "e.png"))
     write(tmp_path, "fine/e.png", "ends with blank /e.png", "eta=0.8/e.png", "imagic[0.8/e.png")
     (tmp_path / "linked").symlink_to(tmp_path / "fine", target_is_directory=True)
-    with pytest.raises(BadInput) as told:
+    with pytest.raises(BadInputError) as told:
         discover(tmp_path)
     assert "linked: a link" in str(told.value)
     assert "ends with a blank" in str(told.value)

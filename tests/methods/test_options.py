@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.methods import BUILT_IN, methods
 from editgauge.methods.resolve import as_method
 
@@ -16,7 +16,7 @@ def test_a_method_takes_what_it_offers_and_nothing_else(name: str) -> None:
         assert its.about
         assert its.kind
         assert method.variant({option: str(its.usual)}).known == method.known
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         method.variant({"no_such_option": "1"})
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.types import Edit, Outcome
+from editgauge._util.images import ImageFile
+from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST, FoundOutcomes, find_outcomes
+from editgauge.types import Edit, Outcome
 
 
 def edits(*names: str) -> list[Edit]:
-    source = Picture("source.png", Path("/nowhere/source.png"))
+    source = ImageFile("source.png", Path("/nowhere/source.png"))
     return [Edit(id=name, source=source, type="color", instruction="Make it black.") for name in names]
 
 
@@ -83,7 +83,7 @@ def test_files_that_match_no_edit_are_counted_and_do_no_harm(tmp_path: Path) -> 
 
 
 def test_two_files_for_one_edit_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         found(touched(tmp_path, "a.png", "a.jpg", "b.png"), "a", "b")
 
     assert "a.png" in str(caught.value)
@@ -91,17 +91,17 @@ def test_two_files_for_one_edit_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder_is_refused_with_an_example(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"cat-black\.png"):
+    with pytest.raises(BadInputError, match=r"cat-black\.png"):
         found(tmp_path, "cat-black")
 
 
 def test_nothing_at_that_place(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"no outcomes of 'mine' at '.*nowhere': no such folder or JSONL file"):
+    with pytest.raises(BadInputError, match=r"no outcomes of 'mine' at '.*nowhere': no such folder or JSONL file"):
         found(tmp_path / "nowhere", "a")
 
 
 def test_a_method_s_name_must_be_usable(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"name cannot be used: .*path separator"):
+    with pytest.raises(BadInputError, match=r"name cannot be used: .*path separator"):
         find_outcomes("../mine", tmp_path, edits("a"))
 
 
@@ -115,7 +115,7 @@ def listed(folder: Path, *lines: dict[str, Any] | str, name: str = LIST) -> Path
 
 
 def problems(folder: Path, *lines: dict[str, Any] | str) -> list[str]:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         find_outcomes("mine", listed(folder, *lines), edits("a", "b"))
     assert str(folder / LIST) in str(caught.value)
     return list(caught.value.problems)
@@ -157,7 +157,7 @@ def test_a_list_cannot_name_images_outside_its_folder_unless_allowed(kind: str, 
     }[kind]
     listed(folder, {"id": "a", "image_path": image})
 
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInputError) as refused:
         found(folder, "a")
     assert "is outside the folder of the list" in str(refused.value)
     assert "--allow-outside" in str(refused.value)
@@ -181,7 +181,7 @@ def test_a_list_may_name_edits_by_the_benchmark_s_own_keys_as_evalscope_s_does(t
     keys = {"add-en-k1": "k1", "add-en-k2": "k2", "add-cn-k2": "k2", "k3": "k4"}
     some = [replace(edit, extras={"key": keys[edit.id]}) for edit in edits(*keys)]
     path = listed(tmp_path, *({"id": name, "image_path": f"{name}.png"} for name in ("k1", "k2", "k3", "k4")))
-    with pytest.raises(BadInput, match="edit 'k3', seed 0 is listed 2 times"):
+    with pytest.raises(BadInputError, match="edit 'k3', seed 0 is listed 2 times"):
         find_outcomes("mine", path, some)
 
     path = listed(tmp_path, *({"id": name, "image_path": f"{name}.png"} for name in ("k1", "k2", "k3")))
@@ -306,7 +306,7 @@ def test_an_edit_and_seed_listed_twice_is_told(tmp_path: Path) -> None:
 def test_a_list_that_is_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / LIST).write_bytes(b"\xff\xfe\x00")
 
-    with pytest.raises(BadInput, match=r"outcomes\.jsonl' cannot be read"):
+    with pytest.raises(BadInputError, match=r"outcomes\.jsonl' cannot be read"):
         found(tmp_path, "a")
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.errors import BadInput, CannotEdit, UnknownName
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.masks import Polygons
-from editgauge.core.recipes import Move, Recipe, Recolor, Remove, Resize
-from editgauge.core.types import Edit
+from editgauge._util.images import ImageFile, Pixels
+from editgauge._util.masks import Polygons
+from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods.reference.apply import changeable
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import Painted, painted
 from editgauge.models.weights import MissingWeights, available
+from editgauge.recipes import Move, Recipe, Recolor, Remove, Resize
+from editgauge.types import Edit
 
 photographs: Any = skimage.data
 ROCKET = Polygons(((306, 150, 312, 130, 320, 126, 328, 130, 336, 150, 336, 405, 306, 405),))
@@ -26,7 +26,7 @@ needs_weights = pytest.mark.skipif(not available("migan"), reason="NOT TESTED: r
 
 
 def asked(recipe: Recipe | None) -> Edit:
-    source = Picture("rocket", Path("rocket.jpg"))
+    source = ImageFile("rocket", Path("rocket.jpg"))
     return Edit(id="asked", source=source, type="color", instruction="as asked", recipe=recipe)
 
 
@@ -54,7 +54,7 @@ def test_the_model_is_on_record() -> None:
 
 def test_nothing_is_left_of_a_picture_that_is_all_object() -> None:
     everything = Polygons(((-5, -5, 700, -5, 700, 500, -5, 500),))
-    with pytest.raises(CannotEdit, match="whole picture"):
+    with pytest.raises(CannotEditError, match="whole picture"):
         Painted().edit(asked(Remove(everything)), SOURCE, 0)
 
 
@@ -65,9 +65,9 @@ def test_without_weights_the_command_that_brings_them_is_named(tmp_path: Path, m
 
 
 def test_options_and_recipes_are_checked() -> None:
-    with pytest.raises(CannotEdit, match="has no recipe"):
+    with pytest.raises(CannotEditError, match="has no recipe"):
         painted.edit(asked(None), SOURCE, 0)
-    with pytest.raises(BadInput, match="no option 'model'"):
+    with pytest.raises(BadInputError, match="no option 'model'"):
         painted.variant({"model": "migan"})
-    with pytest.raises(UnknownName, match="Did you mean 'migan'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'migan'"):
         painted.variant({"inpainter": "migann"}).settings()

@@ -14,20 +14,20 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import Picture
-from editgauge.core.text import ing
-from editgauge.core.types import Edit, Position, Relation
+from editgauge._util.images import ImageFile
+from editgauge._util.text import ing
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompt_choice import read_wording
 from editgauge.methods.prompts import FORMS, families, family, render, render_for
 from editgauge.methods.prompts.english import with_a
 from editgauge.methods.prompts.files import NAMES, find
 from editgauge.methods.prompts.language import find_problems
 from editgauge.methods.reference.editors import Identity
+from editgauge.types import Edit, Position, Relation
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "prompts.md"
-PICTURE = Picture("cat.png", Path("cat.png"))
+PICTURE = ImageFile("cat.png", Path("cat.png"))
 
 
 def an_edit(kind: str, subject: str | None = None, **parts: Any) -> Edit:
@@ -232,16 +232,16 @@ def test_the_token_follows_a_determiner() -> None:
 
 
 def test_missing_parts_are_named_with_the_edit() -> None:
-    with pytest.raises(BadInput, match=r"Edit 'e1' lacks parts for 'plain/instruction/color\.v1\.txt'") as caught:
+    with pytest.raises(BadInputError, match=r"Edit 'e1' lacks parts for 'plain/instruction/color\.v1\.txt'") as caught:
         render(an_edit("color"), "instruction")
     assert caught.value.problems == ("subject", "to")
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         render(an_edit("position_replacement", "cup", to="somewhere"), "caption")
     assert caught.value.problems == ("position",)
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         render(an_edit("position_replacement", "cup", position=Position("on")), "caption")
     assert caught.value.problems == ("position.anchor",)
-    with pytest.raises(BadInput, match="or its own target_caption that names its class") as caught:
+    with pytest.raises(BadInputError, match="or its own target_caption that names its class") as caught:
         render(an_edit("object_removal", target_caption="an empty street"), "token")
     assert caught.value.problems == ("subject",)
 
@@ -250,7 +250,7 @@ def test_an_edit_of_no_type_needs_words_of_its_own() -> None:
     edit = an_edit("unspecified", "cat", instruction="surprise me", target_caption="a happy cat")
     assert render(edit, "instruction").text == "surprise me"
     assert render(edit, "token").text == "a happy sks cat"
-    with pytest.raises(BadInput, match="Edit 'e1' is 'unspecified', for which there is no template") as caught:
+    with pytest.raises(BadInputError, match="Edit 'e1' is 'unspecified', for which there is no template") as caught:
         render(edit, "captions")
     assert caught.value.problems == ("source_caption",)
 
@@ -316,37 +316,37 @@ def test_a_folder_of_ones_own_comes_first_and_its_newest_version_counts(tmp_path
 def test_a_template_that_cannot_be_used_is_named(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "caption").mkdir()
     (tmp_path / "caption" / "color.v1.txt").write_text(text, "utf-8")
-    with pytest.raises(BadInput, match=r"caption/color\.v1\.txt' cannot be used") as caught:
+    with pytest.raises(BadInputError, match=r"caption/color\.v1\.txt' cannot be used") as caught:
         render(EDITS["color"], "caption", folder=tmp_path)
     assert problem in "\n".join(caught.value.problems)
 
 
 def test_a_folder_that_would_not_be_obeyed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no folder of templates"):
+    with pytest.raises(BadInputError, match="no folder of templates"):
         render(EDITS["color"], "caption", folder=tmp_path / "absent")
     for name in ("color.v1.txt", "caption/colour.v1.txt", "caption/color.txt", "captions/color.v1.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("{to}")
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         render(EDITS["color"], "caption", folder=tmp_path)
     astray = ("caption/color.txt", "caption/colour.v1.txt", "captions/color.v1.txt", "color.v1.txt")
     assert caught.value.problems == astray
     (tmp_path / "bytes" / "caption").mkdir(parents=True)
     (tmp_path / "bytes" / "caption" / "color.v1.txt").write_bytes(b"\xff{to}")
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInputError, match="cannot be read"):
         render(EDITS["color"], "caption", folder=tmp_path / "bytes")
 
 
 def test_unknown_names_are_told() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'captions'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'captions'"):
         render(EDITS["color"], "captionss")
-    with pytest.raises(UnknownName, match=r"There are: caption, captions, instruction, token\.$"):
+    with pytest.raises(UnknownNameError, match=r"There are: caption, captions, instruction, token\.$"):
         render(EDITS["color"], "words")
-    with pytest.raises(UnknownName, match=r"no set of prompt templates called '\.\./plain'"):
+    with pytest.raises(UnknownNameError, match=r"no set of prompt templates called '\.\./plain'"):
         render(EDITS["color"], "caption", "../plain")
-    with pytest.raises(UnknownName, match="Did you mean 'dreambooth'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'dreambooth'"):
         render_for(EDITS["color"], "dreamboth")
-    with pytest.raises(BadInput, match="token is empty"):
+    with pytest.raises(BadInputError, match="token is empty"):
         render(EDITS["color"], "token", token=" ")
 
 
@@ -406,7 +406,7 @@ def test_prompts_are_tidy_whatever_the_parts(
 ) -> None:
     try:
         prompt = render(an_edit(kind, parts[0], from_=parts[1], to=parts[2], position=position), form)
-    except BadInput:
+    except BadInputError:
         return
     for text in (prompt.text, prompt.source or "x"):
         assert text
@@ -460,14 +460,14 @@ def test_a_csv_gives_the_prompts_as_they_are(tmp_path: Path) -> None:
     edit = replace(an_edit("color", "stop sign", to="brown"), instruction="x", extras=extras)
 
     assert told_in(file, edit) == "Change  it to brown"
-    with pytest.raises(BadInput, match="has no prompt for the edit"):
+    with pytest.raises(BadInputError, match="has no prompt for the edit"):
         told_in(file, replace(edit, type="size"))
 
 
 def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="takes editval, pixlens, plain, unibench, a folder of templates or a CSV"):
+    with pytest.raises(BadInputError, match="takes editval, pixlens, plain, unibench, a folder of templates or a CSV"):
         read_wording(None, None, tmp_path / "nowhere")
-    with pytest.raises(BadInput, match="both choose a set"):
+    with pytest.raises(BadInputError, match="both choose a set"):
         read_wording(None, "plain", "pixlens")
 
 

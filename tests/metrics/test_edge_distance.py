@@ -7,7 +7,7 @@ import pytest
 import scipy.ndimage
 from numpy.typing import NDArray
 
-from editgauge.core.images import Unit
+from editgauge._util.images import Unit
 from editgauge.metrics.edge_distance import edge_distance
 from tests.metrics.pairs import cat_and_noise, every_pair, exact, rectangle, unit
 

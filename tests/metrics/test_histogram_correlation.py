@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from editgauge.core.images import Unit
+from editgauge._util.images import Unit
 from editgauge.metrics.histogram_correlation import histogram_correlation
 from tests.metrics.pairs import cat_and_noise, every_pair, rectangle, unit
 

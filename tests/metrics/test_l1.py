@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge.core.images import Unit
+from editgauge._util.images import Unit
 from editgauge.metrics.l1 import l1
 from tests.metrics.pairs import cat_and_noise, every_pair, exact, rectangle, unit
 

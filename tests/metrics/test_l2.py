@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import skimage.metrics
 
-from editgauge.core.images import Unit
+from editgauge._util.images import Unit
 from editgauge.metrics.l2 import l2
 from tests.metrics.pairs import cat_and_noise, every_pair, exact, rectangle, unit
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import skimage.metrics
 
-from editgauge.core.images import Unit
+from editgauge._util.images import Unit
 from editgauge.metrics.psnr import psnr
 from tests.metrics.pairs import cat_and_noise, every_pair, exact, rectangle, unit
 

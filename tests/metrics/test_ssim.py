@@ -11,8 +11,8 @@ import scipy.ndimage
 import skimage.metrics
 from numpy.typing import NDArray
 
-from editgauge.core.images import Unit
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Unit
+from editgauge._util.masks import BoolMask
 from editgauge.metrics.ssim import ssim
 from tests.metrics.pairs import cat_and_noise, every_pair, exact, rectangle, unit
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.files import DRAFT
+from editgauge._util.files import DRAFT
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import cache
 from editgauge.models.answers import ClassMap, Detections
 from editgauge.models.cache.memory import Memory
@@ -267,7 +267,7 @@ def test_clear_forgets_what_was_named(filled: Store, choice: dict[str, Any], lef
 
 
 def test_clear_of_an_unknown_model_names_those_there_are(filled: Store) -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'minilm'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'minilm'"):
         cache.clear(model="minilmm")
 
 
@@ -282,5 +282,7 @@ def test_the_bound_is_a_setting_and_zero_remembers_nothing(
 @pytest.mark.parametrize("wrong", ["much", "-1", "inf", "nan"])
 def test_a_bound_that_is_no_number_is_told(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE_BYTES", wrong)
-    with pytest.raises(BadInput, match=f"is a number of bytes, such as 2e9, or 0 to remember nothing; got '{wrong}'"):
+    with pytest.raises(
+        BadInputError, match=f"is a number of bytes, such as 2e9, or 0 to remember nothing; got '{wrong}'"
+    ):
         cache.most_bytes()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassScores
 from editgauge.models.interfaces import Classifier
 from editgauge.models.lite.efficientnet import EfficientNetLite2, EfficientNetLite3
@@ -69,7 +69,7 @@ def test_what_is_in_a_box_is_named_by_itself(room: Pixels) -> None:
         assert cat.share("cat") > 0.5 > cup.share("cat")
         assert see.knows("a castle")
         assert not see.knows("happiness")
-        with pytest.raises(CannotTell, match="holds no pixel"):
+        with pytest.raises(UnscorableError, match="holds no pixel"):
             run_async(see.classify(room, (700, 0, 900, 50)))
 
 
@@ -77,7 +77,7 @@ def test_what_is_in_a_box_is_named_by_itself(room: Pixels) -> None:
 def test_without_a_classifier_nothing_is_known() -> None:
     with ModelService({}) as see:
         assert not see.knows("cat")
-        with pytest.raises(CannotTell, match="--model classifier=NAME"):
+        with pytest.raises(UnscorableError, match="--model classifier=NAME"):
             run_async(see.classify(np.zeros((8, 8, 3), np.uint8)))
 
 
@@ -150,7 +150,7 @@ def test_dog_covers_every_breed_and_no_wolf() -> None:
     ],
 )
 def test_words_that_say_too_little_or_nothing_are_unknown(phrase: str, reason: str) -> None:
-    with pytest.raises(CannotTell, match=reason) as told:
+    with pytest.raises(UnscorableError, match=reason) as told:
         classes_of(phrase)
     assert told.value.reason == "unknown_word"
 
@@ -163,7 +163,7 @@ def test_no_word_for_many_things_of_no_common_look_is_used() -> None:
     general = []
     for sense, classes in ImageNetVocabulary(wordnet).senses_above_classes():
         for name in wordnet.names(sense):
-            with suppress(CannotTell):
+            with suppress(UnscorableError):
                 coverage = coverage_of(name)
                 if len(coverage.classes) > 30 and coverage.classes == classes and coverage.completeness < 0.6:
                     general.append(name)

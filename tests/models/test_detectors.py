@@ -13,9 +13,9 @@ import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import photos
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Pixels, read_image
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features
 from editgauge.models.interfaces import Detector
 from editgauge.models.lite.coco import CocoDetector
@@ -43,7 +43,7 @@ def ready(make: type[CocoDetector]) -> CocoDetector:
 def photograph(name: str) -> Pixels:
     try:
         return read_image(photos.path(name))
-    except BadInput as error:
+    except BadInputError as error:
         pytest.skip(f"detectors were NOT tested on photographs: {error}")
 
 
@@ -154,7 +154,7 @@ def test_everything_that_was_seen_is_kept_for_later_questions() -> None:
     assert everything.confidences.min() < 0.1, "what is far below the operating point is kept too"
     each = detector.find([(features, (word,)) for word in detector.vocabulary])
     assert sum(map(len, each)) == len(everything)
-    with pytest.raises(CannotTell, match="has no word 'unicorn'"):
+    with pytest.raises(UnscorableError, match="has no word 'unicorn'"):
         detector.find([(features, ("cat", "unicorn"))])
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Pixels
+from editgauge._vision.redrawn_changes import semantic_change
+from editgauge.errors import UnscorableError
 from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
 from editgauge.models.lite.dinov2 import FILE, ID, LAST_NORM, LENGTH, DinoV2Small, _cut_at, _square
 from editgauge.models.lite.runtime import imagenet_scaled, onnx_session
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available, weights_of
-from editgauge.vision.tokens import semantic_change
 
 pytestmark = pytest.mark.skipif(not available("dinov2-s14"), reason="NOT TESTED: run `editgauge models pull lite`")
 photographs: Any = skimage.data
@@ -105,7 +105,7 @@ def test_the_service_gives_vectors_and_patches_from_one_pass() -> None:
 def test_an_embedder_without_patches_says_which_one_has_them() -> None:
     with (
         ModelService({"image_embedder": "augnet"}) as see,
-        pytest.raises(CannotTell, match="image_embedder=dinov2-s14"),
+        pytest.raises(UnscorableError, match="image_embedder=dinov2-s14"),
     ):
         run_async(see.patches(photographs.chelsea()))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.interfaces import ImageEmbedder, TextEmbedder
 from editgauge.models.lite.augnet import AugNet
 from editgauge.models.lite.inception import InceptionFid, scaled_from_corner

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.errors import UnknownName
+from editgauge.errors import UnknownNameError
 from editgauge.models.catalog import MODELS
 from editgauge.models.choice import FAMILIES, by_address, make_model
 from editgauge.models.hub.network import Network
@@ -27,7 +27,7 @@ def test_every_family_can_be_addressed(family: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_family_is_named() -> None:
-    with pytest.raises(UnknownName, match=r"no family of models called 'owls'.*'owl'"):
+    with pytest.raises(UnknownNameError, match=r"no family of models called 'owls'.*'owl'"):
         by_address("owls:google/owlvit-base-patch32")
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.choice import make_models
 from editgauge.models.interfaces import Inpainter
 from editgauge.models.lite.migan import MiGan
@@ -63,7 +63,7 @@ def test_without_a_hole_there_is_nothing_to_do_and_without_surroundings_nothing_
     picture: Pixels = photographs.chelsea()
     nothing = np.zeros(picture.shape[:2], np.bool_)
     assert np.array_equal(migan.fill([(picture, nothing)])[0], picture)
-    with pytest.raises(CannotTell, match="whole picture"):
+    with pytest.raises(UnscorableError, match="whole picture"):
         migan.fill([(picture, ~nothing)])
 
 
@@ -75,5 +75,5 @@ def test_it_says_what_it_is(migan: MiGan) -> None:
 
 
 def test_other_models_cannot_play_the_role() -> None:
-    with pytest.raises(BadInput, match="cannot play the role 'inpainter'"):
+    with pytest.raises(BadInputError, match="cannot play the role 'inpainter'"):
         make_models({"inpainter": "u2netp"})

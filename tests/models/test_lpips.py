@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels, read_image
+from editgauge._util.images import Pixels, read_image
+from editgauge.errors import UnscorableError
 from editgauge.models.interfaces import PerceptualDistance
 from editgauge.models.lite.lpips import LpipsAlex, LpipsVgg
 from editgauge.models.weights import weights_of
@@ -99,10 +99,10 @@ def test_any_size_gives_a_distance_that_has_no_neighbors(height: int, width: int
 
 @pytest.mark.parametrize("model", [ALEX, VGG])
 def test_what_cannot_be_compared_is_refused(model: Any, photo: Pixels) -> None:
-    with pytest.raises(CannotTell, match="128 x 128 and 64 x 128"):
+    with pytest.raises(UnscorableError, match="128 x 128 and 64 x 128"):
         model.compare([(photo, photo[:, :64])])
     least = model.least_side
-    with pytest.raises(CannotTell, match=f"needs {least} pixels"):
+    with pytest.raises(UnscorableError, match=f"needs {least} pixels"):
         model.compare([(photo[: least - 1], photo[: least - 1])])
     assert model.compare([(photo[:least, :least], photo[:least, :least])]) == [0]
 

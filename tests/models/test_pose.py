@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.concurrency import run_async
-from editgauge.core.evidence import Arrow, Box
-from editgauge.core.images import Pixels
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Pixels
+from editgauge.evidence import Arrow, Box
 from editgauge.models.answers import JOINTS, Poses
 from editgauge.models.cache.packing import pack, unpack
 from editgauge.models.interfaces import PoseReader

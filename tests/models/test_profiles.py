@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.options import ModelOptions
 from editgauge.engine.options import choose_with_models
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import models, profiles
 from editgauge.models.catalog import MODELS, ROLE_NAMES
 from editgauge.models.choice import make_model
@@ -16,6 +15,7 @@ from editgauge.models.interfaces import ROLES
 from editgauge.models.paper_profiles import PAPERS
 from editgauge.models.profiles import PROFILES, choose_for_protocols, choose_models, models_for, weights_of_profile
 from editgauge.models.weights import MissingWeights, available, entry_of, wanted
+from editgauge.options import ModelOptions
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_weights_of_a_profile_come_with_what_serves_in_their_place() -> None:
     assert ("efficientdet-lite2", "ssd-mobilenet-v2") in weights_of_profile("lite")
     assert ("wordnet",) in weights_of_profile("lite")
     assert wanted(["u2netp-foreground", "u2netp"]) == [("u2netp",)]
-    with pytest.raises(UnknownName, match="Did you mean 'lite'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'lite'"):
         wanted(["litee"])
 
 
@@ -81,7 +81,7 @@ def test_the_second_choice_is_taken_aloud(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_protocol_that_cannot_do_without_a_model_is_refused_at_once() -> None:
-    with pytest.raises(BadInput, match=r"editval needs a detector\.\n.*models pull efficientdet-lite2"):
+    with pytest.raises(BadInputError, match=r"editval needs a detector\.\n.*models pull efficientdet-lite2"):
         choose_with_models(["editval"], ModelOptions())
 
 
@@ -173,7 +173,7 @@ def test_thresholds_stand_in_brackets() -> None:
     ],
 )
 def test_a_threshold_that_cannot_be_set_is_refused(name: str, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(BadInputError, match=message):
         make_model(name)
 
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from editgauge._util.images import Pixels, read_image
+from editgauge._util.masks import BoolMask, box_of
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels, read_image
-from editgauge.core.masks import BoolMask, box_of
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.interfaces import Segmenter, SemanticSegmenter
 from editgauge.models.lite.deeplab import CLASSES, DeepLabV3
@@ -135,7 +135,7 @@ def test_a_mask_does_not_depend_on_its_neighbors(u2net: U2NetBoxes) -> None:
 
 
 def test_u2net_refuses_points(u2net: U2NetBoxes, photo: Pixels) -> None:
-    with pytest.raises(CannotTell, match="sam2-tiny"):
+    with pytest.raises(UnscorableError, match="sam2-tiny"):
         cut(u2net, photo, SegmentPrompt(points=np.array([[10, 10]], np.float32)))
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge.core.errors import BadInput, CannotTell, UnknownName
-from editgauge.core.images import Pixels, pixel_hash
+from editgauge._util.images import Pixels, pixel_hash
+from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models import BUILT_IN
 from editgauge.models.answers import ClassMap, Detections, Features, SegmentPrompt, Vector
 from editgauge.models.choice import describe
@@ -65,7 +65,7 @@ class Brightness(Fake):
     def word_for(self, phrase: str) -> str:
         word = self.synonyms.get(phrase, phrase)
         if self.vocabulary and word not in self.vocabulary:
-            raise CannotTell("unknown_word", f"'{phrase}'")
+            raise UnscorableError("unknown_word", f"'{phrase}'")
         return word
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
@@ -253,7 +253,7 @@ def test_answers_come_back_under_the_phrases_as_asked(pictures: list[Pixels]) ->
 
 def test_an_unknown_word_is_no_answer_and_asks_nothing(pictures: list[Pixels]) -> None:
     see = ModelService({"detector": "Brightness"})
-    with pytest.raises(CannotTell, match="unknown_word: 'unicorn'"):
+    with pytest.raises(UnscorableError, match="unknown_word: 'unicorn'"):
         ask_all([see.detect(pictures[0], "tv", "unicorn")])
     assert ASKED == []
 
@@ -274,7 +274,7 @@ def test_everything_in_the_vocabulary(pictures: list[Pixels]) -> None:
     see = ModelService({"detector": "Brightness"})
     (found,) = ask_all([see.detect_all(pictures[0], least=0)])
     assert set(found.phrases) == {"person", "tv", "zebra"}
-    with pytest.raises(CannotTell, match="no list of words"):
+    with pytest.raises(UnscorableError, match="no list of words"):
         ask_all([ModelService({"detector": "OpenBrightness"}).detect_all(pictures[0])])
 
 
@@ -338,7 +338,7 @@ def test_every_other_question(pictures: list[Pixels]) -> None:
         assert await see.fid_features(one) == pytest.approx(one.mean(axis=(0, 1)), rel=1e-5)
         assert await see.similarity("abc", "cab") == pytest.approx(1)
         assert await see.similarity("a", "b") == 0
-        with pytest.raises(CannotTell, match="has no direction"):
+        with pytest.raises(UnscorableError, match="has no direction"):
             await see.similarity("a", "xyz")
 
     asyncio.run(scene())
@@ -418,15 +418,21 @@ def test_a_model_that_fails_on_one_picture_answers_the_others(
 
 
 def test_a_role_that_nobody_plays(pictures: list[Pixels]) -> None:
-    with pytest.raises(CannotTell, match="no model plays the role 'captioner'; choose one with --model captioner=NAME"):
+    with pytest.raises(
+        UnscorableError, match="no model plays the role 'captioner'; choose one with --model captioner=NAME"
+    ):
         ask_all([ModelService({}).caption(pictures[0])])
 
 
 @pytest.mark.parametrize(
     ("chosen", "kind", "told"),
     [
-        ({"painter": "AsItIs"}, UnknownName, "no role called 'painter'"),
-        ({"detector": "AsItIs"}, BadInput, "'AsItIs' cannot play the role 'detector'; it is made for 'image_embedder'"),
+        ({"painter": "AsItIs"}, UnknownNameError, "no role called 'painter'"),
+        (
+            {"detector": "AsItIs"},
+            BadInputError,
+            "'AsItIs' cannot play the role 'detector'; it is made for 'image_embedder'",
+        ),
         ({"image_embedder": "Unfetched"}, MissingWeights, "run `editgauge models pull Unfetched`"),
     ],
 )

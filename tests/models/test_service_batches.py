@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models import BUILT_IN
 from editgauge.models.service import ModelService
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import EditGaugeError
+from editgauge._util.concurrency import run_async
+from editgauge.errors import EditGaugeError
 from editgauge.models.interfaces import TextReader
 from editgauge.models.service import ModelService
 from editgauge.models.tesseract import Tesseract, lines_of

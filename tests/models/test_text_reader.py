@@ -11,9 +11,9 @@ import pytest
 import skimage.data
 from PIL import Image, ImageDraw, ImageFont
 
-from editgauge.core.concurrency import run_async
-from editgauge.core.evidence import Box
-from editgauge.core.images import Pixels
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Pixels
+from editgauge.evidence import Box
 from editgauge.models.cache.packing import pack, unpack
 from editgauge.models.interfaces import TextReader
 from editgauge.models.lite.ppocr import PpOcr, lines_in

@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.models import vocabulary
 from editgauge.models.vocabulary import resolve, siblings, synonyms, wordnet_here
 from editgauge.models.vocabulary.coco import coco_words
@@ -103,7 +103,7 @@ def test_what_is_not_known_is_refused(
         wordnet()
     else:
         request.getfixturevalue("without_wordnet")
-    with pytest.raises(CannotTell, match=why) as refused:
+    with pytest.raises(UnscorableError, match=why) as refused:
         resolve(phrase, COCO)
     assert refused.value.reason == "unknown_word"
     assert repr(phrase) in refused.value.detail
@@ -111,9 +111,9 @@ def test_what_is_not_known_is_refused(
 
 @pytest.mark.usefixtures("without_wordnet")
 def test_a_refusal_says_that_wordnet_would_tell_more() -> None:
-    with pytest.raises(CannotTell, match="editgauge models pull wordnet"):
+    with pytest.raises(UnscorableError, match="editgauge models pull wordnet"):
         resolve("robin", COCO)
-    with pytest.raises(CannotTell, match="not on this machine"):
+    with pytest.raises(UnscorableError, match="not on this machine"):
         synonyms("couch")
 
 
@@ -152,12 +152,12 @@ def test_wordnet_knows_kinds(phrase: str, word: str, how: str) -> None:
 )
 def test_wordnet_is_not_followed_into_a_guess(phrase: str, why: str) -> None:
     wordnet()
-    with pytest.raises(CannotTell, match=why):
+    with pytest.raises(UnscorableError, match=why):
         resolve(phrase, COCO)
 
 
 def test_words_of_a_smaller_vocabulary_are_the_only_ones_given() -> None:
-    with pytest.raises(CannotTell, match="none of the 2 words"):
+    with pytest.raises(UnscorableError, match="none of the 2 words"):
         resolve("sofa", ("cat", "dog"))
     assert resolve("sofa", ("sofa", "couch")).how == "same"
 
@@ -166,7 +166,7 @@ def test_words_of_a_smaller_vocabulary_are_the_only_ones_given() -> None:
 def test_any_text_is_answered_or_refused(phrase: str) -> None:
     try:
         answer = resolve(phrase, COCO).word
-    except CannotTell as refused:
+    except UnscorableError as refused:
         answer = refused.reason
     assert answer in {*COCO, "unknown_word"}
 
@@ -212,7 +212,7 @@ def test_siblings_and_synonyms() -> None:
     assert "horse" in siblings("zebras")
     assert "zebra" not in siblings("zebra")
     assert "sofa" in synonyms("couch")
-    with pytest.raises(CannotTell, match="no noun 'xyzzy'"):
+    with pytest.raises(UnscorableError, match="no noun 'xyzzy'"):
         siblings("xyzzy")
 
 

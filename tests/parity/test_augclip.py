@@ -13,9 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from editgauge.core.errors import CannotTell
-from editgauge.protocols.augclip.ideal import EmbeddedOutcome, PaperReading, fitted
-from editgauge.protocols.augclip.options import read_options
+from editgauge.errors import UnscorableError
+from editgauge.protocols.augclip._ideal import EmbeddedOutcome, PaperReading, fitted, read_options
 from tests.parity.scenes import table_on_page
 
 SCENES = 200
@@ -93,7 +92,7 @@ def counts() -> dict[str, tuple[int, ...]]:
             score, there, negative = printed
             try:
                 differs = abs(fitted(seen, read_options("augclip", {}), reading).score - score) > NEAR
-            except CannotTell:
+            except UnscorableError:
                 differs = True
             clamped = there and not reading.pictures
             row[0] += 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.types import Position
+from editgauge.types import Position
 from tests.parity.scenes import SCENES, THRESHOLD, Seen, Sees, item_of, table_on_page, values
 
 TYPES = ("object_addition", "object_replacement", "positional_addition", "position_replacement", "size", "alter_parts")

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageColor
 from scipy.ndimage import gaussian_filter1d
 
-from editgauge.core.images import Pixels
-from editgauge.core.types import Position
+from editgauge._util.images import Pixels
+from editgauge.types import Position
 from tests.parity.scenes import SCENES, THRESHOLD, Seen, Sees, item_of, table_on_page, values
 
 TYPES = (

@@ -15,12 +15,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
-from editgauge.core.masks import Rectangle, box_of
-from editgauge.core.types import Item
+from editgauge._util.images import Pixels
+from editgauge._util.masks import Rectangle, box_of
 from editgauge.models.answers import Detections, Instances
-from editgauge.protocols.unibench.location import locate_anchor, locate_target
-from editgauge.protocols.unibench.tasks import Task
+from editgauge.protocols.unibench._rules import Task, locate_anchor, locate_target
+from editgauge.types import Item
 from tests.parity.scenes import SCENES, item_of, table_on_page, values
 
 SIDE = 64

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome
+from editgauge._util.images import ImageFile, Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Instances
+from editgauge.types import Edit, Item, Outcome
 
 Boxes = Sequence[Sequence[float]]
 
@@ -41,7 +41,7 @@ class Staged:
         told = self._told["source" if image is self._item.source else "edited"]
         unknown = [phrase for phrase in phrases if self._words is not None and phrase not in self._words]
         if unknown:
-            raise CannotTell("unknown_word", f"the detector does not know '{unknown[0]}'")
+            raise UnscorableError("unknown_word", f"the detector does not know '{unknown[0]}'")
         rows = [
             (box[4] if len(box) > 4 else 0.9, box[:4], phrase)
             for phrase in phrases
@@ -67,7 +67,7 @@ class Staged:
         return Instances(found, masks)
 
     async def embed_image(self, image: Pixels) -> NDArray[np.float32]:
-        raise CannotTell("no_model", "no model plays the role 'image_embedder'")
+        raise UnscorableError("no_model", "no model plays the role 'image_embedder'")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def staged() -> Callable[..., tuple[Item, Any]]:
         blank = [np.full((height, width, 3), shade, np.uint8) for shade in (40, 60)]
         before, after = pictures or blank
         item = Item(
-            edit=Edit(id="e", source=Picture("p", Path("/p")), **{"instruction": "", **edit}),
+            edit=Edit(id="e", source=ImageFile("p", Path("/p")), **{"instruction": "", **edit}),
             outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
             source=before,
             edited=after,

@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note, Region
-from editgauge.core.images import Picture, Pixels, as_unit
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import ImageFile, Pixels, as_unit
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Note, Region
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.baselines import Baselines, baselines
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 LITE = {
     "perceptual_distance": "lpips-alex",
@@ -28,7 +28,7 @@ HERE = all(map(available, LITE.values()))
 
 def item(source: Pixels, edited: Pixels) -> Item:
     return Item(
-        edit=Edit(id="e", source=Picture("p", Path("/p")), type="color", instruction=""),
+        edit=Edit(id="e", source=ImageFile("p", Path("/p")), type="color", instruction=""),
         outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
         source=source,
         edited=edited,
@@ -42,15 +42,15 @@ class Labeled:
         return ClassMap((image[..., 0] > 128).astype(np.uint8), ("grass", "cat"))
 
     async def distance(self, before: Pixels, after: Pixels) -> float:
-        raise CannotTell("no_model", "no model plays the role 'perceptual_distance'")
+        raise UnscorableError("no_model", "no model plays the role 'perceptual_distance'")
 
     async def embed_image(self, image: Pixels) -> None:
-        raise CannotTell("no_model", "no model plays the role 'image_embedder'")
+        raise UnscorableError("no_model", "no model plays the role 'image_embedder'")
 
 
 def seen(one: Item, models: dict[str, str]) -> Scores:
-    with ModelService(models) as see:
-        return asyncio.run(baselines.with_models(models).score(one, see))
+    with ModelService(models) as perception:
+        return asyncio.run(baselines.with_models(models).score(one, perception))
 
 
 def test_segmentation_consistency_by_pixel_and_by_class() -> None:

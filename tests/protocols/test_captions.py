@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.core.errors import CannotTell
-from editgauge.protocols.difference.caption_metrics import Rarity, bleu, cider, meteor, rouge
+from editgauge.errors import UnscorableError
+from editgauge.protocols.difference._caption_metrics import Rarity, bleu, cider, meteor, rouge
 
 CAR, DOG = "a red car was removed", "the dog sleeps on the couch"
 WORDS = st.lists(st.sampled_from(("a", "red", "car", "dog", "was", "added")), min_size=1, max_size=9).map(" ".join)
@@ -74,5 +74,5 @@ def test_no_caption_is_nearer_to_a_reference_than_the_reference_itself(caption: 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    with pytest.raises(CannotTell, match=r"sacrebleu.*editgauge\[captions\]"):
+    with pytest.raises(UnscorableError, match=r"sacrebleu.*editgauge\[captions\]"):
         bleu("a dog", ["a dog"])

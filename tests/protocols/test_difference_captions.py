@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.evidence import Note
-from editgauge.core.images import Picture
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores
+from editgauge._util.images import ImageFile
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols.difference import as_released, difference_captions
-from editgauge.protocols.difference.answers import human_captions
+from editgauge.protocols.difference._model_captions import human_captions
+from editgauge.types import Edit, Item, Outcome, Score, Scores
 from tests.endpoint import MODEL, Served
 
 ASKED = {
@@ -72,14 +72,14 @@ class Seeing(JudgeService):
         return 0.0
 
     async def detect_all(self, image: Any) -> Any:
-        raise CannotTell("not_applicable", "an open vocabulary has no end")
+        raise UnscorableError("not_applicable", "an open vocabulary has no end")
 
 
 def item(**extras: Any) -> Item:
     pictures = (np.random.default_rng(seed).integers(0, 256, (16, 20, 3), dtype=np.uint8) for seed in range(2))
     source, edited = pictures
     edit = Edit(
-        id="e", source=Picture("p", Path("/p")), type="unspecified", instruction="Add a vase.", extras=extras
+        id="e", source=ImageFile("p", Path("/p")), type="unspecified", instruction="Add a vase.", extras=extras
     )  # fmt: skip
     return Item(
         edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited
@@ -93,8 +93,8 @@ def by_judge(protocol: Protocol = difference_captions) -> Protocol:
 def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> Scores:
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = Seeing({MODEL: judge})
-            return await (protocol or by_judge()).with_models({"judge": MODEL}).score(item(**extras), see)
+            perception: Any = Seeing({MODEL: judge})
+            return await (protocol or by_judge()).with_models({"judge": MODEL}).score(item(**extras), perception)
 
     return asyncio.run(score())
 
@@ -102,8 +102,8 @@ def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> S
 def part(served: Served, **extras: Any) -> Part:
     async def made() -> Part:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = Seeing({MODEL: judge})
-            return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), see)
+            perception: Any = Seeing({MODEL: judge})
+            return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), perception)
 
     return asyncio.run(made())
 
@@ -171,7 +171,7 @@ def test_a_refused_reading_takes_only_its_own_scores_with_it(served: Served) -> 
 
 def test_a_judge_that_refuses_to_look_leaves_nothing_to_score(served: Served) -> None:
     served.plan = answering(all=REFUSAL)
-    with pytest.raises(CannotTell, match="refused"):
+    with pytest.raises(UnscorableError, match="refused"):
         scored(served, differences=PEOPLE)
 
 
@@ -244,11 +244,11 @@ def test_it_is_named_after_its_judge_and_its_options() -> None:
     "options", [{"a": "", "b": ""}, {"pipeline": "3"}, {"zoom": "2"}, {"rules": ""}, {"grader": ""}]
 )
 def test_options_it_does_not_have_are_explained(options: Mapping[str, str]) -> None:
-    with pytest.raises(BadInput, match="three zooms"):
+    with pytest.raises(BadInputError, match="three zooms"):
         difference_captions.variant(options)
 
 
 def test_empty_captions_are_nobodys() -> None:
     assert human_captions(item(differences=["", " A cat was added. "]).edit) == ("A cat was added.",)
-    with pytest.raises(CannotTell):
+    with pytest.raises(UnscorableError):
         human_captions(item(differences=["  "], difference_caption="A machine wrote this.").edit)

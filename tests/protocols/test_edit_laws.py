@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import editgauge
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import CannotTell
-from editgauge.core.types import Position, Reading, Relation, Score, Step, Unscored
+from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.options import USUAL_PROTOCOLS
+from editgauge.errors import UnscorableError
 from editgauge.models.weights import available
 from editgauge.protocols import BUILT_IN, open_protocol
+from editgauge.types import Position, Reading, Relation, Score, Step, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
 PASS = 0.5
@@ -37,10 +37,10 @@ OTHERS = ["object_removal", "single_instance_removal", "size", "position_replace
 
 
 def verdict(protocol: str, staging: tuple[Any, Any], name: str = "edit") -> Score | Unscored:
-    item, see = staging
+    item, perception = staging
     try:
-        return asyncio.run(open_protocol(protocol).score(item, see))[name]
-    except CannotTell as unable:  # what the engine makes of it
+        return asyncio.run(open_protocol(protocol).score(item, perception))[name]
+    except UnscorableError as unable:  # what the engine makes of it
         return Unscored(unable.reason, unable.detail)
 
 

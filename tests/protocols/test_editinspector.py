@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from editgauge import run
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Note
-from editgauge.core.images import Picture
-from editgauge.core.run import Run
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import ImageFile
+from editgauge.errors import BadInputError
+from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
+from editgauge.results import Run
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.endpoint import MODEL, Served
 
 ASKED = {
@@ -65,14 +65,16 @@ def inspect(served: Served, name: str = f"editinspector[{MODEL}]", **extras: Any
     rng = np.random.default_rng(0)
     source, edited = (rng.integers(0, 256, (16, 20, 3), dtype=np.uint8) for _ in range(2))
     edit = Edit(
-        id="e", source=Picture("p", Path("/p")), type="color", instruction="Let the counter be white.", extras=extras
+        id="e", source=ImageFile("p", Path("/p")), type="color", instruction="Let the counter be white.", extras=extras
     )
     outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
 
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = JudgeService({MODEL: judge})
-            return await open_protocol(name).score(Item(edit=edit, outcome=outcome, source=source, edited=edited), see)
+            perception: Any = JudgeService({MODEL: judge})
+            return await open_protocol(name).score(
+                Item(edit=edit, outcome=outcome, source=source, edited=edited), perception
+            )
 
     return asyncio.run(score())
 
@@ -215,7 +217,7 @@ def test_it_is_named_after_its_judge_and_its_options() -> None:
 
 @pytest.mark.parametrize("name", ["a,b", "repeat=2", "repeat=1", "repeat=x", "swap=1", "gpt=4"])
 def test_options_it_does_not_have_are_explained(name: str) -> None:
-    with pytest.raises(BadInput, match="editinspector"):
+    with pytest.raises(BadInputError, match="editinspector"):
         open_protocol(f"editinspector[{name}]")
 
 
@@ -251,4 +253,4 @@ def rows(found: Run) -> bytes:
     """Every score with its reason and its evidence, which is kept in the order in which outcomes were done."""
     columns = ("edit", "method", "protocol", "name", "value", "reason", "detail")
     scores = list(zip(*(found.scores[column].to_pylist() for column in columns), strict=True))
-    return json.dumps([scores, sorted(map(str, found.all_evidence()))]).encode()
+    return json.dumps([scores, sorted(map(str, found.iter_evidence()))]).encode()

@@ -13,15 +13,15 @@ import pytest
 from scipy.special import expit, logit
 
 import editgauge
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Note
-from editgauge.core.run import Run
-from editgauge.core.types import Score, Scores, Unscored
+from editgauge.errors import BadInputError
+from editgauge.evidence import Note
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
 from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, CalibrationCurve, Point, read_calibration
+from editgauge.results import Run
+from editgauge.types import Score, Scores, Unscored
 
 WEIGHTS = ("efficientdet-lite2", "u2netp")
 ENDS = (Point(0.0, 0.0, 0.0, 0.2), Point(1.0, 1.0, 0.6, 1.0))
@@ -135,16 +135,16 @@ def test_a_file_that_changed_is_no_longer_what_was_asked_for(
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "another-machine"))
     monkeypatch.chdir(tmp_path)
     write(made={"ratings": "others.csv"})
-    with pytest.raises(BadInput, match=r"c\.json' has changed: its SHA-256 begins with"):
+    with pytest.raises(BadInputError, match=r"c\.json' has changed: its SHA-256 begins with"):
         open_protocol(name)
 
 
 def test_a_calibration_of_other_numbers_is_refused(write: Callable[..., Path]) -> None:
-    with pytest.raises(BadInput, match="was made for version 0 of the protocol 'editgauge'"):
+    with pytest.raises(BadInputError, match="was made for version 0 of the protocol 'editgauge'"):
         open_protocol(f"editgauge[calibration={write(version='0')}]")
     opened = open_protocol(f"editgauge[calibration={write()}]")
     assert opened.with_models({"detector": "efficientdet-lite2", "segmenter": "grabcut"}).name == opened.name
-    with pytest.raises(BadInput, match="detector: efficientdet-lite2 then, owl-vit now"):
+    with pytest.raises(BadInputError, match="detector: efficientdet-lite2 then, owl-vit now"):
         opened.with_models({"detector": "owl-vit"})
 
 
@@ -159,19 +159,19 @@ def test_a_calibration_of_other_numbers_is_refused(write: Callable[..., Path]) -
 )
 def test_a_file_that_is_no_calibration_is_told(content: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(content)
-    with pytest.raises(BadInput, match="is no calibration that") as told:
+    with pytest.raises(BadInputError, match="is no calibration that") as told:
         read_calibration(str(tmp_path / "c.json"))
     assert said in str(told.value)
 
 
 @pytest.mark.parametrize("options", ["trials=3", "calibration", "calibration=c.json,trials=3"])
 def test_other_options_are_refused(options: str) -> None:
-    with pytest.raises(BadInput, match="takes calibration=FILE"):
+    with pytest.raises(BadInputError, match="takes calibration=FILE"):
         open_protocol(f"editgauge[{options}]")
 
 
 def test_a_file_that_is_not_there_is_told() -> None:
-    with pytest.raises(BadInput, match=r"nowhere\.json' cannot be read: No such file"):
+    with pytest.raises(BadInputError, match=r"nowhere\.json' cannot be read: No such file"):
         open_protocol("editgauge[calibration=nowhere.json]")
 
 
@@ -216,7 +216,7 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
     assert before == {key: plain[key] for key in before}
     assert made == {key: pytest.approx(found.curve(number)) for key, number in before.items()}
     assert len(made) == 6
-    told = [text for key, score, text in run.all_evidence() if (key.protocol, score) == (name, "quality")]
+    told = [text for key, score, text in run.iter_evidence() if (key.protocol, score) == (name, "quality")]
     assert sum("people's answers on 40 outcomes make" in text for text in told) == 6
 
     Path("calibration.json").write_text(Path("calibration.json").read_text() + "\n")

@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import ImageFile, Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import EXPRESSIONS, JOINTS, Faces, Poses
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.people import people
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 photographs: Any = skimage.data
 BEFORE, AFTER = np.zeros((100, 100, 3), np.uint8), np.ones((100, 100, 3), np.uint8)
 
 
 def edit(instruction: str = "Make it rain.", kind: str = "background", **fields: Any) -> Edit:
-    return Edit(id="e", source=Picture("p", Path("/p")), type=kind, instruction=instruction, **fields)
+    return Edit(id="e", source=ImageFile("p", Path("/p")), type=kind, instruction=instruction, **fields)
 
 
 def item(request: Edit, source: Pixels = BEFORE, edited: Pixels = AFTER) -> Item:
@@ -92,7 +92,7 @@ class Eyes:
 
     def _answer(self, role: str, image: Pixels) -> Any:
         if self._answers[role] is None:
-            raise CannotTell("no_model", f"no model plays the role '{role}'")
+            raise UnscorableError("no_model", f"no model plays the role '{role}'")
         return self._answers[role][image is AFTER]
 
 
@@ -218,9 +218,9 @@ def test_a_portrait_that_stays_and_one_whose_face_is_another() -> None:
     flipped = cv2.flip(portrait[95:165, 185:262], 0)
     other[95:165, 185:262] = cv2.addWeighted(flipped, 0.7, portrait[95:165, 185:262], 0.3, 0)
     request = edit("Make the background darker.")
-    with ModelService({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as see:
+    with ModelService({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as perception:
         kept, lost = (
-            asyncio.run(people.score(replace(item(request), source=portrait, edited=edited), see))
+            asyncio.run(people.score(replace(item(request), source=portrait, edited=edited), perception))
             for edited in (dark, other)
         )
     assert value(kept["faces_kept"]) == 1

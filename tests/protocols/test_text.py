@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import ImageFile, Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import TextLines
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.text import text
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
 photographs: Any = skimage.data
 BEFORE, AFTER = np.zeros((100, 200, 3), np.uint8), np.ones((100, 200, 3), np.uint8)
@@ -46,12 +46,12 @@ class Reader:
     async def read_text(self, image: Pixels) -> TextLines:
         answer = self._lines[image is AFTER]
         if answer is None:
-            raise CannotTell("no_model", "no model plays the role 'text_reader'")
+            raise UnscorableError("no_model", "no model plays the role 'text_reader'")
         return answer
 
 
 def item(source: Pixels = BEFORE, edited: Pixels = AFTER, kind: str = "text", **fields: Any) -> Item:
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type=kind, instruction="Change the words.", **fields)
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type=kind, instruction="Change the words.", **fields)
     outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
     return Item(edit=edit, outcome=outcome, source=source, edited=edited)
 
@@ -131,9 +131,9 @@ def test_words_on_a_photograph_are_judged_by_what_can_be_read() -> None:
         return picture
 
     before, after = sign("CLOSED"), sign("COFFEE")
-    with ModelService({"text_reader": "pp-ocr"}) as see:
-        done = asyncio.run(text.score(item(before, after, from_="CLOSED", to="Coffee"), see))
-        untouched = asyncio.run(text.score(item(before, before, from_="CLOSED", to="Coffee"), see))
+    with ModelService({"text_reader": "pp-ocr"}) as perception:
+        done = asyncio.run(text.score(item(before, after, from_="CLOSED", to="Coffee"), perception))
+        untouched = asyncio.run(text.score(item(before, before, from_="CLOSED", to="Coffee"), perception))
     assert value(done["words"]) > 0.8
     assert value(done["old_words_gone"]) > 0.5
     assert value(done["place"]) > 0.8

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.masks import Rectangle
-from editgauge.core.types import Edit, Item, Outcome, Score, Scores, Unscored
+from editgauge._util.images import ImageFile, Pixels
+from editgauge._util.masks import Rectangle
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench.rules import alone, backgrounds, gray_pair
+from editgauge.protocols.unibench._rules import alone, backgrounds, gray_pair
+from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.protocols.conftest import Boxes, Staged
 
 SIZE = 80
@@ -57,7 +57,7 @@ class Seeing(Staged):
 
     def card(self, role: str) -> None:
         if role == "joint_embedder" and not self.has_clip:
-            raise CannotTell("no_model", "no model plays the role 'joint_embedder'")
+            raise UnscorableError("no_model", "no model plays the role 'joint_embedder'")
 
     async def joint_image(self, image: Pixels) -> NDArray[np.float32]:
         self.card("joint_embedder")
@@ -84,7 +84,7 @@ def _scored(
 ) -> Scores:
     edit = Edit(
         id="e",
-        source=Picture("s.png", Path("s.png")),
+        source=ImageFile("s.png", Path("s.png")),
         type=TYPES[kind],
         instruction="as told",
         objects=OBJECTS,
@@ -92,9 +92,9 @@ def _scored(
     )
     source = _painted((CAT, GREEN), (CASE, BLUE))
     item = Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("m.png")), source=source, edited=edited)
-    see: Any = Seeing(item, {"source": {}, "edited": seen}, None)
-    see.has_clip = clip
-    return asyncio.run(open_protocol(protocol).score(item, see))
+    perception: Any = Seeing(item, {"source": {}, "edited": seen}, None)
+    perception.has_clip = clip
+    return asyncio.run(open_protocol(protocol).score(item, perception))
 
 
 def _value(scores: Scores, name: str) -> float:
@@ -188,12 +188,12 @@ def test_variants_have_their_names_and_others_are_refused() -> None:
     assert open_protocol("unibench[softmax]").name == "unibench[softmax]"
     assert "softmax" in open_protocol("unibench[softmax]").deviations[0]
     assert "raw cosine" in open_protocol("unibench").deviations[0]
-    with pytest.raises(BadInput, match="cosine, rescaled, softmax"):
+    with pytest.raises(BadInputError, match="cosine, rescaled, softmax"):
         open_protocol("unibench[sigmoid]")
 
 
 def test_an_edit_of_another_benchmark_cannot_be_told() -> None:
-    with pytest.raises(CannotTell, match="no task of UniBench"):
+    with pytest.raises(UnscorableError, match="no task of UniBench"):
         _scored("move", _painted(), {}, task="shrink")
 
 
@@ -260,5 +260,5 @@ def test_cut_outs_hold_the_object_alone_and_small_ones_are_enlarged() -> None:
 
 
 def test_a_picture_that_is_all_object_has_no_background() -> None:
-    with pytest.raises(CannotTell, match="no background"):
+    with pytest.raises(UnscorableError, match="no background"):
         backgrounds(_painted(), _painted(), np.ones((SIZE, SIZE), np.bool_))

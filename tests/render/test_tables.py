@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.render.tables import (
+from editgauge._render.tables import (
     Column,
     EmptyCell,
     Label,
@@ -15,8 +15,8 @@ from editgauge.render.tables import (
     as_markdown,
     value_cell,
 )
-from editgauge.stats.intervals import Mean
-from editgauge.stats.resampling import Estimate
+from editgauge._stats.intervals import Mean
+from editgauge._stats.resampling import Estimate
 
 TABLE = ResultTable(
     [Column("method", "left"), Column("ssim", higher_is_better=True), Column("share", format=".0%")],

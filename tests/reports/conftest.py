@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from editgauge.engine.run import run as score_all
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&amp; \u202e"
 NASTY_METHOD = "<b onmouseover='alert(3)'>\"me"

@@ -18,15 +18,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.run import Record, Run
-from editgauge.core.text import from_csv_text
-from editgauge.findings.summary import FEW_SOURCES, summarize
-from editgauge.render.words import without_folders
-from editgauge.reports.export.export import FORMATS, export
-from editgauge.reports.export.rows import COLUMNS
+from editgauge._render.text import without_folders
+from editgauge._util.text import from_csv_text
+from editgauge.analysis.summary import FEW_SOURCES, summarize
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.reports import export
+from editgauge.reports.export import COLUMNS, FORMATS
+from editgauge.results import JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 
@@ -123,7 +123,7 @@ def test_parquet_has_plain_columns(run: Path) -> None:
 
 def test_the_same_scores_give_the_same_bytes(make_run: MakeRun, make_record: Make) -> None:
     """Whatever the order in which they were written, and wherever the images lie."""
-    from editgauge.core.run import ImageStamp
+    from editgauge.results import ImageStamp
 
     records = [make_record(name, place=place) for place, name in enumerate("abc")]
     elsewhere = [
@@ -222,12 +222,12 @@ def test_standard_output_has_the_same_bytes(name: str, run: Path) -> None:
 
 
 def test_an_unknown_format(run: Path) -> None:
-    with pytest.raises(UnknownName, match=r"no format called 'cvs'\. Did you mean 'csv'\?"):
+    with pytest.raises(UnknownNameError, match=r"no format called 'cvs'\. Did you mean 'csv'\?"):
         export(run, format="cvs")
 
 
 def test_a_folder_is_no_place_for_a_file(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"is a folder; give a file such as '.*scores\.csv'"):
+    with pytest.raises(BadInputError, match=r"is a folder; give a file such as '.*scores\.csv'"):
         export(run, format="csv", out=tmp_path)
 
 

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.run import Record, Run
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.reports.sections.standard import MOST_SAID, failures
+from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 ABSENT = "There is no image at '/home/ada/secret/outcomes/a.png'."
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import ImageStamp, Record, Run
-from editgauge.findings.summary import untouched_methods
+from editgauge.analysis.summary import untouched_methods
+from editgauge.errors import BadInputError
 from editgauge.reports.leaderboard import leaderboard, standings, why_apart
+from editgauge.results import ImageStamp, JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -22,7 +22,7 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture
-def make(make_record: Callable[..., Record], make_run: Make) -> Make:
+def make(make_record: Callable[..., JournalEntry], make_run: Make) -> Make:
     """A run of these methods, each with about this gain on every edit."""
 
     def made(name: str, methods: dict[str, float], pixels: str = "aaa", **manifest: Any) -> Path:
@@ -58,7 +58,7 @@ def test_methods_of_several_runs_are_ranked_together(make: Make) -> None:
     assert all(("toy", "loss", player) not in found.ranks for player in found.players)
 
 
-def test_the_source_itself_has_no_place(make_record: Callable[..., Record], make_run: Make) -> None:
+def test_the_source_itself_has_no_place(make_record: Callable[..., JournalEntry], make_run: Make) -> None:
     pixels = {"idle": "aaa", "mine": "bbb"}
     records = [
         make_record(
@@ -155,14 +155,14 @@ def test_a_leaderboard_can_be_refreshed_and_touches_no_page_of_others(make: Make
     first = leaderboard([run], out=tmp_path / "board")
     assert leaderboard([run], out=tmp_path / "board").read_bytes() == first.read_bytes()
     first.write_text("<p>my own page</p>")
-    with pytest.raises(BadInput, match="is not a report"):
+    with pytest.raises(BadInputError, match="is not a report"):
         leaderboard([run], out=tmp_path / "board")
     assert first.read_text() == "<p>my own page</p>"
 
 
 def test_a_run_given_twice_is_refused(make: Make, tmp_path: Path) -> None:
     run = make("one", {"mine": 0.5})
-    with pytest.raises(BadInput, match="is given twice"):
+    with pytest.raises(BadInputError, match="is given twice"):
         leaderboard([run, run.parent / "." / "one"], out=tmp_path / "board")
-    with pytest.raises(BadInput, match="at least one"):
+    with pytest.raises(BadInputError, match="at least one"):
         leaderboard([], out=tmp_path / "board")

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from editgauge.render.svg import MARGIN, AxisRange, axis, outline, scale_for, whisker
-from editgauge.stats.intervals import FEWEST_SOURCES, Mean
+from editgauge._render.svg import MARGIN, AxisRange, axis, outline, scale_for, whisker
+from editgauge._stats.intervals import FEWEST_SOURCES, Mean
 
 WIDTH = 200
 

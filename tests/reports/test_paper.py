@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Record, Run
-from editgauge.reports.export.export import export
+from editgauge.errors import BadInputError
+from editgauge.reports import export
 from editgauge.reports.figures.files import NAMESPACE
+from editgauge.results import JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 MODELS = {"detector": {"name": "owl", "id": "owl_v2", "revision": "abc123", "sha256": "f" * 64, "license": "MIT"}}
 
@@ -122,10 +122,10 @@ def test_without_the_extra_it_says_so_and_writes_the_rest(
 
 
 def test_a_folder_is_asked_for(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--out FOLDER"):
+    with pytest.raises(BadInputError, match="--out FOLDER"):
         export(run, format="paper")
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="is a file"):
+    with pytest.raises(BadInputError, match="is a file"):
         export(run, format="paper", out=tmp_path / "file")
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Record, Run
-from editgauge.findings.agree import agree
-from editgauge.reports.page import report
+from editgauge.analysis.agree import agree
+from editgauge.errors import BadInputError
+from editgauge.reports.report import report
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.people import people_tables
+from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -23,7 +23,7 @@ EDITS = 24
 
 
 @pytest.fixture
-def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     """`gain` follows what people say, `loss` (lower is better) says the opposite."""
     records = [
         make_record(
@@ -99,7 +99,7 @@ def test_the_section_is_there_only_when_people_spoke(
 
 
 def test_triplets_and_judges_have_their_rows(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     methods = {"ours": 0.6, "same": 0.9, "new": 0.2}
     records = [
@@ -134,7 +134,7 @@ def test_triplets_and_judges_have_their_rows(
 
 def test_ratings_of_another_run_are_refused_before_anything_is_written(run: Path, tmp_path: Path) -> None:
     (tmp_path / "others.csv").write_text("edit,method,value\nstranger,one,3\n")
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInputError):
         report(run, out=tmp_path / "report", quiet=True, ratings=tmp_path / "others.csv")
     assert not (tmp_path / "report").exists()
 

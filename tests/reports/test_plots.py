@@ -9,17 +9,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from editgauge.core.types import ScoreSpec
-from editgauge.findings.summary import ALL, Cell
-from editgauge.render.svg import scale_for
+from editgauge._render.svg import scale_for
+from editgauge._stats.intervals import Mean
+from editgauge.analysis.summary import ALL, Cell
+from editgauge.reports._score_tables import score_tables
 from editgauge.reports.figures.tradeoff import trade_off
-from editgauge.reports.sections.heat_map import STEPS, heat_map
+from editgauge.reports.sections.edit_types import STEPS, heat_map
 from editgauge.reports.sections.profiles import of_edit_type, of_method
-from editgauge.reports.tables import score_tables
-from editgauge.stats.intervals import Mean
+from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
-    from editgauge.reports.tables import ScoreTable
+    from editgauge.reports._score_tables import ScoreTable
 
 METHODS = ["one", "two", "three"]
 

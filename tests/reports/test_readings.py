@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.edits import reading_to_json
 from editgauge.instructions import understand
-from editgauge.reports.gallery.data import how_surely_read
+from editgauge.reports._gallery import how_surely_read
+from editgauge.results.edits import reading_to_json
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.run import Record, Run
-from editgauge.core.run import edits as run_edits
 from editgauge.reports import context as contexts
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
 from editgauge.reports.sections.overview import sentences
 from editgauge.reports.sections.standard import failures
+from editgauge.results import JournalEntry, Run
+from editgauge.results import edits as run_edits
 
 Make = Callable[..., Path]
-MakeRecord = Callable[..., Record]
+MakeRecord = Callable[..., JournalEntry]
 EDITS, SHOWN = 8, 3
 
 

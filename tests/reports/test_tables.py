@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from editgauge.core.types import REASONS, Question, ScoreSpec
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell, answers, headlines
-from editgauge.render.words import MEANINGS, meaning
-from editgauge.reports.tables import SHADES, overview, score_tables
-from editgauge.stats.intervals import Mean
+from editgauge._render.text import MEANINGS, meaning
+from editgauge._stats.intervals import Mean
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, answers, headlines
+from editgauge.reports._score_tables import SHADES, overview, score_tables
+from editgauge.types import REASONS, Question, ScoreSpec
 
 
 def cell(

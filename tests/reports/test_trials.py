@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.run import Record, Run
-from editgauge.core.run.manifest import ProtocolEntry
-from editgauge.core.types import ScoreSpec
 from editgauge.reports.context import Context
 from editgauge.reports.sections.trials import side_by_side, trials
+from editgauge.results import JournalEntry, Run
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 DETECT = ProtocolEntry("For tests.", "none", "1", (), (ScoreSpec("edit", True, (0.0, 1.0)),))
 KINDS = ("object_replacement", "color", "positional_addition", "position_replacement")
 
 
 @pytest.fixture
-def context(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Context:
+def context(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Context:
     records = [
         make_record(
             f"{kind}-{trial}",
@@ -58,7 +58,7 @@ def test_trials_are_told_with_deviation_and_interval(context: Context) -> None:
 
 
 def test_other_protocols_and_single_trials_have_no_such_sections(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     plain = Context(Run.open(make_run(make_record(), make_record(method="other"))))
     assert side_by_side.render(plain) is None

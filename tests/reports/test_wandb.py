@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Record, Run
-from editgauge.findings.summary import MEAN_COLUMNS, mean_row
+from editgauge.analysis.summary import MEAN_COLUMNS, mean_row
+from editgauge.errors import BadInputError
 from editgauge.reports.context import Context
-from editgauge.reports.page import report
+from editgauge.reports.report import report
+from editgauge.results import JournalEntry, Run
 
 
 @pytest.fixture
-def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     return make_run(
         make_record("a", {"gain": 0.5, "loss": "refused"}), make_record("b", {"gain": 0.7, "loss": "refused"})
     )
@@ -36,7 +36,7 @@ def test_without_the_library_the_line_to_paste_is_told(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(BadInput, match=r"pip install 'editgauge\[wandb\]'"):
+    with pytest.raises(BadInputError, match=r"pip install 'editgauge\[wandb\]'"):
         report(run, out=tmp_path / "report", quiet=True, wandb="project")
     assert (tmp_path / "report" / "index.html").is_file()
 

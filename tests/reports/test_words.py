@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge.render.words import without_folders
+from editgauge._render.text import without_folders
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from editgauge.cli import app
+from editgauge._cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")

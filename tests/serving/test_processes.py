@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 import editgauge
-from editgauge.core.images import Pixels, png_bytes
-from editgauge.core.options import JudgeOptions, ModelOptions
+from editgauge._util.images import Pixels, png_bytes
+from editgauge.options import JudgeOptions, ModelOptions
 from editgauge.serving.app import Refusal, ScoreService, ServiceLimits
 from editgauge.serving.schema import ScoreRequest
 from editgauge.serving.scoring import FURTHER_ITEMS, ScorerOptions, ScorerProcesses

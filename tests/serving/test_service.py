@@ -21,10 +21,10 @@ import pytest
 import uvicorn
 
 import editgauge
-from editgauge.core.errors import BadInput
-from editgauge.core.http import server_config
-from editgauge.core.images import Pixels, png_bytes
-from editgauge.look.scorer import Scorer
+from editgauge._util.http import server_config
+from editgauge._util.images import Pixels, png_bytes
+from editgauge.engine.scorer import Scorer
+from editgauge.errors import BadInputError
 from editgauge.serving.app import ServiceLimits, make_app
 from editgauge.serving.client import ScoreClient, ServiceError
 from editgauge.serving.scoring import OneScorer
@@ -213,7 +213,7 @@ def test_serving_to_others_needs_tokens(content: str | None, message: str, tmp_p
     file = tmp_path / "tokens"
     if content is not None:
         file.write_text(content)
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(BadInputError, match=message):
         serve(host="0.0.0.0", tokens=None if content is None else file)
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.cli import groups
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, ScatterPoint, to_json
-from editgauge.core.run import Record, Run
-from editgauge.findings.people.attribute_weights import ComparedAttributes, weight_agreement
-from editgauge.findings.summary import ALL
+from editgauge._cli import groups
+from editgauge.analysis.study import ComparedAttributes, weight_agreement
+from editgauge.analysis.summary import ALL
+from editgauge.errors import BadInputError
+from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, ScatterPoint, to_json
+from editgauge.results import JournalEntry, Run
 from editgauge.studies import RaterInfo, Study, analyze
 from editgauge.studies.store import Assignment, StudyItem
 
@@ -106,7 +106,7 @@ def test_the_page_needs_nothing_and_runs_nothing(make_study: Make, enter: Any, t
     assert str(tmp_path) not in text, "no folder of this machine"
     assert analyze(study.folder, out=tmp_path).page == page, "a page of ours is refreshed"
     page.write_text("<html>mine</html>")
-    with pytest.raises(BadInput, match="is not a page of a study"):
+    with pytest.raises(BadInputError, match="is not a page of a study"):
         analyze(study.folder, out=tmp_path)
 
 
@@ -125,21 +125,21 @@ def test_the_tables_say_it_too(make_study: Make, enter: Any, tmp_path: Path) -> 
 
 
 def test_a_study_that_says_nothing_yet_says_so(make_study: Make, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no answers yet"):
+    with pytest.raises(BadInputError, match="no answers yet"):
         analyze(make_study().folder)
     (tmp_path / "attributes.jsonl").write_text('{"edit_id": "edit-0", "source": ["red", "round"], "target": []}\n')
     study = make_study(design="attribute-importance", attributes=tmp_path / "attributes.jsonl")
-    with pytest.raises(BadInput, match="no answers yet"):
+    with pytest.raises(BadInputError, match="no answers yet"):
         analyze(study.folder)
 
 
 def test_weights_of_attributes_are_compared_with_peoples_choices(make_run: Any, make_record: Any) -> None:
     """Table 7 of AugCLIP: `augclip` weighs as people do, `augclip[naive]` the other way round."""
 
-    def weighed(edit: str, protocol: str, weights: dict[str, float]) -> Record:
+    def weighed(edit: str, protocol: str, weights: dict[str, float]) -> JournalEntry:
         points = tuple(ScatterPoint(name, "source attributes", weight, 0.0) for name, weight in weights.items())
         piece = to_json(Scatter(f"{protocol}: {WEIGHTS_OF_ATTRIBUTES}", points))
-        record: Record = make_record(edit, {"augclip": 0.5}, protocol=protocol, evidence=(piece,))
+        record: JournalEntry = make_record(edit, {"augclip": 0.5}, protocol=protocol, evidence=(piece,))
         return record
 
     edits = [f"edit-{number}" for number in range(6)]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from editgauge.cli import groups
+from editgauge._cli import groups
 from editgauge.studies import RaterInfo, Study
 
 VERBS = ("create", "invite", "serve", "status", "export", "import_", "analyze", "exclude", "include", "forget")

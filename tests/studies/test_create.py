@@ -14,9 +14,9 @@ import pytest
 from PIL import Image, PngImagePlugin
 from sqlalchemy import select
 
-from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
-from editgauge.core.images import Pixels, pixel_hash, read_image, write_png
-from editgauge.core.run import Run
+from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
+from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
+from editgauge.results import Run
 from editgauge.studies import BadStudy, RaterInfo, Study, create
 from editgauge.studies.creation.candidates import offer
 from editgauge.studies.creation.create import PictureShelf
@@ -133,7 +133,7 @@ def test_every_fault_of_the_gold_file_is_told(small_run: Callable[..., Path], tm
         '{"edit": "edit-1", "method": "mine", "answers": {"mood": 1}}',
     ]
     (tmp_path / "gold.jsonl").write_text("\n".join(lines))
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         create(small_run(), gold=tmp_path / "gold.jsonl", out=tmp_path / "out", quiet=True)
     told = str(caught.value)
     assert "gold.jsonl:1: 7 does not answer 'applied'; there are: 0, 1, 2, 3" in told
@@ -147,7 +147,7 @@ def test_a_folder_that_is_no_study_is_told(tmp_path: Path, make_study: Make) -> 
         Study.open(tmp_path)
     study = make_study()
     study.close()
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInputError, match="there already"):
         create(study.manifest.run, out=study.folder, quiet=True)
     (study.folder / "study.db").unlink()
     with pytest.raises(BadStudy, match="no tables"):
@@ -164,7 +164,7 @@ def test_a_database_serves_one_study(make_study: Make, postgres: Callable[[], st
 def test_an_unknown_rater_is_named(make_study: Make) -> None:
     study = make_study()
     study.invite(2, label="lab")
-    with pytest.raises(UnknownName, match="Did you mean 'r0001'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'r0001'"):
         study.exclude("r0011", "a test")
     with pytest.raises(BadStudy, match="is given to 2 raters: r0001, r0002"):
         study.exclude("lab", "a test")
@@ -204,5 +204,5 @@ def test_a_picture_that_changed_since_it_was_scored_is_not_shown(tmp_path: Path,
     write_png(photo, tmp_path / "a.png")
     scored = pixel_hash(photo[::-1])
 
-    with pytest.raises(BadInput, match=r"a\.png' has other pixels than were scored"):
+    with pytest.raises(BadInputError, match=r"a\.png' has other pixels than were scored"):
         PictureShelf(tmp_path / "study", {tmp_path / "a.png": scored}).take(tmp_path / "a.png")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from editgauge.core.errors import BadInput, UnknownName
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies.design import built_in, checked, find_design, read_design
 from editgauge.studies.errors import BadAnswers
 
@@ -121,7 +121,7 @@ qualification:
 
 
 def test_everything_wrong_with_a_design_is_told_at_once_with_its_line() -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         read_design(FAULTY, "mine.yaml")
     told = str(caught.value)
     for fault in (
@@ -144,11 +144,11 @@ def test_everything_wrong_with_a_design_is_told_at_once_with_its_line() -> None:
 
 
 def test_misspelled_words_are_guessed() -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         read_design("title: x\nunit: pairs\nquestion: []\n", "mine.yaml")
     assert "unknown unit 'pairs'. Did you mean 'pair'?" in str(caught.value)
     assert "unknown key 'question'. Did you mean 'questions'?" in str(caught.value)
-    with pytest.raises(UnknownName, match="Did you mean 'editval'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'editval'"):
         find_design("editvall")
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(BadInputError, match="cannot be read"):
         find_design("nowhere.yaml")

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.findings.agree import agree
-from editgauge.findings.people.ratings import read_choices, read_ratings
+from editgauge.analysis.agree import agree
+from editgauge.analysis.ratings import read_choices, read_ratings
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies import RaterInfo, Study, analyze, export, import_
 from editgauge.studies.answers.records import AnswerRecord, records
 
@@ -75,7 +75,7 @@ def test_choices_are_what_agree_reads(make_study: Make, enter: Callable[..., Rat
     chosen = {choice.edit: choice.chosen for choice in read_choices(tmp_path / "choices.jsonl")}
     assert chosen == {page.edit: "first" if page.flipped else "second" for page in told(study)}
     assert agree(study.manifest.run, choices=tmp_path / "choices.jsonl").choices is not None
-    with pytest.raises(BadInput, match="gives no ratings"):
+    with pytest.raises(BadInputError, match="gives no ratings"):
         export(study.folder, out=tmp_path / "ratings.jsonl", form="ratings")
 
 
@@ -107,17 +107,17 @@ def test_faults_are_told_and_nothing_is_taken(make_study: Make, tmp_path: Path, 
     strange = json.loads(other) | {"item": '["edit-99", ["mine", 0]]'}
     lines = [good, json.dumps(wrong), json.dumps(strange)]
     (tmp_path / "b.jsonl").write_text("\n".join(lines))
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         import_(copy.folder, tmp_path / "b.jsonl")
     assert "page 2: 'good': 9 is not among 0, 1, 2" in str(caught.value)
     assert "page 3: the study has no item" in str(caught.value)
     assert copy.status().done == 0
     (tmp_path / "c.jsonl").write_text('{"item": "x"}\n{"rater": "a", "item": "b", "answers": {}, "mood": 1}\n')
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         import_(copy.folder, tmp_path / "c.jsonl")
     assert "c.jsonl:1: 'rater' is missing" in str(caught.value)
     assert "c.jsonl:2: there is no field 'mood'" in str(caught.value)
-    with pytest.raises(UnknownName, match="form of import"):
+    with pytest.raises(UnknownNameError, match="form of import"):
         import_(copy.folder, tmp_path / "c.jsonl", form="turk")
 
 

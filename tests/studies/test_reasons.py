@@ -8,7 +8,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from editgauge.cli import groups
+from editgauge._cli import groups
 from editgauge.studies import Study, analyze
 
 DESIGN = """

@@ -9,9 +9,9 @@ import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge.core.images import Pixels, resized
-from editgauge.core.masks import grown
-from editgauge.vision.changed_regions import change_mask, changed_regions, find_changes
+from editgauge._util.images import Pixels, resized
+from editgauge._util.masks import grown
+from editgauge._vision.changed_regions import change_mask, changed_regions, find_changes
 
 
 def photograph(name: str) -> Pixels:

@@ -11,10 +11,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from editgauge.core.masks import BoolMask
-from editgauge.core.types import Relation
-from editgauge.vision.positions import Third, centroid, direction_score, third, third_score, way
-from editgauge.vision.regions import aligned_overlap, box_overlap, closest, containment, cropped, largest, overlap
+from editgauge._util.masks import BoolMask
+from editgauge._vision.geometry import (
+    Third,
+    aligned_overlap,
+    box_overlap,
+    centroid,
+    closest,
+    containment,
+    cropped,
+    direction_score,
+    largest,
+    overlap,
+    third,
+    third_score,
+    way,
+)
+from editgauge.types import Relation
 
 masks = arrays.arrays(np.bool_, (9, 13), elements=st.booleans()).filter(lambda mask: bool(mask.any()))
 points = st.tuples(st.floats(-100, 100), st.floats(-100, 100))

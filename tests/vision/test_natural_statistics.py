@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge.core.images import as_unit
-from editgauge.vision.natural_statistics import FEATURES, natural_statistics
+from editgauge._util.images import as_unit
+from editgauge._vision.natural_statistics import FEATURES, natural_statistics
 
 photographs: Any = skimage.data
 

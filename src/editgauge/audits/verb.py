@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from editgauge._util.files import write_json
+from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.cards.page import write_page
 from editgauge.audits.cards.result import (
     CARD,
@@ -25,17 +27,15 @@ from editgauge.audits.people.ground import ground_runs, rated_ground
 from editgauge.audits.probes.build import MOST_OF_A_TYPE
 from editgauge.audits.probes.build import probes as make_probes
 from editgauge.audits.probes.probes import OUTCOMES, TRUTHS, Probe, read_probes
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_json
-from editgauge.core.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs
-from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER, read_jury
 from editgauge.engine.options import choose_with_models
 from editgauge.engine.options import pairs as pairs_of
 from editgauge.engine.run import run
-from editgauge.findings.people.ratings import read_ratings
-from editgauge.judges.transcripts import Transcripts
+from editgauge.errors import BadInputError
+from editgauge.judges._transcripts import Transcripts
 from editgauge.models.profiles import LEFT_OUT
+from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs
+from editgauge.results import Run
 
 RUNS, PROBES, PAIRS, GROUND = "runs", "probes", "pairs", "ground"
 NO_SETS = {"fid_features": LEFT_OUT}
@@ -99,13 +99,15 @@ def audit(
     """
     wanted = [protocol] if isinstance(protocol, str) else list(protocol)
     if not wanted and pairs is None:
-        raise BadInput("Name at least one protocol to audit, or give --judge and --pairs.")
+        raise BadInputError("Name at least one protocol to audit, or give --judge and --pairs.")
     if pairs is not None and not judge:
-        raise BadInput("--pairs shows outcomes to a judge: give --judge too.")
+        raise BadInputError("--pairs shows outcomes to a judge: give --judge too.")
     if (coco is None) != (images is None):
-        raise BadInput("--coco and --images go together: the annotations, and the folder of the photographs.")
+        raise BadInputError("--coco and --images go together: the annotations, and the folder of the photographs.")
     if (ground is None) != (ratings is None):
-        raise BadInput("--ground and --ratings go together: outcomes of real edits, and what people said about them.")
+        raise BadInputError(
+            "--ground and --ratings go together: outcomes of real edits, and what people said about them."
+        )
     photographs = two_objects_of_coco(Path(coco), Path(images)) if coco is not None and images is not None else None
     chosen_models = {**NO_SETS, **pairs_of(model, "model", "ROLE=NAME")}
     judges = JudgeOptions(
@@ -193,7 +195,7 @@ def _probes(place: Path, limit: int | None, seed: int, quiet: bool) -> tuple[Pro
     if not (place / TRUTHS).is_file():
         return make_probes(out=place, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
     if limit is not None:
-        raise BadInput(f"--limit is for probes that are to be made; those in '{place}' are there already.")
+        raise BadInputError(f"--limit is for probes that are to be made; those in '{place}' are there already.")
     return read_probes(place)
 
 

@@ -10,11 +10,11 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Benchmark, Edit
+    from editgauge.types import Benchmark, Edit
 
 BUILT_IN = {
     "sample": "editgauge.benchmarks.sample:load",
@@ -112,7 +112,7 @@ def _called(
     options = {option: Path(value) for option, value in locations.items() if value is not None}
     useless = [f"--{option}" for option in options if option not in signature(load).parameters]
     if useless:
-        raise BadInput(f"The benchmark '{name}' takes no {' and no '.join(useless)}.")
+        raise BadInputError(f"The benchmark '{name}' takes no {' and no '.join(useless)}.")
     return load(*arguments, **options)
 
 
@@ -149,7 +149,7 @@ def read_options(base: str, load: Callable[..., Any], texts: Mapping[str, str]) 
         if name in usual and not re.fullmatch(r"[0-9]{1,18}", value)
     ]
     if problems:
-        raise BadInput(f"The options of the benchmark '{base}' cannot be used.", problems)
+        raise BadInputError(f"The options of the benchmark '{base}' cannot be used.", problems)
     return {name: int(value) for name, value in texts.items()}
 
 

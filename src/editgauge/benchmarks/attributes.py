@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.files import write_jsonl
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.lines import read_jsonl
-from editgauge.core.reading.sources import read_text
-from editgauge.core.types import Benchmark, Edit
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge._util.fields import shown
+from editgauge._util.files import write_jsonl
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.types import Benchmark, Edit
 
 SIDES = ("source", "target")
 KEYS = ("edit_id", *SIDES, "by", "caption")
@@ -41,13 +41,13 @@ class Attributes:
 
 
 def of_edit(edit: Edit) -> Attributes:
-    """The attributes that an edit brings; raises `CannotTell` that says how to get them when it has none."""
+    """The attributes that an edit brings; raises `UnscorableError` that says how to get them when it has none."""
     stored = edit.extras.get(EXTRA)
     if stored is None:
-        raise CannotTell("not_applicable", f"the edit has no attributes; {HOW_TO_GET_THEM}")
+        raise UnscorableError("not_applicable", f"the edit has no attributes; {HOW_TO_GET_THEM}")
     problems = _problems(stored)
     if problems:
-        raise CannotTell("not_applicable", f"the edit's attributes cannot be used: {'; '.join(problems)}")
+        raise UnscorableError("not_applicable", f"the edit's attributes cannot be used: {'; '.join(problems)}")
     return _attributes(stored)
 
 
@@ -55,7 +55,7 @@ def attach(benchmark: Benchmark, attributes: Mapping[str, Attributes]) -> Benchm
     """The benchmark with attributes on its edits; an edit for which there are none stays as it is."""
     edits = tuple(_with(edit, attributes.get(edit.id)) for edit in benchmark.edits)
     if edits and attributes and not any(edit.id in attributes for edit in edits):
-        raise BadInput(
+        raise BadInputError(
             f"None of the {len(attributes)} attribute lists belongs to an edit of '{benchmark.name}': they are for "
             f"edits such as '{next(iter(attributes))}', and its edits are called as in '{edits[0].id}'."
         )
@@ -84,7 +84,7 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
                 spot.report(f"edit '{name}': {problem}")
             by_edit[name] = _attributes(entry) if not problems else Attributes((), ())
     if document.faults:
-        raise BadInput(f"The attributes in '{path}' have problems.", document.problems())
+        raise BadInputError(f"The attributes in '{path}' have problems.", document.problems())
     return by_edit
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from editgauge._util.datasets import Faults, Ids, read_text, wanted
+from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder of CelebA, with list_attr_celeba.txt and img_align_celeba/"
 TABLES = ("list_attr_celeba.txt", "Anno/list_attr_celeba.txt", "list_attr_celeba.csv")
@@ -67,7 +67,7 @@ def load(data: Path | None = None, edits: int = 50, seed: int = 0) -> Benchmark:
     table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
     images = next((folder / name for name in FOLDERS if (folder / name).is_dir()), folder / FOLDERS[1])
     if table is None:
-        raise BadInput(f"'{folder}' has no '{TABLES[0]}'. The benchmark 'celeba' needs: {NEEDED}.")
+        raise BadInputError(f"'{folder}' has no '{TABLES[0]}'. The benchmark 'celeba' needs: {NEEDED}.")
     faults = Faults("celeba", table)
     names, faces = _faces(table, faults)
     unknown = sorted({swap.attribute.lstrip("-") for swap in SWAPS} - set(names))

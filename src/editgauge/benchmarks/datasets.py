@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.fetch import Carrier, Say, faults, fetch_package
-from editgauge.core.files import write_text
-from editgauge.core.progress import say
-from editgauge.core.registry import Registry
+from editgauge._util.files import write_text
+from editgauge._util.packages import Carrier, Say, faults, fetch_package
+from editgauge._util.progress import say
+from editgauge._util.registry import Registry
+from editgauge.errors import BadInputError, UnknownNameError
 
 DATASETS = {
     "photos": "editgauge.benchmarks.photos:PHOTOS",
@@ -68,10 +68,10 @@ class Dataset:
         return self.info()
 
     def verify(self) -> DatasetInfo:
-        """Compares every file with its recorded SHA-256; raises `BadInput` with all that are missing or damaged."""
+        """Compares every file with its recorded SHA-256; raises `BadInputError` with all that are missing or damaged."""
         every_fault = [f"{carrier}: {fault}" for carrier in self.carriers for fault in faults(carrier)]
         if every_fault:
-            raise BadInput(
+            raise BadInputError(
                 f"The data set '{self.name}' is not whole. Run `editgauge data pull {self.name}`.", every_fault
             )
         return self.info()
@@ -149,10 +149,10 @@ def info(name: str) -> DatasetInfo:
 def published_ratings(name: str, data: Path, method: str = "") -> list[dict[str, object]]:
     """Every rating in the files of a benchmark: edit, method ("" where the files name none), rater, question, value."""
     if name not in rated:
-        raise UnknownName("benchmark with ratings", name, rated)
+        raise UnknownNameError("benchmark with ratings", name, rated)
     rows = list(rated.get(name)(data, method))
     if not rows:
-        raise BadInput(f"'{data}' holds no ratings of the benchmark '{name}'.")
+        raise BadInputError(f"'{data}' holds no ratings of the benchmark '{name}'.")
     return rows
 
 
@@ -171,9 +171,9 @@ def ratings(name: str, *, data: str | Path, method: str = "", out: str | Path = 
         out: CSV file to write.
     """
     if name in NEEDS_METHOD and not method:
-        raise BadInput(f"The files of '{name}' do not name the method that people judged: give --method NAME.")
+        raise BadInputError(f"The files of '{name}' do not name the method that people judged: give --method NAME.")
     if Path(out).suffix != ".csv":
-        raise BadInput(f"Ratings are written as CSV: --out must end with .csv, got '{out}'.")
+        raise BadInputError(f"Ratings are written as CSV: --out must end with .csv, got '{out}'.")
     rows = published_ratings(name, Path(data), method)
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, rows[0], lineterminator="\n")
@@ -191,5 +191,5 @@ def remarks(name: str, data: str | Path) -> Iterator[Remark]:
         data: its file, or the folder it is in.
     """
     if name not in remarked:
-        raise UnknownName("benchmark with remarks", name, remarked)
+        raise UnknownNameError("benchmark with remarks", name, remarked)
     return remarked.get(name)(Path(data))

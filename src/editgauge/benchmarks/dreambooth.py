@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from editgauge._util.datasets import Faults, Ids, read_text, wanted
+from editgauge._util.images import IMAGE_SUFFIXES, ImageFile
+from editgauge._util.text import counted, with_article
 from editgauge.benchmarks.wording import SPOKEN_COLORS
-from editgauge.core.errors import BadInput
-from editgauge.core.images import IMAGE_SUFFIXES, Picture
-from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
-from editgauge.core.text import counted, with_article
-from editgauge.core.types import Benchmark, Edit
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `dataset` of DreamBooth, with one folder of pictures for each subject"
 LIVE = ("cat", "dog")
@@ -47,7 +47,7 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
     inside = sorted(folder.iterdir()) if folder.is_dir() else []
     subjects = {path.name: pictures for path in inside if (pictures := _pictures(path))}
     if not subjects:
-        raise BadInput(f"'{folder}' has no folder with pictures. The benchmark 'dreambooth' needs: {NEEDED}.")
+        raise BadInputError(f"'{folder}' has no folder with pictures. The benchmark 'dreambooth' needs: {NEEDED}.")
     file = folder / "prompts_and_classes.txt"
     faults = Faults("dreambooth", file)
     prompts = _read_prompts(file, faults) if file.is_file() else _Prompts({}, OWN_PROMPTS, OWN_LIVE_PROMPTS)
@@ -72,7 +72,7 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
 def _drawn(edits: tuple[Edit, ...], count: int, seed: int) -> tuple[Edit, ...]:
     """This many of the edits, from all subjects in turn; within a subject by a hash of seed and id."""
     if count > len(edits):
-        raise BadInput(f"dreambooth[edits={count}] asks for more than the {len(edits)} edits that there are.")
+        raise BadInputError(f"dreambooth[edits={count}] asks for more than the {len(edits)} edits that there are.")
     by_subject: dict[str, list[Edit]] = {}
     for edit in sorted(edits, key=lambda edit: hashlib.sha256(f"{seed} {edit.id}".encode()).digest()):
         by_subject.setdefault(str(edit.extras["subject"]), []).append(edit)
@@ -117,7 +117,7 @@ def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults:
         faults.add(name, "the subject has pictures and no class")
         return []
     kind = prompts.classes.get(name) or re.sub(r"\d+$", "", name).replace("_", " ").strip()
-    first, *others = (Picture(f"{name}/{path.name}", path) for path in pictures)
+    first, *others = (ImageFile(f"{name}/{path.name}", path) for path in pictures)
     return [
         Edit(
             id=ids.give(name, caption),

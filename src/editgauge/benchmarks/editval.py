@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.fields import shown, unknown
+from editgauge._util.images import ImageFile
+from editgauge._util.phrases import read_placing
+from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import missing_images
 from editgauge.benchmarks.wording import instruction
-from editgauge.core.edit_types import read_edit_type, vocabulary
-from editgauge.core.errors import CannotTell, UnknownName
-from editgauge.core.images import Picture
-from editgauge.core.phrases import read_placing
-from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, size_note
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit, Position, Relation
+from editgauge.edit_types import read_edit_type, vocabulary
+from editgauge.errors import UnknownNameError, UnscorableError
+from editgauge.types import Benchmark, Edit, Position, Relation
 
 TYPES = tuple(vocabulary("editval").values())
 NEEDED = "EditVal's `object.json`, or the folder it is in"
@@ -124,7 +124,7 @@ def _of_image(kind: str, number: str, operations: Any, folder: Path, ids: Ids, f
 def _type(word: str) -> str | None:
     try:
         known = read_edit_type(word)
-    except UnknownName:
+    except UnknownNameError:
         return None
     return known if known in TYPES else None
 
@@ -146,7 +146,7 @@ def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tu
     if kind == "positional_addition":
         try:
             thing, place = read_placing(words)
-        except CannotTell as unable:
+        except UnscorableError as unable:
             faults.add(record, unable.detail)
             return None
         return thing, Position(place.relation, place.anchor or subject)
@@ -162,8 +162,8 @@ def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tu
     return words, None
 
 
-def _photograph(number: str, folder: Path) -> Picture:
+def _photograph(number: str, folder: Path) -> ImageFile:
     """The photograph of that number where it lies, or where it was expected."""
     names = [name.format(number.lstrip("0") or "0") for name in NAMES]
     places = [folder / place / name for place in PLACES for name in names]
-    return Picture(names[1], next((place for place in places if place.is_file()), folder / names[1]))
+    return ImageFile(names[1], next((place for place in places if place.is_file()), folder / names[1]))

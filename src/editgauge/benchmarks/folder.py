@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from editgauge._util.documents import Document, read_yaml
+from editgauge._util.fields import shown
+from editgauge._util.files import open_regular, open_text, read_text
 from editgauge.benchmarks.format.reader import read_benchmark, read_edits
-from editgauge.core.errors import BadInput
-from editgauge.core.files import open_regular, open_text, read_text
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.lines import Document, read_yaml
-from editgauge.core.types import Benchmark
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark
 
 LINES = "edits.jsonl"
 FILES = ("benchmark.yaml", "benchmark.yml", LINES)
@@ -25,7 +25,7 @@ A benchmark folder holds images and a benchmark.yaml (or an edits.jsonl with one
 def load(folder: Path) -> Benchmark:
     """A folder of your own, with images and a `benchmark.yaml` or an `edits.jsonl`.
 
-    Raises one `BadInput` with every problem, each with file and line. The images are looked for, not decoded.
+    Raises one `BadInputError` with every problem, each with file and line. The images are looked for, not decoded.
     """
     file = _benchmark_file(folder)
     find, name, where = ImagesOf(folder), folder.resolve().name or "benchmark", str(folder)
@@ -37,23 +37,23 @@ def load(folder: Path) -> Benchmark:
     except UnicodeDecodeError:
         return read_benchmark(_not_text(file), find, name=name, where=where)
     except OSError as error:
-        raise BadInput(f"'{file}' cannot be read: {error.strerror or error}") from error
+        raise BadInputError(f"'{file}' cannot be read: {error.strerror or error}") from error
 
 
 def _benchmark_file(folder: Path) -> Path:
     try:
         inside = {path.name for path in folder.iterdir()}
     except FileNotFoundError as error:
-        raise BadInput(f"There is no folder '{folder}'. {EXAMPLE}") from error
+        raise BadInputError(f"There is no folder '{folder}'. {EXAMPLE}") from error
     except NotADirectoryError as error:
-        raise BadInput(f"'{folder}' is a file; give the folder it is in. {EXAMPLE}") from error
+        raise BadInputError(f"'{folder}' is a file; give the folder it is in. {EXAMPLE}") from error
     except (OSError, ValueError) as error:
-        raise BadInput(f"The folder {shown(str(folder))} cannot be read: {error}") from error
+        raise BadInputError(f"The folder {shown(str(folder))} cannot be read: {error}") from error
     files = [name for name in FILES if name in inside]
     if not files:
-        raise BadInput(f"'{folder}' {'is empty' if not inside else 'has no benchmark file'}. {EXAMPLE}")
+        raise BadInputError(f"'{folder}' {'is empty' if not inside else 'has no benchmark file'}. {EXAMPLE}")
     if len(files) > 1:
-        raise BadInput(f"'{folder}' has both {' and '.join(files)}; keep one of them.")
+        raise BadInputError(f"'{folder}' has both {' and '.join(files)}; keep one of them.")
     return folder / files[0]
 
 
@@ -81,18 +81,22 @@ class ImagesOf:
         self.follows_links = follows_links
 
     def __call__(self, word: str) -> Path:
-        """The file of a path relative to the folder; raises `BadInput` when it is missing or lies elsewhere."""
+        """The file of a path relative to the folder; raises `BadInputError` when it is missing or lies elsewhere."""
         if "\\" in word or not word.isprintable():
-            raise BadInput(f"the path {shown(word)} holds a backslash or a control character; write folders with '/'")
+            raise BadInputError(
+                f"the path {shown(word)} holds a backslash or a control character; write folders with '/'"
+            )
         if PurePosixPath(word).is_absolute() or PureWindowsPath(word).drive or ".." in PurePosixPath(word).parts:
-            raise BadInput(f"the path {shown(word)} leaves the benchmark folder; give one relative to it, without '..'")
+            raise BadInputError(
+                f"the path {shown(word)} leaves the benchmark folder; give one relative to it, without '..'"
+            )
         path = self.folder / word
         try:
             if not self.follows_links and not path.resolve().is_relative_to(self.inside):
-                raise BadInput(f"the path {shown(word)} is a link that leaves the benchmark folder")
+                raise BadInputError(f"the path {shown(word)} is a link that leaves the benchmark folder")
             if path.is_file():
                 return path
             problem = "is not a file" if path.exists() else "does not exist"
         except (OSError, RuntimeError, ValueError) as error:
             problem = f"cannot be looked at ({error})"
-        raise BadInput(f"the image {shown(word)} {problem}")
+        raise BadInputError(f"the image {shown(word)} {problem}")

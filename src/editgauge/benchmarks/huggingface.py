@@ -11,16 +11,15 @@ from typing import Any
 
 from pydantic import Field
 
+from editgauge._util.datasets import FORMATS, Faults, column_names, read_rows, read_text, slug, table_files
+from editgauge._util.documents import Document, Lines, Spot, read_yaml
+from editgauge._util.fields import EditFields, Fields, Text, Word, read_fields, shown, unknown
+from editgauge._util.text import counted
 from editgauge.benchmarks.folder import FILES, ImagesOf
 from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.benchmarks.image_store import image_value, store_image
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.fields import EditFields, Fields, Text, Word, read_fields, shown, unknown
-from editgauge.core.reading.lines import Document, Lines, Spot, read_yaml
-from editgauge.core.reading.sources import Faults, read_text, slug
-from editgauge.core.reading.tables import FORMATS, column_names, read_rows, table_files
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, id_problem
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark, id_problem
 
 FILE = "huggingface.yaml"
 HUB_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
@@ -56,13 +55,13 @@ def load(mapping: Path) -> Benchmark:
     file = mapping / FILE if mapping.is_dir() else mapping
     rivals = [name for name in FILES if mapping.is_dir() and (mapping / name).is_file()]
     if rivals:
-        raise BadInput(f"'{mapping}' has both {FILE} and {rivals[0]}; keep one of them.")
+        raise BadInputError(f"'{mapping}' has both {FILE} and {rivals[0]}; keep one of them.")
     document = read_yaml(read_text(file), file.name)
     top = Spot(document)
     fields = read_fields(MappingFields, document.value, top)
     columns = _columns(fields.columns, top.within("columns")) if fields else {}
     if fields is None or document.faults:
-        raise BadInput(f"The mapping '{file}' cannot be used:", document.problems())
+        raise BadInputError(f"The mapping '{file}' cannot be used:", document.problems())
     needed = [*(name for spec in columns.values() for name in spec.get("columns", ()))]
     needed += [*fields.groups.values(), *fields.extras]
     table = (
@@ -72,7 +71,7 @@ def load(mapping: Path) -> Benchmark:
     )
     missing = [unknown("column", name, table.names) for name in dict.fromkeys(needed) if name not in table.names]
     if missing:
-        raise BadInput(f"The mapping '{file}' does not fit the data set '{fields.dataset}':", missing)
+        raise BadInputError(f"The mapping '{file}' does not fit the data set '{fields.dataset}':", missing)
     name = fields.name or slug(fields.dataset)
     return _Maker(fields, columns, name).benchmark(table)
 
@@ -132,21 +131,21 @@ def local_table(place: Path, split: str | None, needed: Sequence[str]) -> Table:
 def hub_table(dataset: str, split: str | None, revision: str | None, needed: Sequence[str]) -> Table:
     """A data set by the `datasets` library, its images as they were stored."""
     if Path(dataset).suffix in FORMATS or not HUB_ID.fullmatch(dataset):
-        raise BadInput(f"There is no file or folder '{dataset}' next to the mapping, and it is no id of the hub.")
+        raise BadInputError(f"There is no file or folder '{dataset}' next to the mapping, and it is no id of the hub.")
     try:
         datasets: Any = import_module("datasets")
     except ImportError as error:
-        raise BadInput(
+        raise BadInputError(
             f"Reading '{dataset}' from the hub needs the library `datasets`: pip install 'editgauge[hub]'. "
             "A local Parquet, Arrow or JSON lines file needs none."
         ) from error
     try:
         loaded: Any = datasets.load_dataset(dataset, split=split, revision=revision)
     except Exception as error:  # the library raises its own, the hub's, and those of the network
-        raise BadInput(f"The data set '{dataset}' could not be loaded: {error}") from error
+        raise BadInputError(f"The data set '{dataset}' could not be loaded: {error}") from error
     if isinstance(loaded, dict):
         if len(loaded) != 1:
-            raise BadInput(f"Give a 'split' of '{dataset}'. There are: {', '.join(loaded)}.")
+            raise BadInputError(f"Give a 'split' of '{dataset}'. There are: {', '.join(loaded)}.")
         loaded = next(iter(loaded.values()))
     names = list(loaded.column_names)
     there = [name for name in dict.fromkeys(needed) if name in names]
@@ -168,7 +167,7 @@ class _Maker:
     """Pictures that came as bytes, by the path under which the entries name them."""
 
     def benchmark(self, table: Table) -> Benchmark:
-        """The benchmark; raises one `BadInput` with every problem, each with its row or line."""
+        """The benchmark; raises one `BadInputError` with every problem, each with its row or line."""
         edits: list[dict[str, Any]] = []
         lines: dict[str | int, Lines] = {}
         for number, values in table.rows:
@@ -184,10 +183,10 @@ class _Maker:
             made = read_benchmark(
                 document, lambda word: self.kept.get(word) or folder(word), name=self.name, where=where
             )
-        except BadInput as error:
+        except BadInputError as error:
             problems = [*problems, *error.problems]
         if problems or made is None:
-            raise BadInput(f"The data set '{where}' has {counted(len(problems), 'problem')}:", problems)
+            raise BadInputError(f"The data set '{where}' has {counted(len(problems), 'problem')}:", problems)
         if made.about:
             return made
         split = f", split '{self.fields.split}'" if self.fields.split else ""

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from editgauge._util.datasets import Faults
+from editgauge._util.fields import shown
+from editgauge._util.files import write_bytes
+from editgauge._util.images import ImageFile
+from editgauge._util.packages import cache_root
+from editgauge._util.text import counted
 from editgauge.benchmarks.folder import ImagesOf
-from editgauge.core.errors import BadInput
-from editgauge.core.fetch import cache_root
-from editgauge.core.files import write_bytes
-from editgauge.core.images import Picture
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults
-from editgauge.core.text import counted
-from editgauge.core.types import Edit
+from editgauge.errors import BadInputError
+from editgauge.types import Edit
 
 SIGNATURES = {b"\x89PNG": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"BM": ".bmp", b"RIFF": ".webp"}
 
@@ -42,17 +42,19 @@ class ImageFolder:
 
     def __init__(self, folder: Path, faults: Faults) -> None:
         if not folder.is_dir():
-            raise BadInput(f"There is no folder '{folder}'; the benchmark '{faults.benchmark}' has its pictures there.")
+            raise BadInputError(
+                f"There is no folder '{folder}'; the benchmark '{faults.benchmark}' has its pictures there."
+            )
         self.folder = folder
         self.faults = faults
         self._find = ImagesOf(folder, follows_links=True)
         self._near = Neighbors()
 
-    def picture(self, word: str, record: object) -> Picture | None:
+    def picture(self, word: str, record: object) -> ImageFile | None:
         """The picture at a path inside the folder; None after noting why there is none."""
         try:
-            return Picture(str(PurePosixPath(word)), self._find(word))
-        except BadInput as error:
+            return ImageFile(str(PurePosixPath(word)), self._find(word))
+        except BadInputError as error:
             is_inside = str(error).endswith("does not exist")  # nothing is reported about other folders
             self.faults.add(record, f"{error}{self._near.hint(self.folder / word) if is_inside else ''}")
             return None
@@ -68,17 +70,17 @@ def image_suffix(content: bytes, unknown: str = ".bin") -> str:
     return next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), unknown)
 
 
-def store_image(content: bytes, benchmark: str) -> Picture:
+def store_image(content: bytes, benchmark: str) -> ImageFile:
     """Keeps an image that came as bytes in the cache, once, under the hash of its content."""
     digest, suffix = hashlib.sha256(content).hexdigest(), image_suffix(content)
     path = cache_root() / "benchmarks" / benchmark / f"{digest}{suffix}"
     if not path.is_file() or path.stat().st_size != len(content):
         write_bytes(path, content)
-    return Picture(f"{digest[:16]}{suffix}", path)
+    return ImageFile(f"{digest[:16]}{suffix}", path)
 
 
 def missing_images(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
-    """How many images are not on this machine, to be added to the size; raises `BadInput` when none is."""
+    """How many images are not on this machine, to be added to the size; raises `BadInputError` when none is."""
     pictures = {edit.source.name: edit.source.path for edit in edits}
     missing = [path for path in pictures.values() if not path.is_file()]
     if not missing:
@@ -86,5 +88,7 @@ def missing_images(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
     message = f"{len(missing)} of {counted(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
     hint = next(filter(None, map(Neighbors().hint, missing)), "")
     if len(missing) == len(pictures):
-        raise BadInput(f"The benchmark '{benchmark}' finds none of its images in '{missing[0].parent}'{hint}. {advice}")
+        raise BadInputError(
+            f"The benchmark '{benchmark}' finds none of its images in '{missing[0].parent}'{hint}. {advice}"
+        )
     return f"; {message}{hint}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
 from editgauge.benchmarks.image_store import ImageFolder
-from editgauge.core.edit_types import UNSPECIFIED
-from editgauge.core.images import Picture
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json, size_note
-from editgauge.core.types import Benchmark, Edit
+from editgauge.edit_types import UNSPECIFIED
 from editgauge.instructions.readings import complete, reading_summary
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"
 PUBLISHED = 179, 179
@@ -52,7 +52,7 @@ def _edit(uid: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Fa
         instruction=text,
         source_caption=before,
         target_caption=after,
-        reference=Picture(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,
+        reference=ImageFile(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,
         photograph=photograph_of(uid),
         extras={"uid": uid},
     )

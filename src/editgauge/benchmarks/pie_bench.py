@@ -6,14 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, Ids, file_in, read_json
+from editgauge._util.fields import shown
+from editgauge._util.text import counted
 from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
 from editgauge.benchmarks.image_store import ImageFolder
-from editgauge.core.edit_types import UNSPECIFIED, vocabulary
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit
+from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.instructions.readings import complete
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `data` of PIE-Bench, with mapping_file.json and annotation_images/"
 SIDE = 512

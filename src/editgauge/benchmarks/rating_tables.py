@@ -13,9 +13,9 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Ids, read_text
+from editgauge._util.datasets import Ids, read_text
+from editgauge._util.fields import shown
+from editgauge.errors import BadInputError
 
 ASPECTS = ("SC", "PQ")
 """Semantic consistency and perceptual quality, in the order in which ImagenHub writes them (arXiv 2310.01596)."""
@@ -115,7 +115,7 @@ def _automatic(folder: Path) -> Iterator[Answer]:
             table = json.loads(read_text(file))
             rows = [(uid, name, float(value)) for uid, metrics in table.items() for name, value in metrics.items()]
         except (ValueError, TypeError, AttributeError) as error:
-            raise BadInput(f"'{file}' must hold JSON such as {{uid: {{metric: number}}}}: {error}.") from error
+            raise BadInputError(f"'{file}' must hold JSON such as {{uid: {{metric: number}}}}: {error}.") from error
         for uid, name, value in rows:
             answer = _answer(edit_of(uid), file.stem, folder.name, name, value)
             yield {**answer, "higher_is_better": name.upper() not in LOWER_IS_BETTER}
@@ -134,12 +134,12 @@ def _files(data: Path, suffix: str, what: str) -> list[Path]:
     if data.is_dir():
         files = sorted(data.rglob(f"*{suffix}"))
         if not files:
-            raise BadInput(f"'{data}' has no {suffix} files. Expected: {what}.")
+            raise BadInputError(f"'{data}' has no {suffix} files. Expected: {what}.")
         return files
     parts = [Path(part) for part in str(data).split(",")]
     missing = [str(part) for part in parts if not part.is_file()]
     if missing:
-        raise BadInput(f"There is no such file. Expected: {what}.", missing)
+        raise BadInputError(f"There is no such file. Expected: {what}.", missing)
     return parts
 
 
@@ -147,11 +147,11 @@ def _rows(file: Path, separator: str, needed: Sequence[str]) -> list[tuple[int, 
     reader = csv.DictReader(io.StringIO(read_text(file), newline=""), delimiter=separator, restkey="")
     missing = [name for name in needed if name not in (reader.fieldnames or ())]
     if missing:
-        raise BadInput(f"The header of '{file}' must name {', '.join(needed)}; {', '.join(missing)} is missing.")
+        raise BadInputError(f"The header of '{file}' must name {', '.join(needed)}; {', '.join(missing)} is missing.")
     try:
         rows = [(reader.line_num, row) for row in reader]
     except csv.Error as error:
-        raise BadInput(f"'{file}' is not a valid table: {error} (line {reader.line_num}).") from error
+        raise BadInputError(f"'{file}' is not a valid table: {error} (line {reader.line_num}).") from error
     too_long = [f"{file.name}:{line}: more values than the header has names" for line, row in rows if "" in row]
     _raise_all(file, too_long)
     return rows
@@ -184,4 +184,4 @@ def _number(cell: str) -> float | None:
 
 def _raise_all(file: Path, problems: Sequence[str]) -> None:
     if problems:
-        raise BadInput(f"'{file}' has problems.", problems)
+        raise BadInputError(f"'{file}' has problems.", problems)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from editgauge.core.recipes import COLORS
-from editgauge.core.text import article, is_plural, with_article
-from editgauge.core.types import Position
+from editgauge._util.text import article, is_plural, with_article
+from editgauge.recipes import COLORS
+from editgauge.types import Position
 
 PLACES = {
     "left": "to the left of the {}",

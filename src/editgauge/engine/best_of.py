@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import require_new, write_json, write_jsonl
-from editgauge.core.progress import say
-from editgauge.core.run import Run, segments
-from editgauge.core.types import ScoreSpec
+from editgauge._util.files import require_new, write_json, write_jsonl
+from editgauge._util.progress import say
+from editgauge.analysis.outcomes import wanted_scores
 from editgauge.engine.prefer.pairs import Pictures, named_methods, read_scored
-from editgauge.findings.people.matching import wanted_scores
+from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST
+from editgauge.results import Run, tables
+from editgauge.types import ScoreSpec
 
 RECORD = "best.json"
 _PLAIN = re.compile(r"[A-Za-z0-9][\w.-]{0,120}")
@@ -73,11 +73,11 @@ def best(
     folder, opened = Path(out), Run.open(Path(run))
     require_new(folder)
     if any(edit.get("follows") for edit in opened.edits.values()):
-        raise BadInput("Edits of this run follow one another, so that an outcome cannot be chosen by itself.")
+        raise BadInputError("Edits of this run follow one another, so that an outcome cannot be chosen by itself.")
     protocol, spec = _one_score(opened, score)
     candidates, unscored = _candidates(opened, protocol, spec, named_methods(opened, method))
     if not candidates:
-        raise BadInput(f"No outcome has a value of '{protocol}/{spec.name}', so none can be chosen.")
+        raise BadInputError(f"No outcome has a value of '{protocol}/{spec.name}', so none can be chosen.")
     return _write(opened, folder, (protocol, spec), candidates, unscored, quiet)
 
 
@@ -85,7 +85,7 @@ def _one_score(run: Run, name: str) -> tuple[str, ScoreSpec]:
     fitting = wanted_scores(run, [name])
     if len(fitting) > 1:
         names = [f"{protocol}/{spec.name}" for protocol, spec in fitting]
-        raise BadInput(f"--score '{name}' means {len(names)} scores of the run; name one of them.", names[:12])
+        raise BadInputError(f"--score '{name}' means {len(names)} scores of the run; name one of them.", names[:12])
     return fitting[0]
 
 
@@ -96,7 +96,7 @@ def _candidates(
     columns = ("edit", "method", "seed", "protocol", "name", "value", "reason")
     values: dict[str, list[_Candidate]] = defaultdict(list)
     unscored: dict[str, Counter[str]] = defaultdict(Counter)
-    for edit, method, seed, of, name, value, reason in segments.rows(run.scores, columns):
+    for edit, method, seed, of, name, value, reason in tables.iter_rows(run.scores, columns):
         if (of, name) != (protocol, spec.name) or method not in methods:
             continue
         if value is None:

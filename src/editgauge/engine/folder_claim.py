@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_json
+from editgauge._util.files import write_json
+from editgauge.errors import BadInputError
 
 
 def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by: str) -> None:
@@ -21,9 +21,9 @@ def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by:
         earlier = json.loads(path.read_text("utf-8"))
         changed = list(_changed(earlier, settings))
         if changed:
-            raise BadInput(f"'{folder}' holds {what} made with other settings; choose another folder.", changed)
+            raise BadInputError(f"'{folder}' holds {what} made with other settings; choose another folder.", changed)
     elif folder.is_dir() and any(folder.iterdir()):
-        raise BadInput(f"'{folder}' is not empty and was not made by `{made_by}`; choose another folder.")
+        raise BadInputError(f"'{folder}' is not empty and was not made by `{made_by}`; choose another folder.")
     else:
         write_json(path, settings)
 

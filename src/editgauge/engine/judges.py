@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.ask import Ask
-from editgauge.core.errors import BadInput
-from editgauge.core.fetch.endpoints import without_secrets
-from editgauge.core.options import JudgeOptions
-from editgauge.core.run.manifest import Manifest, is_run
+from editgauge._util.batching import Ask
+from editgauge._util.endpoints import without_secrets
+from editgauge.errors import BadInputError
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
-from editgauge.judges.chat_format import Body
-from editgauge.judges.faults import Trouble
-from editgauge.judges.panel import panel_name
+from editgauge.judges._endpoint import Body
+from editgauge.judges._faults import Trouble
+from editgauge.judges._panel import panel_name
+from editgauge.judges._questions import Question
 from editgauge.judges.prompts import check_prompts
-from editgauge.judges.questions import Question
+from editgauge.options import JudgeOptions
+from editgauge.results.manifest import Manifest, is_run
 
 PROMPTS, PROMPTS_FILE = "prompts", "prompts.yaml"
 """Where a run keeps the user's own prompts, as a folder or as one file."""
@@ -62,12 +62,12 @@ class Jury:
         if not self.addresses:
             return {}
         if self.replay and transcripts is not None and not transcripts.is_dir():
-            raise BadInput(f"There are no transcripts to replay at '{transcripts}'.")
+            raise BadInputError(f"There are no transcripts to replay at '{transcripts}'.")
         calls = Transcripts(transcripts)
         return {name: self._judge(name, calls, ask) for name in self.addresses}
 
     def described(self) -> dict[str, dict[str, Any]]:
-        """What the manifest says about them; raises `BadInput` for a judge that cannot be asked from here."""
+        """What the manifest says about them; raises `BadInputError` for a judge that cannot be asked from here."""
         ask = Ask()
         cards = {name: judge.card for name, judge in self.opened(None, ask).items()}
         ask.close()
@@ -112,11 +112,11 @@ def read_jury(
     judge = options.judge or ()
     addresses = dict(judge) if isinstance(judge, Mapping) else _named([judge] if isinstance(judge, str) else judge)
     if options.budget is not None and len(addresses) > 1:
-        raise BadInput("--budget watches over one judge; give each judge a command of its own, into the same run.")
+        raise BadInputError("--budget watches over one judge; give each judge a command of its own, into the same run.")
     if options.prompts is not None:
         check_prompts(Path(options.prompts))
     if options.quorum is not None and options.panel is None:
-        raise BadInput("--quorum is for a panel; give --panel median, mean or majority too.")
+        raise BadInputError("--quorum is for a panel; give --panel median, mean or majority too.")
     usual = Parameters()
     return Jury(
         addresses=addresses,
@@ -168,14 +168,14 @@ def _named(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         match = _NAMED.fullmatch(text)
         if match is None or match["address"].partition(":")[0] not in judges:
-            raise BadInput(
+            raise BadInputError(
                 "--judge takes an address such as openai:MODEL@URL or transformers:FOLDER, or NAME=ADDRESS; "
                 f"got '{without_secrets(text)}'."
             )
         name = match["name"] or judge_name(match["address"])
         if name in read:
             again = without_secrets(match["address"])
-            raise BadInput(f"--judge names '{name}' twice; give one another name: --judge other={again}")
+            raise BadInputError(f"--judge names '{name}' twice; give one another name: --judge other={again}")
         read[name] = match["address"]
     return read
 
@@ -197,7 +197,7 @@ def _price(text: str | None) -> Price | None:
     try:
         prompt, completion = (float(part) for part in text.split(","))
     except ValueError as error:
-        raise BadInput(
+        raise BadInputError(
             f"--price takes what a million tokens of prompt and of completion cost, such as 2.5,10; got '{text}'."
         ) from error
     return Price(prompt, completion)

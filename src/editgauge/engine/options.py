@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from editgauge.core.errors import BadInput
-from editgauge.core.options import ModelOptions
+from editgauge.errors import BadInputError
 from editgauge.judges.prompts import own_prompts
 from editgauge.models.choice import plain_role
 from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of
+from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol, open_protocol
 
 USUAL = "lite"
@@ -33,10 +33,10 @@ def pairs(values: Mapping[str, str | Path] | Sequence[str], option: str, form: s
     for text in [values] if isinstance(values, str) else values:
         match = _PAIR.fullmatch(text)
         if not match:
-            raise BadInput(f"--{option} takes {form}, got '{text}'.")
+            raise BadInputError(f"--{option} takes {form}, got '{text}'.")
         name, value = match.groups()
         if name in read:
-            raise BadInput(f"--{option} names '{name}' twice: '{read[name]}' and '{value}'.")
+            raise BadInputError(f"--{option} names '{name}' twice: '{read[name]}' and '{value}'.")
         read[name] = value
     return read
 
@@ -91,7 +91,7 @@ def choose_with_models(
     if lacking:
         needs = (f"{name} needs a {role.replace('_', ' ')}" for role, name in lacking.items())
         how = ("name one with --judge, such as openai:MODEL@URL or transformers:FOLDER",) if JUDGE in lacking else ()
-        raise BadInput(f"{'; '.join(needs)}.", (*choice.remarks, *choice.sources, *how))
+        raise BadInputError(f"{'; '.join(needs)}.", (*choice.remarks, *choice.sources, *how))
     protocols = [
         each.with_models({**models_for(each.name, choice.models), **judge})
         for each in opened
@@ -104,7 +104,7 @@ def choose_with_models(
         f"'{each.name}' is graded by '{each.grader}'" for each in protocols if each.grader not in (None, *judges)
     ]
     if strangers:
-        raise BadInput(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)
+        raise BadInputError(f"--judge names {', '.join(judges)}; was an option mistyped?", strangers)
     if judges and not any(each.judge for each in protocols):
         choice = replace(choice, remarks=(*choice.remarks, "--judge has no effect: no protocol asks one."))
     return list({each.name: each for each in protocols}.values()), choice
@@ -128,7 +128,7 @@ def _without_idle(choice: ModelChoice, protocols: Sequence[Protocol]) -> ModelCh
 def choose(names: Sequence[str], models: Mapping[str, str]) -> list[Protocol]:
     """The protocols of these names, each once, as they are with these models by role."""
     if not names:
-        raise BadInput("--protocol is needed at least once; `editgauge list protocols` shows what there is.")
+        raise BadInputError("--protocol is needed at least once; `editgauge list protocols` shows what there is.")
     wanted = [names] if isinstance(names, str) else names
     opened = [open_protocol(name) for name in dict.fromkeys(wanted)]
     return [each.with_models(models_for(each.name, models)) for each in opened]

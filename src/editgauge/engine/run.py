@@ -7,9 +7,23 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.edits import each_line
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.options import (
+from editgauge._util.profiling import begin, gather
+from editgauge._util.progress import progress, say
+from editgauge.analysis.run_result import RunResult
+from editgauge.engine.forecast.judge_cost import asking_cost
+from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
+from editgauge.engine.plan.run_plan import build_plan
+from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
+from editgauge.engine.plan.tasks import tasks_left
+from editgauge.engine.plan.worker_count import workers_for
+from editgauge.engine.record.judge_usage import tallied
+from editgauge.engine.record.sets import KnownParts, forget_sets, score_sets
+from editgauge.engine.schedule import local
+from editgauge.engine.schedule.local import Setup
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.methods.outcomes import FoundOutcomes
+from editgauge.models.cache import place
+from editgauge.options import (
     Amount,
     Count,
     DataOptions,
@@ -21,23 +35,8 @@ from editgauge.core.options import (
     Share,
     picked,
 )
-from editgauge.core.progress import progress, say
-from editgauge.core.run import RunWriter
-from editgauge.core.run.edits import write_inputs
-from editgauge.core.trace.summary import begin, gather
-from editgauge.engine.forecast.judge_cost import asking_cost
-from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
-from editgauge.engine.plan.run_plan import prepare
-from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
-from editgauge.engine.plan.tasks import tasks_left
-from editgauge.engine.plan.worker_count import workers_for
-from editgauge.engine.record.judge_usage import tallied
-from editgauge.engine.record.sets import KnownParts, forget_sets, score_sets
-from editgauge.engine.schedule import local
-from editgauge.engine.schedule.local import Setup
-from editgauge.findings.run_result import RunResult
-from editgauge.methods.outcomes import FoundOutcomes
-from editgauge.models.cache import place
+from editgauge.results import RunWriter
+from editgauge.results.edits import each_line, write_inputs
 
 if TYPE_CHECKING:
     from editgauge.engine.worker.scoring import ScoredTask, ScoringTask
@@ -124,7 +123,7 @@ def run(
         top_p=top_p,
         judge_seed=judge_seed,
     )
-    plan = prepare(
+    plan = build_plan(
         benchmark,
         outcomes,
         protocol,
@@ -173,10 +172,10 @@ def run(
             setup = Setup(names, plan.choice.models, place(), plan.jury, Path(out) / FOLDER, timed, tallies)
             with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
                 for answer in answers:
-                    for record in answer.records:
-                        writer.append(record)
-                        if record.protocol in answer.parts:
-                            parts[record.key] = answer.parts[record.protocol]
+                    for entry in answer.entries:
+                        writer.append(entry)
+                        if entry.key.protocol in answer.parts:
+                            parts[entry.key] = answer.parts[entry.key.protocol]
                     advance()
         if timed:
             gather(timed)
@@ -188,7 +187,7 @@ def run(
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
     """What `run` would do with the same options, for `--dry-run`; writes nothing."""
     out = Path(options["out"])
-    plan = prepare(
+    plan = build_plan(
         benchmark,
         outcomes,
         protocol,
@@ -219,9 +218,9 @@ ENGINES = ("local", "ray")
 def check_engine(engine: str, address: str | None) -> None:
     """Reject an engine that does not exist, and an address without an engine that uses it."""
     if engine not in ENGINES:
-        raise UnknownName("engine", engine, ENGINES)
+        raise UnknownNameError("engine", engine, ENGINES)
     if address is not None and engine != "ray":
-        raise BadInput(f"--address '{address}' is that of a Ray cluster; give --engine ray with it.")
+        raise BadInputError(f"--address '{address}' is that of a Ray cluster; give --engine ray with it.")
 
 
 def scored(

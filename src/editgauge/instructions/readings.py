@@ -9,43 +9,43 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
-from editgauge.core.errors import BadInput, CannotTell, EditGaugeError
-from editgauge.core.types import Benchmark, Edit, Position, Reading, Relation, Step
+from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
+from editgauge.errors import BadInputError, EditGaugeError, UnscorableError
 from editgauge.instructions._parse import parse_instruction as understand
+from editgauge.types import Benchmark, Edit, Position, Reading, Relation, Step
 
 How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
 
 
 def from_json(entry: Mapping[str, Any], how: str | None = None) -> Reading:
-    """The reading that `reading_to_json` wrote, or a person or a judge; raises `BadInput` for anything else."""
+    """The reading that `reading_to_json` wrote, or a person or a judge; raises `BadInputError` for anything else."""
     steps = entry.get("steps")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
-        raise BadInput(f"'steps' must be a list with at least one step, got {steps!r}.")
+        raise BadInputError(f"'steps' must be a list with at least one step, got {steps!r}.")
     by = how or entry.get("how", "given")
     if by not in get_args(How):
-        raise BadInput(f"'how' must be rules, captions, judge or given, got {by!r}.")
+        raise BadInputError(f"'how' must be rules, captions, judge or given, got {by!r}.")
     read = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
     return Reading(read, cast("How", by), str(entry.get("left") or ""))
 
 
 def _step(number: int, entry: Any) -> Step:
     if not isinstance(entry, Mapping):
-        raise BadInput(f"Step {number} must be an object with {', '.join(FIELDS)}; got {entry!r}.")
+        raise BadInputError(f"Step {number} must be an object with {', '.join(FIELDS)}; got {entry!r}.")
     unknown = sorted(set(entry) - set(FIELDS))
     if unknown:
-        raise BadInput(f"Step {number} has '{unknown[0]}'; the fields are {', '.join(FIELDS)}.")
+        raise BadInputError(f"Step {number} has '{unknown[0]}'; the fields are {', '.join(FIELDS)}.")
     texts = {name: entry.get(name) for name in ("subject", "from", "to")}
     for name, value in texts.items():
         if value is not None and not isinstance(value, str):
-            raise BadInput(f"Step {number}: '{name}' must be a text or null, got {value!r}.")
+            raise BadInputError(f"Step {number}: '{name}' must be a text or null, got {value!r}.")
     count = entry.get("count")
     if count is not None and (not isinstance(count, int) or isinstance(count, bool) or count < 0):
-        raise BadInput(f"Step {number}: 'count' must be a whole number or null, got {count!r}.")
+        raise BadInputError(f"Step {number}: 'count' must be a whole number or null, got {count!r}.")
     attributes = entry.get("attributes") or []
     if not isinstance(attributes, Sequence) or isinstance(attributes, str):
-        raise BadInput(f"Step {number}: 'attributes' must be a list of words, got {attributes!r}.")
+        raise BadInputError(f"Step {number}: 'attributes' must be a list of words, got {attributes!r}.")
     return Step(
         type=read_edit_type(str(entry.get("edit_type"))),
         subject=texts["subject"] or None,
@@ -64,7 +64,7 @@ def _position(number: int, entry: Any) -> Position | None:
     relation = entry.get("relation") if isinstance(entry, Mapping) else None
     if relation not in get_args(Relation):
         known = ", ".join(get_args(Relation))
-        raise BadInput(f"Step {number}: 'position' must have a 'relation' of {known}; got {entry!r}.")
+        raise BadInputError(f"Step {number}: 'position' must have a 'relation' of {known}; got {entry!r}.")
     anchor = entry.get("anchor")
     return Position(cast("Relation", relation), str(anchor) if anchor else None)
 
@@ -82,11 +82,11 @@ class KeptReadings:
 
 
 def read_kept(file: Path) -> KeptReadings:
-    """The readings of a file of JSON lines; raises `BadInput` with every faulty line."""
+    """The readings of a file of JSON lines; raises `BadInputError` with every faulty line."""
     try:
         raw = file.read_bytes()
     except OSError as error:
-        raise BadInput(f"The readings '{file}' cannot be read: {error.strerror}.") from error
+        raise BadInputError(f"The readings '{file}' cannot be read: {error.strerror}.") from error
     by_key: dict[str, Reading] = {}
     problems = []
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), start=1):
@@ -95,14 +95,14 @@ def read_kept(file: Path) -> KeptReadings:
         try:
             entry = json.loads(line)
             if not isinstance(entry, dict) or not (entry.get("id") or entry.get("text")):
-                raise BadInput("needs 'text' or 'id', and 'steps'")
+                raise BadInputError("needs 'text' or 'id', and 'steps'")
             reading = from_json(entry)
         except (ValueError, EditGaugeError) as error:
             problems.append(f"line {number}: {error}")
             continue
         by_key |= {f"{key} {entry[key]}": reading for key in ("id", "text") if entry.get(key)}
     if problems:
-        raise BadInput(f"The readings '{file}' have problems.", problems[:20])
+        raise BadInputError(f"The readings '{file}' have problems.", problems[:20])
     return KeptReadings(by_key, hashlib.sha256(raw).hexdigest())
 
 
@@ -186,7 +186,7 @@ def use_kept(benchmark: Benchmark, kept: KeptReadings) -> Benchmark:
     edits = tuple(complete(edit, kept) for edit in benchmark.edits)
     used = sum(kept.of(edit) is not None for edit in benchmark.edits)
     if not used:
-        raise BadInput(
+        raise BadInputError(
             "None of the readings is of an edit of this benchmark: neither an 'id' nor a 'text' is the same."
         )
     about = f"{benchmark.about}; {used} of {len(edits)} readings from the file given"
@@ -202,24 +202,24 @@ def reading_summary(edits: Sequence[Edit]) -> str:
 
 
 def only_step(text: str) -> Step:
-    """The one step that an instruction surely asks for, with all fields that its type needs; raises `CannotTell`.
+    """The one step that an instruction surely asks for, with all fields that its type needs; raises `UnscorableError`.
 
     >>> only_step("Could we add a cup to the left of the plate?").position
     Position(relation='left', anchor='plate')
     """
     if not text.strip():
-        raise CannotTell("unparsable", "the instruction is empty")
+        raise UnscorableError("unparsable", "the instruction is empty")
     reading = understand(text)
     step = reading.steps[0]
     lacking = {"subject": step.subject, "from": step.from_, "to": step.to, "position": step.position}
     missing = [name for name in EDIT_TYPES[step.type].needs if lacking[name] is None]
     if step.type == UNSPECIFIED or reading.left:
-        raise CannotTell("unparsable", f"'{text}' was not understood{f': {reading.left}' if reading.left else ''}")
+        raise UnscorableError("unparsable", f"'{text}' was not understood{f': {reading.left}' if reading.left else ''}")
     if len(reading.steps) > 1:
-        raise CannotTell("unparsable", f"'{text}' asks for {len(reading.steps)} changes")
+        raise UnscorableError("unparsable", f"'{text}' asks for {len(reading.steps)} changes")
     if missing or not step.sure:
         doubt = f"does not say {' and '.join(missing)}" if missing else f"may ask for another type than {step.type}"
-        raise CannotTell("unparsable", f"'{text}' {doubt}")
+        raise UnscorableError("unparsable", f"'{text}' {doubt}")
     return step
 
 

@@ -6,16 +6,16 @@ import typing
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
     from editgauge.methods.options import MethodOption
     from editgauge.methods.prompts import Form, MethodPrompt
+    from editgauge.types import Edit
 
 
 class Method(typing.Protocol):
@@ -39,7 +39,7 @@ class Method(typing.Protocol):
     """What its user should know before outcomes are made."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The edited image, the same for the same seed; raises `CannotEdit` when there is none."""
+        """The edited image, the same for the same seed; raises `CannotEditError` when there is none."""
         ...
 
     def prompt(self, edit: Edit) -> MethodPrompt:
@@ -57,7 +57,7 @@ class Method(typing.Protocol):
 
     def variant(self, options: Mapping[str, str]) -> Method:
         """The method with other options, such as `--option steps=20`."""
-        raise BadInput(f"The method '{self.name}' has no options, got {', '.join(options)}.")
+        raise BadInputError(f"The method '{self.name}' has no options, got {', '.join(options)}.")
 
 
 BUILT_IN = {

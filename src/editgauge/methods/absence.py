@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-from editgauge.core.errors import CannotEdit
+from editgauge.errors import CannotEditError
 
 Why = Literal[
     "refused",  # a filter or the model itself would not; another try would end the same way
@@ -16,7 +16,7 @@ Why = Literal[
 WHYS: tuple[Why, ...] = get_args(Why)
 
 
-class Refused(CannotEdit):
+class Refused(CannotEditError):
     """A content filter or the model refused the edit; recorded as an absence, never as a black image."""
 
     def __init__(self, detail: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.files import read_text
+from editgauge._util.files import read_text
 
 SETTINGS = "method.json"
 """The manifest that `editgauge edit` writes next to the outcomes."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 
 Value = int | float | str
 YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -69,7 +69,7 @@ def offers(*shared: Mapping[str, MethodOption], **own: MethodOption) -> Mapping[
 def chosen(
     method: str, known: Mapping[str, MethodOption], now: Mapping[str, Value], texts: Mapping[str, str]
 ) -> dict[str, Value]:
-    """The current values, updated with the given options; raises `BadInput` with every problem."""
+    """The current values, updated with the given options; raises `BadInputError` with every problem."""
     values: dict[str, Value] = read_options(method, now, texts)
     problems = [
         f"{name} {problem}, got '{values[name]}'"
@@ -77,7 +77,7 @@ def chosen(
         if (problem := option.problem(values[name]))
     ]
     if problems:
-        raise BadInput(f"Options of the method '{method}' cannot be used.", problems)
+        raise BadInputError(f"Options of the method '{method}' cannot be used.", problems)
     return values
 
 
@@ -102,7 +102,7 @@ def read_options(method: str, usual: Mapping[str, Any], texts: Mapping[str, str]
         except (ValueError, KeyError):
             problems.append(f"{name} is {KINDS[type(usual[name])]}, got '{text}'")
     if problems:
-        raise BadInput(f"Options of the method '{method}' cannot be used.", problems)
+        raise BadInputError(f"Options of the method '{method}' cannot be used.", problems)
     return read
 
 

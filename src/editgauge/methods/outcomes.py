@@ -17,16 +17,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from editgauge.core.disk_list import DiskList
-from editgauge.core.errors import BadInput
-from editgauge.core.files import open_text
-from editgauge.core.images import IMAGE_SUFFIXES
-from editgauge.core.types import Edit, Outcome, id_problem
+from editgauge._util.disk_list import DiskList
+from editgauge._util.files import open_text
+from editgauge._util.images import IMAGE_SUFFIXES
+from editgauge.errors import BadInputError
 from editgauge.methods.layouts.faults import Fault
 from editgauge.methods.layouts.match import absence, faults
 from editgauge.methods.layouts.names import same_letters, shown
 from editgauge.methods.layouts.recognize import recognize
 from editgauge.methods.layouts.tree import list_tree
+from editgauge.types import Edit, Outcome, id_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -131,17 +131,17 @@ def find_outcomes(
     """
     problem = id_problem(method)
     if problem:
-        raise BadInput(f"The method's name cannot be used: {problem}.")
+        raise BadInputError(f"The method's name cannot be used: {problem}.")
     if place.is_dir():
         listed = place / LIST
         if layout is None and listed.is_file():
             return _from_lines(method, listed, edits, allow_outside=allow_outside)
         return _from_files(method, place, edits, layout)
     if place.suffix.lower() in IMAGE_SUFFIXES:
-        raise BadInput(f"'{place}' is one picture; outcomes of '{method}' are a folder of them, or a JSONL file.")
+        raise BadInputError(f"'{place}' is one picture; outcomes of '{method}' are a folder of them, or a JSONL file.")
     if place.is_file():
         return _from_lines(method, place, edits, allow_outside=allow_outside)
-    raise BadInput(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")
+    raise BadInputError(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")
 
 
 def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | None) -> FoundOutcomes:
@@ -191,7 +191,7 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
     in_order = outcomes.in_order(sorted(range(len(places)), key=places.__getitem__))
     problems += _repeated(in_order)
     if problems:
-        raise BadInput(f"'{listed}' has problems.", problems)
+        raise BadInputError(f"'{listed}' has problems.", problems)
     rows = [Fault("missing", outcome.edit_id, outcome.absence) for outcome in in_order if outcome.absence]
     rows += [
         Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark") for edit_id in strangers
@@ -215,25 +215,25 @@ def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Ou
                     continue
                 try:
                     yield _read_line(method, line.removesuffix("\n"), listed.parent)
-                except (ValueError, RecursionError, BadInput) as error:
+                except (ValueError, RecursionError, BadInputError) as error:
                     problems.append(f"{listed.name}:{number}: {error}")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"'{listed}' cannot be read: {error}.") from error
+        raise BadInputError(f"'{listed}' cannot be read: {error}.") from error
 
 
 def _read_line(method: str, line: str, folder: Path) -> Outcome:
     entry: Any = json.loads(line)
     if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
-        raise BadInput('expected {"id": ..., "image_path": ...} or {"id": ..., "absence": ...}')
+        raise BadInputError('expected {"id": ..., "image_path": ...} or {"id": ..., "absence": ...}')
     unknown = set(entry) - set(KEYS)
     if unknown:
-        raise BadInput(f"unknown keys {sorted(unknown)}; known are {', '.join(KEYS)}")
+        raise BadInputError(f"unknown keys {sorted(unknown)}; known are {', '.join(KEYS)}")
     for key, value in entry.items():
         if key not in {"seed", "seconds"} and value is not None:
             _check_text(key, value)
     image, seed = entry.get("image_path"), entry.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not -(2**63) <= seed < 2**63:
-        raise BadInput(f"seed must be a whole number of at most 64 bits, got {shown(str(seed))}")
+        raise BadInputError(f"seed must be a whole number of at most 64 bits, got {shown(str(seed))}")
     return Outcome(
         edit_id=entry["id"],
         method=method,
@@ -247,11 +247,11 @@ def _read_line(method: str, line: str, folder: Path) -> Outcome:
 def _check_text(key: str, value: object) -> None:
     """What is no text would stop the run much later, when the scores are written."""
     if not isinstance(value, str) or (key == "image_path" and not value):
-        raise BadInput(
+        raise BadInputError(
             f"{key} must be {'a path' if key == 'image_path' else 'text'}, got {shown(str(value)) or 'none'}"
         )
     if any(0xD800 <= ord(sign) <= 0xDFFF for sign in value):
-        raise BadInput(f"{key} holds half a character: {value[:60]!a}")
+        raise BadInputError(f"{key} holds half a character: {value[:60]!a}")
 
 
 def _repeated(outcomes: Iterable[Outcome]) -> list[str]:

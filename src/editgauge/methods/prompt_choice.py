@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput, UnknownName
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompts import FORMS, MethodPrompt, render
 from editgauge.methods.prompts.families import USUAL_TOKEN
 from editgauge.methods.prompts.files import USUAL_SET, check_choice, set_names
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
     from editgauge.methods import Method
+    from editgauge.types import Edit
 
 USUAL_FORM = "instruction"
 
@@ -46,7 +46,7 @@ class PromptOptions:
 
     def __post_init__(self) -> None:
         if self.form is not None and self.form not in FORMS:
-            raise UnknownName("form of prompt", self.form, FORMS)
+            raise UnknownNameError("form of prompt", self.form, FORMS)
         check_choice(self.template or USUAL_SET, self.folder)
 
     def tell(self, method: Method, edit: Edit) -> PromptedEdit:
@@ -71,7 +71,7 @@ class PromptOptions:
             return None
         text = self.written.get(edit_key(edit))
         if text is None:
-            raise BadInput(f"'{self.file}' has no prompt for the edit '{edit.id}'.")
+            raise BadInputError(f"'{self.file}' has no prompt for the edit '{edit.id}'.")
         return MethodPrompt(text, templates=(self.file.name,))
 
     def describe(self) -> dict[str, Any]:
@@ -93,12 +93,14 @@ def read_wording(form: str | None, template: str | None, prompts: str | Path | N
     place = Path(prompts)
     if str(prompts) in set_names() and not place.is_dir():
         if template is not None:
-            raise BadInput(f"--prompts {prompts} and --template {template} both choose a set of templates; give one.")
+            raise BadInputError(
+                f"--prompts {prompts} and --template {template} both choose a set of templates; give one."
+            )
         return PromptOptions(form, str(prompts), overrides=True)
     if place.suffix.lower() == ".csv":
         return PromptOptions(form, template, written=read_written(place), file=place)
     if not place.is_dir():
-        raise BadInput(
+        raise BadInputError(
             f"--prompts takes {', '.join(sorted(set_names()))}, a folder of templates or a CSV of prompts; "
             f"there is nothing at '{prompts}'."
         )
@@ -116,12 +118,12 @@ def read_written(file: Path) -> dict[str, str]:
             rows = csv.DictReader(opened)
             missing = [column for column in WRITTEN_COLUMNS if column not in (rows.fieldnames or ())]
             if missing:
-                raise BadInput(f"'{file}' lacks the columns {', '.join(missing)} of a CSV of prompts.")
+                raise BadInputError(f"'{file}' lacks the columns {', '.join(missing)} of a CSV of prompts.")
             return {
                 _key(*(row[column] or "" for column in WRITTEN_COLUMNS[:4])): row["instruction_prompt"] for row in rows
             }
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(f"'{file}' cannot be read as a CSV of prompts: {error}.") from error
+        raise BadInputError(f"'{file}' cannot be read as a CSV of prompts: {error}.") from error
 
 
 def edit_key(edit: Edit) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any, cast
 
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.types import id_problem
+from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods import Method, methods
+from editgauge.types import id_problem
 
 ADDRESSES = {
     "endpoint:MODEL@URL": "A model behind an OpenAI-compatible endpoint for image edits.",
@@ -59,7 +59,7 @@ def _command(name: str, command: str) -> Method:
 
     problem = id_problem(name)
     if problem:
-        raise BadInput(f"The method's name cannot be used: {problem}.")
+        raise BadInputError(f"The method's name cannot be used: {problem}.")
     if name in methods:
-        raise BadInput(f"'{name}' is the name of a method there is already; call the command something else.")
+        raise BadInputError(f"'{name}' is the name of a method there is already; call the command something else.")
     return Command(name, command)

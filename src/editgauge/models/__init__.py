@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
 from editgauge.models.catalog import import_paths
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.evidence import Arrow, Box, Evidence, Region, Side
-from editgauge.core.masks import BoolMask
+from editgauge._util.masks import BoolMask
+from editgauge.evidence import Arrow, Box, Evidence, Region, Side
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
 
 Vector = NDArray[np.float32]
@@ -185,7 +185,7 @@ class ClassScores:
     """Which list; today `imagenet`, the 1,000 classes of ImageNet-1k."""
 
     def share(self, phrase: str) -> float:
-        """The probability of all classes that a phrase covers; raises `CannotTell("unknown_word", …)` for none."""
+        """The probability of all classes that a phrase covers; raises `UnscorableError("unknown_word", …)` for none."""
         return float(self.probabilities[sorted(classes_of(phrase))].sum())
 
     def top(self, count: int = 5) -> list[tuple[str, float]]:

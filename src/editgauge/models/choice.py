@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
+from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.models import models
 from editgauge.models.catalog import MODELS, attribute_of
 from editgauge.models.interfaces import ROLES, Model, ModelCard
@@ -40,12 +40,12 @@ def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
     """
     for role in map(plain_role, chosen):
         if role not in ROLES:
-            raise UnknownName("role", role, ROLES, "editgauge list models")
+            raise UnknownNameError("role", role, ROLES, "editgauge list models")
     made = {name: make_model(name) for name in dict.fromkeys(chosen.values())}
     for role, name in chosen.items():
         if not isinstance(made[name], ROLES[plain_role(role)]):
             meant = made[name].card.role
-            raise BadInput(f"The model '{name}' cannot play the role '{role}'; it is made for '{meant}'.")
+            raise BadInputError(f"The model '{name}' cannot play the role '{role}'; it is made for '{meant}'.")
     for name, model in made.items():
         if not is_here(model):
             weights = f"The weights of the model '{name}' are not on this machine: run `editgauge models pull {name}`."
@@ -106,14 +106,14 @@ def _made(name: str) -> Model:
     except EditGaugeError:
         raise
     except Exception as error:
-        raise BadInput(f"The model '{name}' from {models.origin(name)} cannot be used: {error}") from error
+        raise BadInputError(f"The model '{name}' from {models.origin(name)} cannot be used: {error}") from error
 
 
 def by_address(text: str) -> Model:
     """The model at FAMILY:FOLDER or FAMILY:OWNER/NAME, the latter with @REVISION behind it if need be."""
     family, _, place = text.partition(":")
     if family not in FAMILIES:
-        raise UnknownName("family of models", family, FAMILIES)
+        raise UnknownNameError("family of models", family, FAMILIES)
     module, _, name = FAMILIES[family].partition(":")
     make = getattr(import_module(f"editgauge.models.hub.{module}"), name)
     if Path(place).expanduser().is_dir():
@@ -140,7 +140,7 @@ def _without_options(name: str) -> tuple[str, dict[str, str]]:
         return name, {}
     options = dict(part.strip().partition("=")[::2] for part in rest.removesuffix("]").split(","))
     if not options.keys() <= THRESHOLDS.keys():
-        raise BadInput(
+        raise BadInputError(
             f"A model takes {' and '.join(f'{option}=NUMBER' for option in THRESHOLDS)} in brackets, got '{name}'."
         )
     return base, options
@@ -149,11 +149,13 @@ def _without_options(name: str) -> tuple[str, dict[str, str]]:
 def _set_threshold(model: Model, name: str, option: str, value: str) -> None:
     attribute = THRESHOLDS[option]
     if not hasattr(model, attribute):
-        raise BadInput(f"The model '{name}' has no {option.replace('_', ' ')}.")
+        raise BadInputError(f"The model '{name}' has no {option.replace('_', ' ')}.")
     try:
         number = float(value)
     except ValueError:
         number = -1.0
     if not 0 <= number <= 1:
-        raise BadInput(f"The {option.replace('_', ' ')} of a model is a number from 0 to 1, got '{value}' in '{name}'.")
+        raise BadInputError(
+            f"The {option.replace('_', ' ')} of a model is a number from 0 to 1, got '{value}' in '{name}'."
+        )
     setattr(model, attribute, number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 
-from editgauge.core.images import Pixels, pixel_hash
+from editgauge._util.images import Pixels, pixel_hash
 
 _known: dict[int, tuple[weakref.ref[Pixels], str]] = {}
 _lock = threading.Lock()

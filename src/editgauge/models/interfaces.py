@@ -13,8 +13,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask
 from editgauge.models.answers import (
     ClassMap,
     ClassScores,
@@ -87,7 +87,7 @@ class Detector(Model, Protocol):
         ...
 
     def word_for(self, phrase: str) -> str:
-        """The model's own word for a phrase; raises `CannotTell` when it knows none."""
+        """The model's own word for a phrase; raises `UnscorableError` when it knows none."""
         ...
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
@@ -273,7 +273,7 @@ ROLES: dict[str, type] = {
 
 
 class Perception(Protocol):
-    """Access to the models for a protocol. Every call is awaited; `CannotTell` is raised when there is no answer."""
+    """Access to the models for a protocol. Every call is awaited; `UnscorableError` is raised when there is no answer."""
 
     def card(self, role: str) -> ModelCard:
         """The model of a role."""

@@ -18,7 +18,7 @@ from editgauge.models.answers import SegmentPrompt
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
     from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Instances, Poses, TextLines, Vector
     from editgauge.models.interfaces import Perception
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from editgauge.core.errors import UnknownName
+from editgauge.errors import UnknownNameError
 from editgauge.models.catalog import profile_models
 from editgauge.models.choice import is_here, make_model
 from editgauge.models.interfaces import ROLES
@@ -50,7 +50,7 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
     sources: list[str] = []
     for role in overrides:
         if role not in ROLES:
-            raise UnknownName("role", role, ROLES, "editgauge list models")
+            raise UnknownNameError("role", role, ROLES, "editgauge list models")
     left_out = {role for role, name in overrides.items() if name == LEFT_OUT}
     for role in dict.fromkeys(role for role in [*roles, *overrides] if role not in left_out):
         wanted = listed.get(role, ())
@@ -128,7 +128,7 @@ def _who_has(role: str, profile: str) -> str:
 def models_of(profile: str) -> dict[str, tuple[str, ...]]:
     """The profile's models by role, in order of preference."""
     if profile not in PROFILES:
-        raise UnknownName("profile", profile, PROFILES)
+        raise UnknownNameError("profile", profile, PROFILES)
     return PROFILES[profile]
 
 

@@ -19,9 +19,9 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.ask import Ask
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.batching import Ask
+from editgauge._util.images import Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import (
     ClassMap,
     ClassScores,
@@ -116,7 +116,7 @@ class ModelService:
         """Detections of all classes of a closed vocabulary."""
         model, detector = self._detector()
         if detector.vocabulary is None:
-            raise CannotTell("no_model", f"{model.card.id} has no list of words to look for; ask it for phrases")
+            raise UnscorableError("no_model", f"{model.card.id} has no list of words to look for; ask it for phrases")
         detections = await self._find(model, image, detector.vocabulary)
         return detections.over(detector.operating_point if least is None else least)
 
@@ -155,21 +155,23 @@ class ModelService:
         """The picture as the tokens of the image embedder, one per patch of a grid."""
         model = self._model_for("image_embedder")
         if not model.is_a(PatchEmbedder):
-            raise CannotTell("no_model", f"{model.card.id} has no patches; choose --model image_embedder=dinov2-s14")
+            raise UnscorableError(
+                "no_model", f"{model.card.id} has no patches; choose --model image_embedder=dinov2-s14"
+            )
         return cast(Patches, await self._about(model, "patches", image))
 
     async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
         """The keys of the image embedder's last attention, one row per token."""
         model = self._model_for("image_embedder")
         if not model.is_a(KeyEmbedder):
-            raise CannotTell("no_model", f"{model.card.id} has no keys; choose --model image_embedder=dinov2-s14")
+            raise UnscorableError("no_model", f"{model.card.id} has no keys; choose --model image_embedder=dinov2-s14")
         return cast(Keys, await self._about(model, "keys_of_bytes" if of_bytes else "keys", image))
 
     def knows(self, phrase: str) -> bool:
         """Does the classifier have classes for what a phrase names? False too when there is no classifier."""
         try:
             return "classifier" in self._models and bool(classes_of(phrase))
-        except CannotTell:
+        except UnscorableError:
             return False
 
     async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
@@ -251,7 +253,7 @@ class ModelService:
 
     def _model_for(self, role: str) -> CachedModel:
         if role not in self._models:
-            raise CannotTell("no_model", f"no model plays the role '{role}'; choose one with --model {role}=NAME")
+            raise UnscorableError("no_model", f"no model plays the role '{role}'; choose one with --model {role}=NAME")
         return self._models[role]
 
 
@@ -265,12 +267,12 @@ def _unit(vector: Any) -> Vector:
     """The vector at length 1; a network that saw nothing at all has no direction to compare."""
     length = float(np.linalg.norm(vector))
     if not length > 0:
-        raise CannotTell("not_detected", "the embedding has no direction, because all its numbers are zero")
+        raise UnscorableError("not_detected", "the embedding has no direction, because all its numbers are zero")
     return np.asarray(vector / length, np.float32)
 
 
 def crop(image: Pixels, box: Sequence[float]) -> Pixels:
-    """The pixels of a picture in a box (left, top, right, bottom); raises `CannotTell` when there are none.
+    """The pixels of a picture in a box (left, top, right, bottom); raises `UnscorableError` when there are none.
 
     No margin and no square: on 75 boxes of photographs a classifier named things no better with either.
     """
@@ -278,7 +280,9 @@ def crop(image: Pixels, box: Sequence[float]) -> Pixels:
     left, right = (round(min(max(side, 0), width)) for side in (box[0], box[2]))
     top, bottom = (round(min(max(side, 0), height)) for side in (box[1], box[3]))
     if right <= left or bottom <= top:
-        raise CannotTell("not_detected", f"the box {[round(each, 1) for each in box]} holds no pixel of the picture")
+        raise UnscorableError(
+            "not_detected", f"the box {[round(each, 1) for each in box]} holds no pixel of the picture"
+        )
     return np.ascontiguousarray(image[top:bottom, left:right])
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import EditGaugeError
 from editgauge.models.answers import TextLines
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights.files import measured_sha256

@@ -6,17 +6,17 @@ import re
 import typing
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from editgauge.core.types import Edit, Item, Scores, ScoreSpec
-    from editgauge.judges.interfaces import Judging
+    from editgauge.judges._interfaces import Judging
     from editgauge.models.interfaces import Perception
+    from editgauge.types import Edit, Item, Scores, ScoreSpec
 
     class JudgingPerception(Perception, Judging, typing.Protocol):
         """What a protocol may ask while it scores: models that see, and judges that answer questions."""
@@ -49,7 +49,7 @@ class Protocol(typing.Protocol):
     sets: tuple[ScoreSpec, ...] = ()
     """Scores of whole sets of outcomes, such as FID."""
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """A score, or the reason why there is none, for every name in `scores`."""
         ...
 
@@ -61,7 +61,7 @@ class Protocol(typing.Protocol):
         """
         return {}
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """What the scores of a set need from one outcome."""
         return ()
 
@@ -71,13 +71,13 @@ class Protocol(typing.Protocol):
 
     def variant(self, options: Mapping[str, str]) -> Protocol:
         """The protocol with other options, such as `editval[delta=200]`; its name contains them."""
-        raise BadInput(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
+        raise BadInputError(f"The protocol '{self.name}' has no options, got [{_written(options)}].")
 
     def with_models(self, models: Mapping[str, str]) -> Protocol:
         """The protocol as it is with these models by role: a score made by a model carries its name.
 
         A protocol that needs or uses a `judge` is given one judge at a time, under the role `judge`; it names itself
-        after it, as `editinspector[gpt-4o]`, and asks it by that name: `await see.ask(question, role="gpt-4o")`.
+        after it, as `editinspector[gpt-4o]`, and asks it by that name: `await perception.ask(question, role="gpt-4o")`.
         """
         return self
 
@@ -126,8 +126,13 @@ protocols: Registry[Protocol] = Registry("protocol", BUILT_IN)
 _VARIANT = re.compile(r"([^\[\]]+)(?:\[([^\[\]]*)\])?")
 
 
-def open_protocol(name: str) -> Protocol:
-    """The protocol of a name such as `editval`, `editval[delta=200]`, `rubric:viescore` or `rubric:mine.yaml`."""
+def open_protocol(name: str | Protocol) -> Protocol:
+    """Return the protocol of a name such as `editval`, `editval[delta=200]` or `rubric:mine.yaml`.
+
+    A protocol object is returned as it is, so that `Scorer([MyProtocol()])` needs no entry point.
+    """
+    if not isinstance(name, str):
+        return name
     base, options = read_variant(name)
     if base.startswith("rubric:"):
         from editgauge.protocols.rubric import open_rubric_protocol
@@ -136,7 +141,7 @@ def open_protocol(name: str) -> Protocol:
         return rubric.variant(options) if options else rubric
     protocol = protocols.get(base)
     if protocol.name != base:
-        raise BadInput(
+        raise BadInputError(
             f"The protocol '{base}' from {protocols.origin(base)} calls itself '{protocol.name}'. "
             "Its `name` and its entry point must be the same."
         )
@@ -151,7 +156,9 @@ def read_variant(name: str) -> tuple[str, dict[str, str]]:
     """
     match = _VARIANT.fullmatch(name)
     if not match:
-        raise BadInput(f"--protocol takes a name with options in brackets, such as editval[delta=200]; got '{name}'.")
+        raise BadInputError(
+            f"--protocol takes a name with options in brackets, such as editval[delta=200]; got '{name}'."
+        )
     base, text = match.groups()
     settings = (part.strip().partition("=") for part in (text or "").split(",") if part.strip())
     return base, {option: value for option, _, value in settings}

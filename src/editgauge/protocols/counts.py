@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Step, Unscored
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.looking import look_for
+from editgauge.protocols._objects import detect
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Step, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -50,7 +50,7 @@ class Counts(Protocol):
         ScoreSpec("count_error", False, (0.0, MOST), "How many too many or too few are seen?"),
     )
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Counted in both pictures."""
         names = [spec.name for spec in self.scores]
         steps = steps_of(item.edit)
@@ -59,13 +59,13 @@ class Counts(Protocol):
             return dict.fromkeys(names, several)
         try:
             wanted = wanted_count(steps[0], item.edit.instruction)
-            before = await look_for(see, item, "source", wanted.thing)
-            after = await look_for(see, item, "edited", wanted.thing)
-            number = _number(wanted, len(before.seen))
-        except CannotTell as unable:
+            before = await detect(perception, item, "source", wanted.thing)
+            after = await detect(perception, item, "edited", wanted.thing)
+            number = _number(wanted, len(before))
+        except UnscorableError as unable:
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
-        seen = len(after.seen)
-        note = Note(f"{wanted.thing}: {len(before.seen)} before, {seen} now, {number} asked for.")
+        seen = len(after)
+        note = Note(f"{wanted.thing}: {len(before)} before, {seen} now, {number} asked for.")
         evidence = (note, *after.evidence)
         return {
             "count_right": Score(float(seen == number), evidence),
@@ -74,7 +74,7 @@ class Counts(Protocol):
 
 
 def wanted_count(step: Edit | Step, instruction: str) -> WantedCount:
-    """How many of what an edit asks for; raises `CannotTell` where it gives no number.
+    """How many of what an edit asks for; raises `UnscorableError` where it gives no number.
 
     >>> wanted_count(Step(type="object_addition", to="cats", count=2), "add two cats")
     WantedCount(thing='cats', number=2, more=True)
@@ -89,7 +89,7 @@ def wanted_count(step: Edit | Step, instruction: str) -> WantedCount:
         gone = step.count or (1 if step.type == "single_instance_removal" else None)
         return WantedCount(thing, -(gone or 0), more=gone is not None)
     if not thing or step.count is None or effect not in ("adds", "replaces"):
-        raise CannotTell("not_applicable", "the edit asks for no number of things")
+        raise UnscorableError("not_applicable", "the edit asks for no number of things")
     return WantedCount(thing, step.count, effect == "replaces" or bool(MORE.search(instruction)))
 
 
@@ -97,7 +97,7 @@ def _number(wanted: WantedCount, before: int) -> int:
     """How many there should be in all."""
     number = wanted.number + (before if wanted.more else 0)
     if number < 0 or (not before and wanted.number <= 0):
-        raise CannotTell(
+        raise UnscorableError(
             "not_detected", f"{before} of '{wanted.thing}' are seen in the source: nothing can be taken away"
         )
     return number

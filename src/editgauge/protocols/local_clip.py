@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Box, Note
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Box, Note
+from editgauge.metrics.embeddings import cosine_similarity
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.captions import edit_text
-from editgauge.protocols._shared.directions import cosine
-from editgauge.protocols._shared.looking import attempt, cropped
+from editgauge.protocols._objects import crop
+from editgauge.protocols._rules import attempt
+from editgauge.protocols._text_image import edit_text
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
     from editgauge.models.interfaces import Perception
 
 CAPTION = "caption"
@@ -62,34 +63,36 @@ class LocalClip(Protocol):
         """With the encoder's name in the name of every score."""
         return LocalClip(models.get("joint_embedder", ""))
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Every rule on its own: what one cannot tell leaves the others alone."""
         mask = item.mask
         if mask is None or not mask.any():
             return {spec.name: NO_MASK if mask is None else EMPTY for spec in self.scores}
-        scores = await gather(*(attempt(rule(item, mask, see)) for rule in self._rules.values()))
+        scores = await gather(*(attempt(rule(item, mask, perception)) for rule in self._rules.values()))
         return {spec.name: score for spec, score in zip(self.scores, scores, strict=True)}
 
 
-async def _inside(item: Item, mask: BoolMask, see: Perception) -> Score:
+async def _inside(item: Item, mask: BoolMask, perception: Perception) -> Score:
     text = edit_text(item.edit, "target")
-    picture, words = await gather(see.joint_image(blackened(item.edited, mask)), see.joint_text(text.words))
-    return Score(cosine(picture, words), (Note(text.source_note),))
+    picture, words = await gather(
+        perception.joint_image(blackened(item.edited, mask)), perception.joint_text(text.words)
+    )
+    return Score(cosine_similarity(picture, words), (Note(text.source_note),))
 
 
-async def _region_and_words(item: Item, mask: BoolMask, see: Perception) -> Score:
+async def _region_and_words(item: Item, mask: BoolMask, perception: Perception) -> Score:
     words, note = _local_words(item.edit)
     box = _box(mask)
-    picture, text = await gather(see.joint_image(cropped(item.edited, box)), see.joint_text(words))
-    return Score(cosine(picture, text), (note, Box("edited", *box, "looked at")))
+    picture, text = await gather(perception.joint_image(crop(item.edited, box)), perception.joint_text(words))
+    return Score(cosine_similarity(picture, text), (note, Box("edited", *box, "looked at")))
 
 
-async def _region_and_truth(item: Item, mask: BoolMask, see: Perception) -> Score:
+async def _region_and_truth(item: Item, mask: BoolMask, perception: Perception) -> Score:
     if item.reference is None:
-        raise CannotTell("not_applicable", "the benchmark has no ground-truth image for this edit")
+        raise UnscorableError("not_applicable", "the benchmark has no ground-truth image for this edit")
     box = _box(mask)
-    outcome, truth = await gather(*(see.joint_image(cropped(each, box)) for each in (item.edited, item.reference)))
-    return Score(cosine(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
+    outcome, truth = await gather(*(perception.joint_image(crop(each, box)) for each in (item.edited, item.reference)))
+    return Score(cosine_similarity(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
 
 
 def blackened(image: Pixels, mask: BoolMask) -> Pixels:
@@ -102,7 +105,7 @@ def _box(mask: BoolMask) -> tuple[int, int, int, int]:
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     left, top, right, bottom = int(columns[0]), int(rows[0]), int(columns[-1]), int(rows[-1])
     if right <= left or bottom <= top:
-        raise CannotTell(EMPTY.reason, EMPTY.detail)
+        raise UnscorableError(EMPTY.reason, EMPTY.detail)
     return left, top, right, bottom
 
 

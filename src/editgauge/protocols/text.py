@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.evidence import Note
-from editgauge.core.masks import box_of
-from editgauge.core.types import Item, Score, Scores, ScoreSpec, Unscored
+from editgauge._util.masks import box_of
+from editgauge.errors import UnscorableError
+from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.instructions.tokens import edit_distance
 from editgauge.protocols import Protocol
+from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.answers import TextLines
@@ -76,12 +76,12 @@ class TextEdit(Protocol):
         ),
     )
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """What can be read in both pictures, compared."""
         names = [spec.name for spec in self.scores]
         try:
-            before, after = await see.read_text(item.source), await see.read_text(item.edited)
-        except CannotTell as unable:
+            before, after = await perception.read_text(item.source), await perception.read_text(item.edited)
+        except UnscorableError as unable:
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
         steps = steps_of(item.edit)
         nothing: Scores = dict.fromkeys(names, NOT_A_TEXT_EDIT)

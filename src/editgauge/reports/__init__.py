@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from typing import TYPE_CHECKING
 
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -41,7 +41,7 @@ class Section(typing.Protocol):
 BUILT_IN = {
     "overview": "editgauge.reports.sections.standard:overview",
     "gallery": "editgauge.reports.sections.standard:gallery",
-    "heat_map": "editgauge.reports.sections.heat_map:section",
+    "heat_map": "editgauge.reports.sections.edit_types:section",
     "edit_types": "editgauge.reports.sections.standard:edit_types",
     "groups": "editgauge.reports.sections.standard:groups",
     "methods": "editgauge.reports.sections.standard:methods",

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from editgauge.core.files import write_bytes
-from editgauge.core.text import counted
-from editgauge.core.types import QUESTIONS, Question
-from editgauge.findings.answer import RunAnswer, answer
-from editgauge.findings.summary import (
+from editgauge._render import text as words
+from editgauge._render.templates import open_templates
+from editgauge._stats.intervals import LEVEL
+from editgauge._stats.pairwise import Rank
+from editgauge._util.files import write_bytes
+from editgauge._util.text import counted
+from editgauge.analysis.headline import RunAnswer, answer
+from editgauge.analysis.significance import HOW_TESTED, RunVerdicts
+from editgauge.analysis.summary import (
     ALL,
     FEW_SOURCES,
     Cell,
@@ -24,21 +28,17 @@ from editgauge.findings.summary import (
     headlines,
     summarize,
 )
-from editgauge.findings.verdicts import HOW_TESTED, RunVerdicts
-from editgauge.render import words
-from editgauge.render.templates import open_templates
-from editgauge.reports.assets import frame
-from editgauge.reports.outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
-from editgauge.reports.tables import ScoreTable, score_tables
-from editgauge.stats.intervals import LEVEL
-from editgauge.stats.pairwise import Rank
+from editgauge.reports._outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
+from editgauge.reports._score_tables import ScoreTable, score_tables
+from editgauge.reports.pages import frame
+from editgauge.types import QUESTIONS, Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from editgauge.core.run import Run
-    from editgauge.findings.agree import Agreement
+    from editgauge.analysis.agree import Agreement
+    from editgauge.results import Run
 
 
 MOST_SHOWN, SHOWN_OF_MANY = 100_000, 5_000

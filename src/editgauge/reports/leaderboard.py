@@ -13,29 +13,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
-from editgauge.findings.groups.figures import measured_figures
-from editgauge.findings.groups.selection import edits_in, read_selection
-from editgauge.findings.people.matching import mean_by_edit
-from editgauge.findings.summary import ALL, Cell, answers, headlines, untouched_methods
-from editgauge.findings.verdicts import ScoreVerdicts, merged
-from editgauge.render.words import estimate_text
-from editgauge.reports.assets import page_in
+from editgauge._render.text import estimate_text
+from editgauge._stats.intervals import NOT_MEANT, clustered_mean
+from editgauge._stats.pairwise import Rank
+from editgauge.analysis._groups import edits_in, read_selection
+from editgauge.analysis.aggregation import measured_figures
+from editgauge.analysis.outcomes import mean_by_edit
+from editgauge.analysis.significance import ScoreVerdicts, merged
+from editgauge.analysis.summary import ALL, Cell, answers, headlines, untouched_methods
+from editgauge.errors import BadInputError
+from editgauge.reports._score_tables import ScoreTable, score_tables
 from editgauge.reports.context import write_page
 from editgauge.reports.figures.tradeoff import trade_off
-from editgauge.reports.tables import ScoreTable, score_tables
-from editgauge.stats.bounds import NOT_MEANT
-from editgauge.stats.intervals import clustered_mean
-from editgauge.stats.pairwise import Rank
+from editgauge.reports.pages import page_in
+from editgauge.results import Run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from markupsafe import Markup
 
-    from editgauge.core.run.manifest import ProtocolEntry
-    from editgauge.core.types import ScoreSpec
+    from editgauge.results.manifest import ProtocolEntry
+    from editgauge.types import ScoreSpec
 
 
 PAGE = "leaderboard.html"
@@ -62,7 +61,7 @@ def leaderboard(runs: Sequence[str | Path], *, out: str | Path, group: Sequence[
     resolved = [folder.resolve() for folder in folders]
     twice = [folder for place, folder in enumerate(folders) if resolved[place] in resolved[:place]]
     if twice or not folders:
-        raise BadInput(f"The run '{twice[0]}' is given twice." if twice else "Give at least one run folder.")
+        raise BadInputError(f"The run '{twice[0]}' is given twice." if twice else "Give at least one run folder.")
     page = page_in(out, PAGE)
     boards = standings([Run.open(folder) for folder in folders], group)
     return write_page(

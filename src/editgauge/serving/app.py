@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from editgauge import __version__
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.http import bounded
+from editgauge._util.http import bounded
+from editgauge.errors import EditGaugeError
 from editgauge.serving.schema import (
     BatchRequest,
     BatchResponse,

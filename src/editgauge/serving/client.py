@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.images import ImageLike, png_bytes, read_image
+from editgauge._util.images import ImageLike, png_bytes, read_image
+from editgauge.errors import EditGaugeError
 
 if TYPE_CHECKING:
     import httpx

@@ -6,17 +6,18 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
-from typing import Annotated, Any
+from dataclasses import asdict, fields
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Position, Step
-from editgauge.look.result import ScoreResult, Verdict
-from editgauge.look.scorer import KnownFields
-from editgauge.look.verdict import Summary
+from editgauge.engine.result import ScoreResult
+from editgauge.engine.scorer import KnownFields
+from editgauge.engine.verdict import Verdict
+from editgauge.errors import BadInputError
+from editgauge.results import ScoreRecord
+from editgauge.types import Position, Step
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
@@ -68,14 +69,14 @@ class Reward(BaseModel):
 
 
 @pydantic_dataclass(frozen=True)
-class VerdictAnswer(Summary):
+class VerdictAnswer(Verdict):
     """The verdict on one edited picture."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def sentence(self) -> str:
         """One plain line."""
-        return Summary.sentence.fget(self)  # type: ignore[attr-defined,no-any-return]
+        return Verdict.sentence.fget(self)  # type: ignore[attr-defined,no-any-return]
 
 
 class EditAnswer(BaseModel):
@@ -89,12 +90,25 @@ class EditAnswer(BaseModel):
     steps: list[Step]
 
 
+class ScoreAnswer(BaseModel):
+    """One score of one protocol."""
+
+    protocol: str
+    name: str
+    value: float | None
+    status: Literal["scored", "unscored"]
+    reason: str | None
+    higher_is_better: bool
+    range: tuple[float, float]
+    evidence: tuple[dict[str, Any], ...] = ()
+
+
 class ScoreResponse(BaseModel):
     """The verdict, the reward and all scores of one edited picture."""
 
     verdict: VerdictAnswer
     reward: Reward
-    scores: list[Verdict] = Field(description="with evidence only if the request asks for it")
+    scores: list[ScoreAnswer] = Field(description="with evidence only if the request asks for it")
     edit: EditAnswer
 
 
@@ -125,9 +139,9 @@ class BatchResponse(BaseModel):
 
 
 def arguments_of(request: ScoreRequest) -> dict[str, Any]:
-    """The request as the arguments of `Scorer.submit`; raises `BadInput` where an image is not base64."""
+    """The request as the arguments of `Scorer.submit`; raises `BadInputError` where an image is not base64."""
     if len(request.sources) > 1:
-        raise BadInput(f"Edits of one source image are scored, got {len(request.sources)} source images.")
+        raise BadInputError(f"Edits of one source image are scored, got {len(request.sources)} source images.")
     return {
         "before": _image(request.sources[0], "source image"),
         "after": _image(request.outcome, "outcome"),
@@ -143,7 +157,7 @@ def _image(text: str, name: str) -> bytes:
     try:
         return base64.b64decode(text[start.end() :] if start else text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BadInput(f"The {name} is not base64: {error}. Send the bytes of an image file as base64.") from error
+        raise BadInputError(f"The {name} is not base64: {error}. Send the bytes of an image file as base64.") from error
 
 
 def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
@@ -152,7 +166,7 @@ def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
     return ScoreResponse(
         verdict=VerdictAnswer(**asdict(result.verdict)),
         reward=_reward(list(result)),
-        scores=[each if evidence else replace(each, evidence=()) for each in result],
+        scores=[ScoreAnswer(**record.to_dict(with_evidence=evidence)) for record in result],
         edit=EditAnswer(
             edit_type=edit.type,
             subject=edit.subject,
@@ -164,8 +178,8 @@ def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
     )
 
 
-def _reward(scores: Sequence[Verdict]) -> Reward:
-    for each in scores:
-        if (each.protocol.split("[")[0], each.name) == REWARD:
-            return Reward(value=each.value, abstained=each.value is None, reason=each.reason)
+def _reward(scores: Sequence[ScoreRecord]) -> Reward:
+    for score in scores:
+        if (score.protocol.split("[")[0], score.name) == REWARD:
+            return Reward(value=score.value, abstained=score.value is None, reason=score.reason)
     return Reward(value=None, abstained=True, reason="no_rule")

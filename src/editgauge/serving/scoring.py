@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.options import JudgeOptions, ModelOptions
-from editgauge.core.types import Reason
 from editgauge.engine.schedule.local import start_process
-from editgauge.look.scorer import Scorer
+from editgauge.engine.scorer import Scorer
+from editgauge.errors import EditGaugeError
+from editgauge.options import JudgeOptions, ModelOptions
 from editgauge.serving.schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
+from editgauge.types import Reason
 
 WARM_UP, STOP = "warm up", "stop"
 """Sent to a process instead of a request: load the models; give up the item of this number."""
@@ -135,7 +135,7 @@ class OneScorer:
         scores = await asyncio.wrap_future(self._scorer.warm_up())
         crashes = [each for each in scores if each.reason == "crashed"]
         if crashes:
-            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].evidence[0]['note']}")
+            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].detail}")
 
     async def score(self, request: ScoreRequest) -> BatchResult:
         """What became of an item."""

@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
-from editgauge.core.progress import say
+from editgauge._util.progress import say
 from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
+from editgauge.errors import BadInputError, EditGaugeError
+from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
 
 TOKENS = "EDITGAUGE_SERVE_TOKENS"
 """Environment variable with tokens, separated by commas."""
@@ -58,12 +58,14 @@ def serve(
     """
     try:
         app, scoring = (import_module(f"editgauge.serving.{name}") for name in ("app", "scoring"))
-        from editgauge.core.http import GracefulServer, server_config
+        from editgauge._util.http import GracefulServer, server_config
     except ImportError as error:
         raise EditGaugeError(f"Serving needs `pip install 'editgauge[serve]'`; it lacks '{error.name}'.") from error
     known = _tokens(Path(tokens) if tokens else None)
     if host not in LOCAL and not known:
-        raise BadInput(f"Serving at {host} without tokens is open to everyone: give --tokens FILE, or set {TOKENS}.")
+        raise BadInputError(
+            f"Serving at {host} without tokens is open to everyone: give --tokens FILE, or set {TOKENS}."
+        )
     options = scoring.ScorerOptions(
         protocol=protocol,
         models=ModelOptions(models=models, model=model),
@@ -100,10 +102,12 @@ def _tokens(file: Path | None) -> tuple[str, ...]:
     try:
         texts = file.read_text("utf-8").splitlines() if file else os.environ.get(TOKENS, "").split(",")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"The tokens in '{file}' cannot be read: {error}.") from error
+        raise BadInputError(f"The tokens in '{file}' cannot be read: {error}.") from error
     tokens = tuple(text.strip() for text in texts if text.strip())
     if any(len(token) < 16 for token in tokens):
-        raise BadInput("A token has at least 16 characters; `python -c 'import secrets; print(secrets.token_hex())'`.")
+        raise BadInputError(
+            "A token has at least 16 characters; `python -c 'import secrets; print(secrets.token_hex())'`."
+        )
     if file and not tokens:
-        raise BadInput(f"'{file}' holds no token: write one per line.")
+        raise BadInputError(f"'{file}' holds no token: write one per line.")
     return tokens

@@ -11,9 +11,9 @@ import pickle
 import threading
 from typing import BinaryIO
 
-from editgauge.core.errors import EditGaugeError
 from editgauge.engine.worker.process import PARENT_IS_GONE, as_worker
 from editgauge.engine.worker.scoring import crash
+from editgauge.errors import EditGaugeError
 from editgauge.serving.schema import ScoreRequest
 from editgauge.serving.scoring import STOP, OneScorer, ScorerOptions
 

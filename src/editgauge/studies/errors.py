@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import EditGaugeError
+from editgauge.errors import EditGaugeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

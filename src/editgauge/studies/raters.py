@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
-from editgauge.core.errors import UnknownName
+from editgauge.errors import UnknownNameError
 from editgauge.studies.assignment import give_back, release
 from editgauge.studies.errors import BadStudy
 from editgauge.studies.quality import log
@@ -65,7 +65,7 @@ def find_rater(session: Session, word: str) -> Rater:
         return (by_name or list(raters))[0]
     if raters:
         raise BadStudy(f"The label '{word}' is given to {len(raters)} raters: {', '.join(r.name for r in raters)}.")
-    raise UnknownName("rater in this study", word, session.scalars(select(Rater.name)))
+    raise UnknownNameError("rater in this study", word, session.scalars(select(Rater.name)))
 
 
 def forget(session: Session, rater: Rater, now: float, *, answers: bool) -> None:

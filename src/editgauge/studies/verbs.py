@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import BadInput, EditGaugeError, UnknownName
-from editgauge.core.files import write_text
-from editgauge.core.options import Count, Port
-from editgauge.core.run import Run
+from editgauge._util.files import write_text
+from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
+from editgauge.options import Count, Port
+from editgauge.results import Run
 from editgauge.studies.analysis.status import Status
 from editgauge.studies.answers.files import read_answers, write_export
 from editgauge.studies.answers.importing import Imported, import_records
@@ -21,9 +21,8 @@ from editgauge.studies.raters import Invitation
 from editgauge.studies.study import Study
 
 if TYPE_CHECKING:
-    from editgauge.findings.agree import Agreement
-    from editgauge.findings.people.attribute_weights import WeightAgreement
-    from editgauge.findings.people.study import StudyFindings
+    from editgauge.analysis.agree import Agreement
+    from editgauge.analysis.study import StudyFindings, WeightAgreement
 
 LOCAL = "http://127.0.0.1:8000"
 ADDRESS = "address.txt"
@@ -47,10 +46,10 @@ def invite(
         label: your name for these raters; the only personal data that is kept.
     """
     if count < 1:
-        raise BadInput(f"Invite at least one rater, got {count}.")
+        raise BadInputError(f"Invite at least one rater, got {count}.")
     url = url or address_of(study)
     if not url.startswith(("http://", "https://")):
-        raise BadInput(f"The address must begin with http:// or https://, got '{url}'.")
+        raise BadInputError(f"The address must begin with http:// or https://, got '{url}'.")
     with Study.open(study) as opened:
         return opened.invite(count, label)
 
@@ -117,7 +116,7 @@ def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> Im
         elif form in exchanges:
             pages = exchanges.get(form).read(opened, Path(file))
         else:
-            raise UnknownName("form of import", form, ["answers", *exchanges])
+            raise UnknownNameError("form of import", form, ["answers", *exchanges])
         with opened.database.write() as session:
             return import_records(session, opened.design, pages, opened.clock())
 
@@ -242,19 +241,19 @@ def analyze(
             it.
     """
     # with all their statistics, which no other verb needs
-    from editgauge.findings.agree import agree
-    from editgauge.findings.people.attribute_weights import weight_agreement
+    from editgauge.analysis.agree import agree
+    from editgauge.analysis.study import weight_agreement
     from editgauge.studies.analysis.findings import compared_attributes, findings
     from editgauge.studies.analysis.forms import write_forms
     from editgauge.studies.analysis.page import write_page
 
     if forms is not None and out is None:
-        raise BadInput("--forms writes a page; give a folder for it with --out.")
+        raise BadInputError("--forms writes a page; give a folder for it with --out.")
     with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
         its_run = run or opened.manifest.run
         if opened.design.unit == "attributes":
             if out is not None:
-                raise BadInput("A study about attributes has no page; leave out --out.")
+                raise BadInputError("A study about attributes has no page; leave out --out.")
             answers = compared_attributes(opened)
             return Analysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
         study_findings, status = findings(opened), opened.status()

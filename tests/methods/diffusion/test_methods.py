@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.images import Pixels
-from editgauge.core.types import Edit
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.absence import why
 from editgauge.methods.diffusion.pipeline import Diffusion, common
 from editgauge.methods.diffusion.weights import MissingDiffusers
+from editgauge.types import Edit
 
 TUNING = {"tuning_steps": "1"}
 METHODS: dict[str, tuple[str, str, dict[str, str]]] = {
@@ -104,18 +104,18 @@ def test_a_flagged_picture_is_an_absence_and_no_black_square(
     place: str, saved: Any, source: Pixels, request_: Edit
 ) -> None:
     method = of(place).variant({"model": str(saved("flagging")), "size": "64", "steps": "2"})
-    with pytest.raises(CannotEdit, match="safety checker") as refusal:
+    with pytest.raises(CannotEditError, match="safety checker") as refusal:
         method.edit(request_, source, 0)
     assert why(str(refusal.value)) == "refused"
 
 
 def test_what_is_wrong_with_options_is_told_at_once() -> None:
-    with pytest.raises(BadInput, match=r"no option 'step'; did you mean 'steps'\?") as error:
+    with pytest.raises(BadInputError, match=r"no option 'step'; did you mean 'steps'\?") as error:
         of("captions:sdedit").variant({"step": "3", "guidance": "much"})
     assert len(error.value.problems) == 2
-    with pytest.raises(BadInput, match=r"strength is at least 0 and at most 1, got '2.0'"):
+    with pytest.raises(BadInputError, match=r"strength is at least 0 and at most 1, got '2.0'"):
         of("captions:sdedit").variant({"strength": "2"})
-    with pytest.raises(BadInput, match="precision is one of '', 'float32', 'float16', 'bfloat16', got 'int8'"):
+    with pytest.raises(BadInputError, match="precision is one of '', 'float32', 'float16', 'bfloat16', got 'int8'"):
         of("captions:sdedit").variant({"precision": "int8"})
 
 
@@ -126,7 +126,7 @@ def test_a_variant_keeps_what_was_chosen_before() -> None:
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: Pixels, request_: Edit) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(BadInput, match=r"not on this machine\. Fetch it once with: hf download timbrooks"):
+    with pytest.raises(BadInputError, match=r"not on this machine\. Fetch it once with: hf download timbrooks"):
         of("instructions:instructpix2pix").edit(request_, source, 0)
 
 
@@ -141,7 +141,7 @@ def test_a_fetched_model_is_found_and_its_commit_written_down(
     method = of("captions:sdedit").variant({"model": "someone/small", "size": "32", "steps": "2"})
     assert (method.settings()["model"], method.settings()["revision"]) == ("someone/small", commit)
     assert method.edit(request_, source, 0).shape == source.shape
-    with pytest.raises(BadInput, match="at revision v2 is not on this machine"):
+    with pytest.raises(BadInputError, match="at revision v2 is not on this machine"):
         method.variant({"revision": "v2"}).settings()
 
 
@@ -171,12 +171,12 @@ def test_a_folder_without_a_model_is_told(
 ) -> None:
     if content is not None:
         (tmp_path / "model_index.json").write_text(content)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInputError, match=told):
         of("captions:sdedit").variant({"model": str(tmp_path)}).edit(request_, source, 0)
 
 
 def test_too_little_strength_for_a_step_is_told(small: Any, source: Pixels, request_: Edit) -> None:
-    with pytest.raises(BadInput, match="less than one of 2 steps"):
+    with pytest.raises(BadInputError, match="less than one of 2 steps"):
         small("sdedit").variant({"strength": "0.1"}).edit(request_, source, 0)
 
 

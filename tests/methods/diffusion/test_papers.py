@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels
-from editgauge.core.types import Edit
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError
 from editgauge.methods.diffusion.dds import dds
 from editgauge.methods.diffusion.null_text import (
     Injection,
@@ -26,6 +25,7 @@ from editgauge.methods.diffusion.null_text import (
 from editgauge.methods.diffusion.personalization import dreambooth, single_token, textual_inversion
 from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, moved
 from editgauge.methods.diffusion.tuning import imagic, sine
+from editgauge.types import Edit
 
 pytestmark = pytest.mark.slow
 
@@ -196,7 +196,7 @@ def test_tuning_leaves_the_model_as_it_was(method: PaperMethod, saved: Any, sour
 
 def test_a_learned_word_is_one_token(painter: Painter) -> None:
     assert single_token(painter, "*") == painter.pipe.tokenizer.convert_tokens_to_ids("*</w>")
-    with pytest.raises(BadInput, match="'newword' is 7 tokens"):
+    with pytest.raises(BadInputError, match="'newword' is 7 tokens"):
         single_token(painter, "newword")
 
 

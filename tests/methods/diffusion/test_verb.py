@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.images import read_image
+from editgauge._util.images import read_image
 from editgauge.engine.edit.edit import edit
 
 pytestmark = pytest.mark.slow

@@ -11,13 +11,13 @@ import numpy as np
 import psutil
 import pytest
 
-from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.images import Pixels
-from editgauge.core.masks import Rectangle
-from editgauge.core.types import Edit
+from editgauge._util.images import Pixels
+from editgauge._util.masks import Rectangle
+from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.absence import Refused
 from editgauge.methods.external.command import Command
 from editgauge.methods.resolve import open_method
+from editgauge.types import Edit
 
 MakeEdit = Callable[..., Edit]
 NEGATIVE = """
@@ -60,7 +60,7 @@ def test_the_mask_is_white_where_the_picture_may_change(
     seen = method.edit(make_edit(mask=mask), photo, 0)
     assert ((seen == 255).all(axis=2) == mask.render(128, 128)).all()
     assert set(np.unique(seen)) == {0, 255}
-    with pytest.raises(CannotEdit, match="has no mask"):
+    with pytest.raises(CannotEditError, match="has no mask"):
         method.edit(make_edit(), photo, 0)
 
 
@@ -92,7 +92,7 @@ def test_the_prompt_is_what_the_command_is_given(
 def test_every_way_of_failing_has_its_reason(
     script: Callable[..., str], make_edit: MakeEdit, photo: Pixels, code: str, absence: str
 ) -> None:
-    with pytest.raises(CannotEdit, match=absence):
+    with pytest.raises(CannotEditError, match=absence):
         Command("mine", script(code)).edit(make_edit(), photo, 0)
 
 
@@ -108,7 +108,7 @@ def test_one_that_takes_too_long_is_stopped_with_all_it_started(
 ) -> None:
     code = f"sleep 60 & echo $! > {tmp_path}/child; wait"
     method = Command("mine", f"sh -c '{code}' {{source}} {{output}}").variant({"timeout": "2"})
-    with pytest.raises(CannotEdit, match="timeout: 'sh' was stopped after 2 seconds"):
+    with pytest.raises(CannotEditError, match="timeout: 'sh' was stopped after 2 seconds"):
         method.edit(make_edit(), photo, 0)
     child = int((tmp_path / "child").read_text())
     assert not psutil.pid_exists(child) or psutil.Process(child).status() == psutil.STATUS_ZOMBIE
@@ -117,12 +117,12 @@ def test_one_that_takes_too_long_is_stopped_with_all_it_started(
 def test_a_null_byte_in_the_words_costs_only_its_edit(
     script: Callable[..., str], make_edit: MakeEdit, photo: Pixels
 ) -> None:
-    with pytest.raises(CannotEdit, match="cannot be started"):
+    with pytest.raises(CannotEditError, match="cannot be started"):
         Command("mine", script("", "{source} {output} {caption}")).edit(make_edit(target_caption="a\0b"), photo, 0)
 
 
 def test_all_that_is_wrong_with_a_command_is_told_at_once() -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         Command("mine", "no_such_program_anywhere {instruction}")
     assert caught.value.problems == (
         "it lacks {source}",
@@ -132,16 +132,16 @@ def test_all_that_is_wrong_with_a_command_is_told_at_once() -> None:
 
 
 def test_a_quote_without_its_end_is_told() -> None:
-    with pytest.raises(BadInput, match="cannot be cut into words"):
+    with pytest.raises(BadInputError, match="cannot be cut into words"):
         Command("mine", "cp {source} '{output}")
 
 
 def test_a_placeholder_needs_a_value_and_an_option_a_placeholder() -> None:
     method = Command("mine", "cp {source} {output} {steps} {eta}")
-    with pytest.raises(BadInput, match="steps") as caught:
+    with pytest.raises(BadInputError, match="steps") as caught:
         method.variant({"eta": "1"}).settings()
     assert caught.value.problems == ("steps",)
-    with pytest.raises(BadInput) as unknown:
+    with pytest.raises(BadInputError) as unknown:
         method.variant({"step": "3", "at_once": "many"})
     assert unknown.value.problems == (
         "no option 'step'; did you mean 'steps'?",
@@ -153,7 +153,7 @@ def test_a_placeholder_needs_a_value_and_an_option_a_placeholder() -> None:
     ("name", "told"), [("identity", "there is already"), ("a/b", "path separator"), ("", "is empty")]
 )
 def test_a_command_needs_a_name_of_its_own(name: str, told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInputError, match=told):
         open_method(name, "cp {source} {output}")
 
 

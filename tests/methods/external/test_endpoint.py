@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.images import Pixels, png_bytes
-from editgauge.core.masks import Rectangle
-from editgauge.core.types import Edit
+from editgauge._util.images import Pixels, png_bytes
+from editgauge._util.masks import Rectangle
+from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.absence import Refused
 from editgauge.methods.external.endpoint import ImageEndpoint, open_image_endpoint
+from editgauge.types import Edit
 from tests.endpoint import Reply
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def test_a_picture_on_another_host_is_not_fetched_unless_allowed(
     edits_served.pictures["/made.png"] = negative
     edits_served.picture_plan = lambda prompt, seen: Reply(content={"data": [{"url": address}]})
 
-    with pytest.raises(CannotEdit, match=r"on another host \('localhost'\), which is not fetched.*picture_hosts"):
+    with pytest.raises(CannotEditError, match=r"on another host \('localhost'\), which is not fetched.*picture_hosts"):
         endpoint(edits_served).edit(make_edit(), photo, 0)
     assert len(edits_served.keys) == 1
     allowed = endpoint(edits_served, picture_hosts="localhost, cdn.example")
@@ -88,7 +88,7 @@ def test_seed_mask_and_fields_of_its_own_are_sent_when_asked_for(
     assert (sent["seed"], sent["guidance_scale"]) == (b"7", b"4")
     alpha = np.asarray(Image.open(BytesIO(sent["mask"])))[..., 3]
     assert (alpha == 0).sum() == Rectangle(10, 20, 30, 40).render(128, 128).sum()
-    with pytest.raises(CannotEdit, match="has no mask"):
+    with pytest.raises(CannotEditError, match="has no mask"):
         method.edit(make_edit(), photo, 7)
 
 
@@ -136,7 +136,7 @@ def test_what_does_not_pass_is_an_absence_in_the_end(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels
 ) -> None:
     edits_served.picture_plan = lambda prompt, seen: Reply(500, "broken")
-    with pytest.raises(CannotEdit, match="unreachable: after 3 tries: 500 broken"):
+    with pytest.raises(CannotEditError, match="unreachable: after 3 tries: 500 broken"):
         endpoint(edits_served).edit(make_edit(), photo, 0)
     assert len(edits_served.requests) == 3
 
@@ -145,7 +145,7 @@ def test_one_that_wants_to_be_left_alone_for_long_is_given_up(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels
 ) -> None:
     edits_served.picture_plan = lambda prompt, seen: Reply(429, "full", {"Retry-After": "3600"})
-    with pytest.raises(CannotEdit, match="unreachable: after 1 try: 429 full"):
+    with pytest.raises(CannotEditError, match="unreachable: after 1 try: 429 full"):
         endpoint(edits_served).edit(make_edit(), photo, 0)
 
 
@@ -153,7 +153,7 @@ def test_a_silent_endpoint_is_left_after_its_time(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels
 ) -> None:
     edits_served.picture_plan = lambda prompt, seen: Reply(hang=0.5)
-    with pytest.raises(CannotEdit, match=r"unreachable: after 1 try: no answer within 0\.05 seconds"):
+    with pytest.raises(CannotEditError, match=r"unreachable: after 1 try: no answer within 0\.05 seconds"):
         endpoint(edits_served, timeout="0.05", attempts="1").edit(make_edit(), photo, 0)
 
 
@@ -161,7 +161,7 @@ def test_bytes_that_are_no_picture_are_an_absence(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels
 ) -> None:
     edits_served.picture_plan = lambda prompt, seen: b"no picture"
-    with pytest.raises(CannotEdit, match="crashed: the endpoint sent 10 bytes that are no picture"):
+    with pytest.raises(CannotEditError, match="crashed: the endpoint sent 10 bytes that are no picture"):
         endpoint(edits_served).edit(make_edit(), photo, 0)
 
 
@@ -177,7 +177,7 @@ def test_what_a_user_must_mend_ends_everything(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels, reply: Reply, told: str
 ) -> None:
     edits_served.picture_plan = lambda prompt, seen: reply
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInputError, match=told):
         endpoint(edits_served).edit(make_edit(), photo, 0)
 
 
@@ -185,7 +185,7 @@ def test_a_request_turned_down_costs_no_other_edit(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels
 ) -> None:
     edits_served.picture_plan = lambda prompt, seen: Reply(400, {"error": {"message": "size is too odd"}})
-    with pytest.raises(CannotEdit, match=r"crashed: the endpoint turned the request down: 400 .*too odd"):
+    with pytest.raises(CannotEditError, match=r"crashed: the endpoint turned the request down: 400 .*too odd"):
         endpoint(edits_served).edit(make_edit(), photo, 0)
 
 
@@ -195,29 +195,29 @@ def test_the_key_is_never_shown(
     monkeypatch.setenv("MY_KEY", "sesame")
     edits_served.picture_plan = lambda prompt, seen: Reply(400, "the key sesame is known")
     method = endpoint(edits_served, key="MY_KEY")
-    with pytest.raises(CannotEdit) as caught:
+    with pytest.raises(CannotEditError) as caught:
         method.edit(make_edit(), photo, 0)
     assert "sesame" not in str(caught.value) + repr(method.settings())
 
 
 def test_an_address_needs_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(BadInput, match="OPENAI_API_KEY_FILE names; neither is set"):
+    with pytest.raises(BadInputError, match="OPENAI_API_KEY_FILE names; neither is set"):
         open_image_endpoint("gpt-image-1")
-    with pytest.raises(BadInput, match="NO_SUCH_KEY_FILE names; neither is set"):
+    with pytest.raises(BadInputError, match="NO_SUCH_KEY_FILE names; neither is set"):
         open_image_endpoint("tiny@http://127.0.0.1:1/v1").variant({"key": "NO_SUCH_KEY"})
 
 
 @pytest.mark.parametrize("address", ["", "tiny@http:/127.0.0.1/v1"])
 def test_a_bad_address_says_how_it_is_written(address: str) -> None:
-    with pytest.raises(BadInput, match="endpoint:MODEL@URL"):
+    with pytest.raises(BadInputError, match="endpoint:MODEL@URL"):
         open_image_endpoint(address)
 
 
 def test_all_bad_options_are_told_at_once() -> None:
     method = open_image_endpoint("org/tiny:1b@http://127.0.0.1:1/v1")
     assert method.name == "tiny-1b"
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         method.variant({"sise": "1", "timeout": "soon", "mask": "maybe"})
     assert caught.value.problems == (
         "no option 'sise'; did you mean 'size'?",

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.images import Pixels
-from editgauge.core.types import Edit
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods import Method
 from editgauge.methods.external.function import FunctionMethod
 from editgauge.methods.resolve import as_method, open_method
+from editgauge.types import Edit
 
 PLUGIN = "editgauge_plugin_for_tests.method"
 
@@ -39,7 +39,7 @@ def test_a_function_with_its_options_is_a_method(make_edit: Callable[..., Edit],
 
 
 def test_options_of_a_function_are_read_by_their_usual_value() -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         as_method(halved, "halved").variant({"factor": "nan", "keep": "perhaps", "fractor": "1"})
     assert caught.value.problems == (
         "factor is a number, got 'nan'",
@@ -50,7 +50,7 @@ def test_options_of_a_function_are_read_by_their_usual_value() -> None:
 
 @pytest.mark.parametrize("function", [lambda edit: edit, lambda edit, source, seed, model: source])
 def test_a_function_must_take_what_it_is_given(function: Callable[..., Any]) -> None:
-    with pytest.raises(BadInput, match=r"must take \(edit, source, seed\)"):
+    with pytest.raises(BadInputError, match=r"must take \(edit, source, seed\)"):
         FunctionMethod("odd", function)
 
 
@@ -88,7 +88,7 @@ def test_an_address_leads_to_any_of_them(
     ],
 )
 def test_an_address_that_leads_nowhere_says_so(address: str, told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInputError, match=told):
         open_method(address)
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels, png_bytes
+from editgauge._util.images import Pixels, png_bytes
 from editgauge.engine.edit.edit import edit
+from editgauge.errors import BadInputError
 from tests.endpoint import Reply
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_a_key_that_is_not_accepted_stops_at_the_first_edit(
     make_benchmark(tmp_path / "photos", edits=12, size=48)
     edits_served.picture_plan = lambda prompt, seen: Reply(401, "who are you?")
     address = f"endpoint:tiny@{edits_served.url}"
-    with pytest.raises(BadInput, match="does not accept the key"):
+    with pytest.raises(BadInputError, match="does not accept the key"):
         edit(tmp_path / "photos", method=address, out=tmp_path / "out", option=["at_once=1"], quiet=True)
     assert len(edits_served.requests) < 12
 

@@ -21,7 +21,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 

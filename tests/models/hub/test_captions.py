@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.hub.captions import BEAMS, MOST_TOKENS, HubCaptioner
 from editgauge.models.interfaces import Captioner as CaptionerRole
 

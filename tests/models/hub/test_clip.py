@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError
 from editgauge.models.hub.clip import ClipEmbedder
 from editgauge.models.hub.relevance import attention_pooled
 from editgauge.models.interfaces import JointEmbedder
@@ -166,5 +166,5 @@ def test_the_pooling_written_out_is_the_pooling_of_siglip(build: Callable[[str],
 
 
 def test_int8_explains_nothing(folder: Path, picture: Callable[..., Pixels]) -> None:
-    with pytest.raises(BadInput, match="gradients"):
+    with pytest.raises(BadInputError, match="gradients"):
         ClipEmbedder(folder, device="cpu", precision="int8").explain([(picture(), np.zeros(12, np.float32))])

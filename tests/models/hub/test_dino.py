@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.hub.dino import DinoEmbedder
 from editgauge.models.interfaces import ImageEmbedder
 

@@ -13,8 +13,8 @@ import torch
 from PIL import Image
 from safetensors.torch import save_file
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError
 from editgauge.models.choice import make_model
 from editgauge.models.hub.dreamsim import CLIP_MEAN, CLIP_STD, DreamSim
 from editgauge.models.hub.network import IMAGENET_MEAN, IMAGENET_STD
@@ -149,7 +149,7 @@ def test_files_of_another_network_are_refused_with_every_reason(tmp_path: Path) 
     del tensors["extractor_list.2.proj"]
     tensors["adapter.lora_A.weight"] = torch.ones(2, 2)
     model = DreamSim(write(tmp_path / "gaps", tensors), device="cpu")
-    with pytest.raises(BadInput) as refused:
+    with pytest.raises(BadInputError) as refused:
         model.branches  # noqa: B018 - loading is what is tested
     for reason in ("blocks.1.mlp.fc2.bias' is missing", "2 towers of CLIP and 1 projections", "lora_A.weight' is not"):
         assert reason in str(refused.value)

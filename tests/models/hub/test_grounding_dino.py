@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.hub.grounding_dino import FAINTEST, GroundingDetector, joined, tokens_within
 from editgauge.models.interfaces import Detector
 
@@ -105,7 +105,7 @@ def test_no_words_no_detections(detector: GroundingDetector, picture: Callable[.
 
 @pytest.mark.parametrize("phrase", ["", " . ", "a cat. a dog", "what? that"])
 def test_a_phrase_that_would_be_read_as_several_is_refused(detector: GroundingDetector, phrase: str) -> None:
-    with pytest.raises(CannotTell, match="one phrase"):
+    with pytest.raises(UnscorableError, match="one phrase"):
         detector.word_for(phrase)
 
 

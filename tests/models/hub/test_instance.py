@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.hub.boxes import around, overlap
 from editgauge.models.hub.instance import FAINTEST, InstanceDetector, InstanceSegmenter, in_picture
@@ -169,7 +169,7 @@ def test_a_closed_vocabulary_knows_what_it_does_not_know(detr: Path) -> None:
     detector = InstanceDetector(detr, device="cpu")
     assert detector.vocabulary == ("cat", "cup", "person")
     assert detector.word_for("two cats") == "cat"
-    with pytest.raises(CannotTell) as told:
+    with pytest.raises(UnscorableError) as told:
         detector.word_for("unicorn")
     assert told.value.reason == "unknown_word"
 
@@ -211,13 +211,13 @@ BESIDE = SegmentPrompt(points=np.array([[59, 39]], np.float32))
 
 @pytest.mark.parametrize("prompt", [ELSEWHERE, MUCH_LARGER, BESIDE])
 def test_where_nothing_was_seen_nothing_is_cut(mask2former: Path, prompt: SegmentPrompt) -> None:
-    with pytest.raises(CannotTell) as told:
+    with pytest.raises(UnscorableError) as told:
         InstanceSegmenter(mask2former, device="cpu").cut([(seen(block(5, 20, 10, 25)), prompt)])
     assert told.value.reason == "not_detected"
 
 
 def test_detr_has_no_outlines(detr: Path) -> None:
-    with pytest.raises(BadInput, match="without outlines"):
+    with pytest.raises(BadInputError, match="without outlines"):
         InstanceSegmenter(detr, device="cpu").cut([])
 
 

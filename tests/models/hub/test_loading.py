@@ -16,8 +16,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import BadInputError
 from editgauge.models.choice import FAMILIES, by_address
 from editgauge.models.hub import loading
 from editgauge.models.hub.clip import ClipEmbedder
@@ -57,17 +57,17 @@ def embed(folder: Path | str, image: Pixels) -> Any:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path, picture: Callable[..., Pixels]) -> None:
-    with pytest.raises(BadInput, match="no folder"):
+    with pytest.raises(BadInputError, match="no folder"):
         embed(tmp_path / "nowhere", picture())
 
 
 def test_a_folder_of_something_else(tmp_path: Path, picture: Callable[..., Pixels]) -> None:
-    with pytest.raises(BadInput, match=r"holds no config\.json"):
+    with pytest.raises(BadInputError, match=r"holds no config\.json"):
         embed(tmp_path, picture())
 
 
 def test_a_model_of_another_kind(folder: Path, picture: Callable[..., Pixels]) -> None:
-    with pytest.raises(BadInput, match="of the kind 'clip'; wanted is one of: dinov2"):
+    with pytest.raises(BadInputError, match="of the kind 'clip'; wanted is one of: dinov2"):
         DinoEmbedder(folder, device="cpu").embed([picture()])
 
 
@@ -82,7 +82,7 @@ def test_a_model_of_another_kind(folder: Path, picture: Callable[..., Pixels]) -
 def test_a_folder_that_lacks_a_file(folder: Path, picture: Callable[..., Pixels], lost: str, told: str) -> None:
     (folder / lost).unlink()
     embedder = ClipEmbedder(folder, device="cpu")
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInputError, match=told):
         embedder.embed_texts(["a cat"]) if lost == "tokenizer.json" else embedder.embed_images([picture()])
 
 
@@ -90,14 +90,14 @@ def test_a_folder_that_lacks_a_file(folder: Path, picture: Callable[..., Pixels]
 def test_weights_cut_short(folder: Path, picture: Callable[..., Pixels], harm: Callable[[bytes], bytes]) -> None:
     weights = folder / "model.safetensors"
     weights.write_bytes(harm(weights.read_bytes()))
-    with pytest.raises(BadInput, match=r"network of the model .* cannot be loaded"):
+    with pytest.raises(BadInputError, match=r"network of the model .* cannot be loaded"):
         embed(folder, picture())
 
 
 def test_a_config_that_is_no_table(folder: Path, picture: Callable[..., Pixels]) -> None:
     for content in ("[]", "{", "\0"):
         (folder / "config.json").write_text(content)
-        with pytest.raises(BadInput, match=r"config\.json"):
+        with pytest.raises(BadInputError, match=r"config\.json"):
             embed(folder, picture())
 
 
@@ -106,7 +106,7 @@ def test_random_numbers_never_stand_in_for_weights(folder: Path, picture: Callab
     weights = load_file(folder / "model.safetensors")
     del weights["visual_projection.weight"]
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BadInput, match=r"lack 1 of the network's tensors, such as 'visual_projection\.weight'"):
+    with pytest.raises(BadInputError, match=r"lack 1 of the network's tensors, such as 'visual_projection\.weight'"):
         embed(folder, picture())
 
 
@@ -114,7 +114,7 @@ def test_weights_of_another_size_are_refused(folder: Path, picture: Callable[...
     weights = load_file(folder / "model.safetensors")
     weights["visual_projection.weight"] = torch.zeros(5, 16)
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(BadInput, match=r"visual_projection\.weight|cannot be loaded"):
+    with pytest.raises(BadInputError, match=r"visual_projection\.weight|cannot be loaded"):
         embed(folder, picture())
 
 
@@ -131,10 +131,10 @@ def test_a_pickle_is_read_without_running_it(folder: Path, tmp_path: Path, pictu
             return Path.touch, (trace,)
 
     torch.save({"visual_projection.weight": Harmful()}, folder / "pytorch_model.bin")
-    with pytest.raises(BadInput, match="cannot be loaded"):
+    with pytest.raises(BadInputError, match="cannot be loaded"):
         embed(folder, picture())
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Harmful()))
-    with pytest.raises(BadInput, match="cannot be loaded"):
+    with pytest.raises(BadInputError, match="cannot be loaded"):
         embed(folder, picture())
     assert not trace.exists()
 
@@ -217,9 +217,9 @@ def test_the_precisions_agree_as_far_as_they_can(original: Path, picture: Callab
 
 
 def test_a_precision_that_does_not_exist_or_does_not_fit(original: Path, picture: Callable[..., Pixels]) -> None:
-    with pytest.raises(BadInput, match="float32, float16, int8"):
+    with pytest.raises(BadInputError, match="float32, float16, int8"):
         ClipEmbedder(original, precision="int4")  # type: ignore[arg-type]
-    with pytest.raises(BadInput, match="CPU only"):
+    with pytest.raises(BadInputError, match="CPU only"):
         ClipEmbedder(original, device="cuda", precision="int8").embed_images([picture()])
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.hub.clip import ClipEmbedder
 from editgauge.models.hub.dino import DinoEmbedder
 

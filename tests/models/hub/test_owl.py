@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.answers import Detections
 from editgauge.models.hub.owl import FAINTEST, OwlDetector
 from editgauge.models.interfaces import Detector

@@ -11,7 +11,7 @@ import pytest
 import torch
 from PIL import Image
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.hub.sam import SamSegmenter
 from editgauge.models.interfaces import Segmenter

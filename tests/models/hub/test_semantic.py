@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.hub.semantic import ClassMapper
 from editgauge.models.interfaces import SemanticSegmenter
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from editgauge.core.errors import UnknownName
-from editgauge.core.fetch import faults
+from editgauge._util.packages import faults
+from editgauge.errors import UnknownNameError
 from editgauge.models.weights import available, catalog_entries, entry_of
 from editgauge.models.weights.catalog import WeightsEntry
 
@@ -61,7 +61,7 @@ def test_a_wrong_row_is_refused(change: dict[str, Any], told: str) -> None:
 
 
 def test_an_unknown_name_is_guessed() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'lpips-alex'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'lpips-alex'"):
         entry_of("lpips-alexx")
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.core.concurrency import run_async
-from editgauge.core.images import Pixels
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Pixels
 from editgauge.models.choice import describe
 from editgauge.models.service import ModelService
 from editgauge.models.weights import DamagedWeights, available, entry_of, pull, weights_of

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput, FetchFailed
+from editgauge.errors import BadInputError, FetchError
 from editgauge.models.weights import MissingWeights, available, info, pull, verify, weights_of
 from editgauge.models.weights.verbs import pull as pull_verb
 
@@ -195,7 +195,7 @@ def test_a_repository_with_old_weights_only(hub: Hub) -> None:
 
 def test_a_truncated_file(hub: Hub) -> None:
     hub.content["model.safetensors"] = CONTENT["model.safetensors"][:500]
-    with pytest.raises(FetchFailed, match=r"we/net (did not arrive whole|could not be fetched): .*Pull again"):
+    with pytest.raises(FetchError, match=r"we/net (did not arrive whole|could not be fetched): .*Pull again"):
         pull(REPOSITORY)
     assert not available(REPOSITORY)
     hub.content["model.safetensors"] = CONTENT["model.safetensors"]
@@ -211,7 +211,7 @@ def test_a_connection_that_breaks_is_taken_up_again(hub: Hub) -> None:
 
 def test_a_file_that_is_not_the_one_the_hub_tells_of(hub: Hub) -> None:
     hub.content["model.safetensors"] = CONTENT["model.safetensors"].replace(b"numbers", b"numberz")
-    with pytest.raises(FetchFailed, match=rf"expected {sha256(CONTENT['model.safetensors'])}. It was removed"):
+    with pytest.raises(FetchError, match=rf"expected {sha256(CONTENT['model.safetensors'])}. It was removed"):
         pull(REPOSITORY)
     assert not available(REPOSITORY)
     hub.content["model.safetensors"] = CONTENT["model.safetensors"]
@@ -222,7 +222,7 @@ def test_a_file_that_is_not_the_one_the_hub_tells_of(hub: Hub) -> None:
 def test_damage_after_the_pull_is_seen(hub: Hub) -> None:
     place = pull(REPOSITORY).path("model.safetensors").resolve()
     place.write_bytes(CONTENT["model.safetensors"].replace(b"numbers", b"numberz"))
-    with pytest.raises(BadInput, match=r"model.safetensors is damaged"):
+    with pytest.raises(BadInputError, match=r"model.safetensors is damaged"):
         verify(REPOSITORY)
     place.unlink()
     assert not available(REPOSITORY)
@@ -239,14 +239,14 @@ def test_the_hub_and_its_cache_are_those_of_the_environment(hub: Hub, tmp_path: 
 
 def test_a_gated_repository(hub: Hub) -> None:
     hub.gated = True
-    with pytest.raises(FetchFailed, match=r"we/net is gated: accept its license .* `hf auth login`"):
+    with pytest.raises(FetchError, match=r"we/net is gated: accept its license .* `hf auth login`"):
         pull(REPOSITORY)
 
 
 def test_an_unknown_revision_and_an_unknown_repository(hub: Hub) -> None:
-    with pytest.raises(FetchFailed, match="we/net has no such revision"):
+    with pytest.raises(FetchError, match="we/net has no such revision"):
         pull(REPOSITORY, revision="c" * 40)
-    with pytest.raises(FetchFailed, match="The model hub shows no we/other; is it private"):
+    with pytest.raises(FetchError, match="The model hub shows no we/other; is it private"):
         pull("we/other")
 
 
@@ -273,7 +273,7 @@ def test_without_the_hub_its_cache_is_taken(
     shutil.rmtree(cache)
     shutil.rmtree(found.folder.parents[1])
     with pytest.raises(
-        FetchFailed, match=r"we/net is not whole in the cache of the model hub, and the hub was not reached"
+        FetchError, match=r"we/net is not whole in the cache of the model hub, and the hub was not reached"
     ):
         pull(REPOSITORY)
 
@@ -300,12 +300,12 @@ def test_a_part_of_a_big_model_is_missing_from_the_cache(hub: Hub, monkeypatch: 
     hub_client.snapshot_download(REPOSITORY, allow_patterns=["*.json", "model-1.safetensors"])
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     hub_client.close_session()
-    with pytest.raises(FetchFailed, match=r"we/net is not whole in .*: there is no model-2.safetensors"):
+    with pytest.raises(FetchError, match=r"we/net is not whole in .*: there is no model-2.safetensors"):
         pull(REPOSITORY)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="NOT TESTED, folders are made read-only another way here")
 def test_a_cache_that_cannot_be_written(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "hub").write_text("a file where the folder should be")
-    with pytest.raises(FetchFailed, match=r"could not be kept in the cache of the model hub: .*set HF_HOME"):
+    with pytest.raises(FetchError, match=r"could not be kept in the cache of the model hub: .*set HF_HOME"):
         pull(REPOSITORY)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.core.errors import BadInput, FetchFailed, UnknownName
+from editgauge.errors import BadInputError, FetchError, UnknownNameError
 from editgauge.models.weights import LicenseNotAccepted, MissingWeights, available, info, pull, verify, weights_of
 from editgauge.models.weights.catalog import WeightsEntry
 
@@ -36,7 +36,9 @@ def test_a_pull_brings_the_files(make_parcel: Make) -> None:
     hashes = sorted(file.sha256 for file in entry.files)
     assert found.sha256 == hashlib.sha256("".join(f"{each}\n" for each in hashes).encode()).hexdigest()
     assert info("parcel").where == "here"
-    with pytest.raises(UnknownName, match=r"no file of the weights 'parcel' called 'nett.bin'. Did you mean 'net.bin'"):
+    with pytest.raises(
+        UnknownNameError, match=r"no file of the weights 'parcel' called 'nett.bin'. Did you mean 'net.bin'"
+    ):
         found.path("nett.bin")
 
 
@@ -46,7 +48,7 @@ def test_damage_is_seen_by_verify_and_mended_by_pull(make_parcel: Make) -> None:
     assert verify("parcel").path("net.bin") == place
     place.write_bytes(b"numberz")
     assert available("parcel")
-    with pytest.raises(BadInput, match=r"'parcel' are not whole(.|\n)*net.bin is damaged"):
+    with pytest.raises(BadInputError, match=r"'parcel' are not whole(.|\n)*net.bin is damaged"):
         verify("parcel")
     pull("parcel")
     assert verify("parcel").path("net.bin").read_bytes() == b"numbers"
@@ -95,7 +97,7 @@ def test_a_file_of_the_user_with_another_content_is_not_taken(
 def test_a_failed_pull_says_what_else_can_be_done(make_parcel: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = make_parcel(instead="other-net")
     monkeypatch.delenv("PIP_FIND_LINKS")
-    with pytest.raises(FetchFailed) as caught:
+    with pytest.raises(FetchError) as caught:
         pull("parcel")
     assert "put net.bin, words.txt into a folder and name it in EDITGAUGE_WEIGHTS" in str(caught.value)
     assert "'other-net' does the same work and needs pip only" in str(caught.value)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.studies import Study, import_
 from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.exchange.label_studio import label_studio
@@ -79,16 +79,16 @@ def test_faults_are_told_and_nothing_is_taken(make_study: Make, studio: Any, tmp
     project.hand_in(0, 2, {})
     project.hand_in(1, 2, {}, was_cancelled=True)
     project.tasks.append({"data": {"image": "x.png"}, "annotations": []})
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInputError) as caught:
         import_(study.folder, project.export(tmp_path / "export.json"), form="label-studio")
     assert "annotation 1: good: please answer this question" in str(caught.value)
     assert "a task with the item None is not of this study" in str(caught.value)
     assert told(study) == []
     for content, words in (("{", "not valid JSON"), ("{}", "must hold a list"), ("[]", "holds no annotations")):
         (tmp_path / "bad.json").write_text(content)
-        with pytest.raises(BadInput, match=words):
+        with pytest.raises(BadInputError, match=words):
             import_(study.folder, tmp_path / "bad.json", form="label-studio")
-    with pytest.raises(BadInput, match="--url"):
+    with pytest.raises(BadInputError, match="--url"):
         label_studio.write(study, tmp_path / "other", None)
 
 
@@ -97,12 +97,12 @@ def test_what_label_studio_cannot_show_is_said(make_study: Make, plain_design: P
     (tmp_path / "checks.yaml").write_text(
         text + 'attention: {questions: [{id: awake, kind: yes_no, label: Yes?, right: ["yes"]}]}\n'
     )
-    with pytest.raises(BadInput, match="attention check"):
+    with pytest.raises(BadInputError, match="attention check"):
         label_studio.write(make_study(design=str(tmp_path / "checks.yaml")), tmp_path / "out", URL)
     extra = """  - {id: sort, kind: choice, label: q, options: [{value: "a, b", label: a}, {value: c, label: c}]}
   - {id: why, kind: text, label: q, when: {sort: ["a, b"]}}
 fast_seconds"""
     (tmp_path / "commas.yaml").write_text(text.replace("fast_seconds", extra))
-    with pytest.raises(BadInput, match="knows no commas"):
+    with pytest.raises(BadInputError, match="knows no commas"):
         label_studio.write(make_study(design=str(tmp_path / "commas.yaml")), tmp_path / "out", URL)
     assert not (tmp_path / "out" / "tasks.json").exists()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.studies import Study, import_
 from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.exchange.mturk import mturk
@@ -144,26 +144,26 @@ def test_times_of_the_platform_are_kept(careful: Study, turk: Any, tmp_path: Pat
 
 
 def test_faults_are_told(careful: Study, make_study: Make, turk: Any, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="--url"):
+    with pytest.raises(BadInputError, match="--url"):
         mturk.write(careful, tmp_path / "a", None)
-    with pytest.raises(BadInput, match="looks like a file"):
+    with pytest.raises(BadInputError, match="looks like a file"):
         mturk.write(careful, tmp_path / "a.csv", URL)
-    with pytest.raises(BadInput, match="does not say what a HIT pays"):
+    with pytest.raises(BadInputError, match="does not say what a HIT pays"):
         mturk.write(make_study(), tmp_path / "a", URL)
     mturk.write(careful, tmp_path / "batch", URL)
-    with pytest.raises(BadInput, match="there already"):
+    with pytest.raises(BadInputError, match="there already"):
         mturk.write(careful, tmp_path / "batch", URL)
     batch = turk(tmp_path / "batch")
     (tmp_path / "none.csv").write_text(HEADER)
-    with pytest.raises(BadInput, match="holds no assignments"):
+    with pytest.raises(BadInputError, match="holds no assignments"):
         import_(careful.folder, tmp_path / "none.csv", form="mturk")
     (tmp_path / "b.csv").write_text("AssignmentId,WorkerId\nA,B\n")
-    with pytest.raises(BadInput, match=r"lacks AssignmentStatus, Input\.item"):
+    with pytest.raises(BadInputError, match=r"lacks AssignmentStatus, Input\.item"):
         import_(careful.folder, tmp_path / "b.csv", form="mturk")
     (tmp_path / "c.csv").write_text(HEADER + 8 * ",")
-    with pytest.raises(BadInput, match="more cells than the header"):
+    with pytest.raises(BadInputError, match="more cells than the header"):
         import_(careful.folder, tmp_path / "c.csv", form="mturk")
     batch.hand_in(0, "W", {"good": 1})
     batch.rows[0]["Input.item"] = "0" * 16
-    with pytest.raises(BadInput, match="of another study"):
+    with pytest.raises(BadInputError, match="of another study"):
         import_(careful.folder, batch.results(tmp_path / "r.csv"), form="mturk")

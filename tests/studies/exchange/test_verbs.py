@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from editgauge.cli import groups
+from editgauge._cli import groups
 from editgauge.studies import Study
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from editgauge.core import http
+from editgauge._util import http
 from editgauge.studies import Study
 from editgauge.studies.web.app import PASSWORD, make_app
 from editgauge.studies.web.visitors import OWNER_COOKIE

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from editgauge._stats.pairwise import Paired, paired_difference
+from editgauge.analysis._evaluators import GAMMAS
 from editgauge.audits.cards.measures import auroc, credit, share
-from editgauge.core.errors import BadInput
-from editgauge.findings.evaluators.interpolation import GAMMAS
-from editgauge.stats.paired import Paired, paired_difference
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
+    from editgauge._stats.intervals import Numbers
+    from editgauge._stats.resampling import Estimate
     from editgauge.audits.cards.sheet import Places, Sheet
     from editgauge.audits.cards.values import ProbeScores
-    from editgauge.stats.intervals import Numbers
-    from editgauge.stats.resampling import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def blend(preservation: ProbeScores, modification: ProbeScores, sheet: Sheet) ->
     heights = [_share(gamma * kept + (1 - gamma) * changed, tuning) for gamma in GAMMAS]
     ranked = [(height, -place) for place, height in enumerate(heights) if height is not None]
     if not ranked:
-        raise BadInput(f"No pair of tuning probes has both {preservation.label} and {modification.label}.")
+        raise BadInputError(f"No pair of tuning probes has both {preservation.label} and {modification.label}.")
     gamma = GAMMAS[-max(ranked)[1]]
     mixed = gamma * kept + (1 - gamma) * changed
     alone = kept if (heights[-1] or 0) > (heights[0] or 0) else changed
@@ -75,9 +75,9 @@ def _scaled(score: ProbeScores, other: ProbeScores) -> Numbers:
     """More is better, 0 to 1 over the probes that have both scores."""
     both = np.where(np.isnan(other.values), np.nan, score.turned)
     if np.isnan(both).all():
-        raise BadInput(f"No probe has both {score.label} and {other.label}.")
+        raise BadInputError(f"No probe has both {score.label} and {other.label}.")
     low, high = np.nanmin(both), np.nanmax(both)
     if low == high:
-        raise BadInput(f"{score.label} is the same for all probes: it cannot be blended.")
+        raise BadInputError(f"{score.label} is the same for all probes: it cannot be blended.")
     scaled: Numbers = (both - low) / (high - low)
     return scaled

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from editgauge._stats.intervals import Labels, Numbers
 from editgauge.audits.cards.measures import accuracy, auroc, best_mark, credit, nothing, share
 from editgauge.audits.cards.sheet import Places, Sheet
 from editgauge.audits.cards.values import ProbeScores
-from editgauge.stats.intervals import Labels, Numbers
 
 if TYPE_CHECKING:
-    from editgauge.stats.resampling import Estimate
+    from editgauge._stats.resampling import Estimate
 
 OTHER_WORDS = "another_instruction"
 """The kind whose pictures are those of the right outcome, while something else is asked for."""

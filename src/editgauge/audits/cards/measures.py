@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from editgauge.stats.agreement import verdicts
-from editgauge.stats.auroc import clustered_auroc
-from editgauge.stats.intervals import Labels, Numbers, clustered_mean
-from editgauge.stats.resampling import Estimate, as_estimate, divided, estimate, resampled
+from editgauge._stats.agreement import clustered_auroc, verdicts
+from editgauge._stats.intervals import Labels, Numbers, clustered_mean
+from editgauge._stats.resampling import Estimate, as_estimate, divided, estimate, resampled
 
 NOTHING = "nothing to compare"
 ONE_SIDED = "good ones or bad ones are missing"

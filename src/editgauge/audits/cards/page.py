@@ -13,23 +13,23 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from editgauge import __version__
+from editgauge._render.templates import open_templates
+from editgauge._render.text import percent
+from editgauge._util.files import write_bytes
+from editgauge._util.images import read_image
 from editgauge.audits.people.ground import both_grounds
 from editgauge.audits.probes.probes import OUTCOMES, read_edits
-from editgauge.core.files import write_bytes
-from editgauge.core.images import read_image
-from editgauge.render.templates import open_templates
-from editgauge.render.words import percent
-from editgauge.reports.assets import GENERATOR, asset, joined, policy, refuse_a_page_of_others
-from editgauge.reports.gallery.pictures import fitted
+from editgauge.reports.images import fitted
+from editgauge.reports.pages import GENERATOR, asset, joined, policy, refuse_a_page_of_others
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from editgauge._stats.resampling import Estimate
+    from editgauge._util.images import Pixels
     from editgauge.audits.cards.card import MisjudgedProbe, ScoreCard
     from editgauge.audits.cards.result import AuditCard, Cost
     from editgauge.audits.people.ground import GroundScore
-    from editgauge.core.images import Pixels
-    from editgauge.stats.resampling import Estimate
 
 PAGE = "index.html"
 STYLES = ("base", "tables", "media")

@@ -15,18 +15,18 @@ from editgauge.audits.cards.card import MisjudgedProbe, ScoreCard, score_card, w
 from editgauge.audits.cards.measures import auroc, auroc_ahead, share
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.cards.values import ProbeScores, headlines_of, measured_in
-from editgauge.core.errors import BadInput, UnknownName
 from editgauge.engine.judges import FOLDER
-from editgauge.judges.transcripts import Transcripts
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.judges._transcripts import Transcripts
 
 if TYPE_CHECKING:
+    from editgauge._stats.resampling import Estimate
     from editgauge.audits.judges.pairs import PairFindings
     from editgauge.audits.judges.sides import SideChoices
     from editgauge.audits.people.ground import RatedGround
     from editgauge.audits.probes.probes import Probe
-    from editgauge.core.run import Run
-    from editgauge.judges.transcripts import Call
-    from editgauge.stats.resampling import Estimate
+    from editgauge.judges._transcripts import Call
+    from editgauge.results import Run
 
 CARD = "card.json"
 STEADINESS = ("self_agreement", "order_agreement")
@@ -201,7 +201,7 @@ def scores_to_mix(names: str, known: Collection[tuple[str, str]]) -> list[tuple[
     """Protocol and name of the two scores that `--blend` names."""
     parts = [part.strip() for part in names.split(",")]
     if len(parts) != 2:
-        raise BadInput(f"--blend takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
+        raise BadInputError(f"--blend takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
     return [score_named(part, known, "--blend") for part in parts]
 
 
@@ -209,9 +209,9 @@ def score_named(name: str, known: Collection[tuple[str, str]], option: str) -> t
     """Protocol and name of the score that an option names, with or without its protocol."""
     matches = [key for key in known if name in (key[1], "/".join(key))]
     if not matches:
-        raise UnknownName("score in this audit", name, ["/".join(key) for key in known])
+        raise UnknownNameError("score in this audit", name, ["/".join(key) for key in known])
     if len(matches) > 1:
-        raise BadInput(f"{option}: '{name}' is a score of several protocols; write {'/'.join(matches[0])}.")
+        raise BadInputError(f"{option}: '{name}' is a score of several protocols; write {'/'.join(matches[0])}.")
     return matches[0]
 
 

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge._stats.intervals import Labels, Numbers
 from editgauge.audits.probes.probes import RIGHT, Probe, Split
-from editgauge.stats.intervals import Labels, Numbers
 
 Places = NDArray[np.int64]
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from editgauge._stats.intervals import Numbers
+from editgauge._util.images import Pixels, read_image, resized
 from editgauge.audits.cards.measures import auroc
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels, read_image, resized
-from editgauge.core.types import Edit, ScoreSpec
-from editgauge.stats.intervals import Numbers
+from editgauge.errors import UnscorableError
+from editgauge.types import Edit, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.audits.cards.sheet import Sheet
-    from editgauge.core.run import Run
+    from editgauge.results import Run
 
 VERDICT, PASS = "edit", 0.5
 """The score that says whether the edit was carried out, and from which value on it says yes."""
@@ -90,7 +90,7 @@ def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str
 def measured_by(
     function: Function, folder: str | Path, probes: Sequence[Probe], spec: ScoreSpec, mark: float | None = None
 ) -> ProbeScores:
-    """What a function of your own gives every probe; `CannotTell`, None and what is not finite are no answers.
+    """What a function of your own gives every probe; `UnscorableError`, None and what is not finite are no answers.
 
     Args:
         function: takes the source image, the edited image in the same size, and the edit.
@@ -106,7 +106,7 @@ def measured_by(
         edited = read_image(Path(folder) / OUTCOMES / f"{probe.id}.png")
         try:
             value = function(source, resized(edited, source.shape[1], source.shape[0]), edits[probe.id])
-        except CannotTell as unable:
+        except UnscorableError as unable:
             value, reasons[place] = None, unable.reason
         if value is None:
             reasons[place] = reasons[place] or "not_applicable"

@@ -21,11 +21,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
+from editgauge._util.files import write_text
+from editgauge._util.progress import say
 from editgauge.audits.fit.features import ROLES, ProbeFeatures, measure, read_measured
 from editgauge.audits.fit.trees import DIGITS, SHAPE, doubled, grown, weighed
 from editgauge.audits.probes.probes import RIGHT, Probe, read_probes
-from editgauge.core.files import write_text
-from editgauge.core.progress import say
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own

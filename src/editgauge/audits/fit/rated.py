@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.images import read_image
+from editgauge._util.progress import progress
+from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.fit.features import ROLES
 from editgauge.audits.people.ground import mean_ratings
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.images import read_image
-from editgauge.core.progress import progress
-from editgauge.core.types import Edit, Outcome
-from editgauge.engine.worker.scoring import prepare as make_item
-from editgauge.findings.people.ratings import read_ratings
+from editgauge.engine.worker.scoring import build_item as make_item
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models.cache import place
@@ -24,6 +23,7 @@ from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.asked import not_judged
 from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.view import look
+from editgauge.types import Edit, Outcome
 
 SOURCE, REFERENCE, PROBES = "the source", "the reference", "probes"
 WEIGHTS = {SOURCE: 0.3, REFERENCE: 0.3, PROBES: 0.2}

@@ -27,15 +27,15 @@ from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
+from editgauge._util.concurrency import run_async
+from editgauge._util.files import write_text
+from editgauge._util.progress import say
 from editgauge.audits.fit.features import ROLES, read_measured
 from editgauge.audits.fit.features import measure as measure_probes
 from editgauge.audits.fit.fit import truth_of_done
 from editgauge.audits.fit.rated import PROBES, WEIGHTS, Rated, measure, read_rated
 from editgauge.audits.people.ground import GOOD
 from editgauge.audits.probes.probes import read_probes
-from editgauge.core.concurrency import run_async
-from editgauge.core.files import write_text
-from editgauge.core.progress import say
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own

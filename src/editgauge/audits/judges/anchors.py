@@ -13,13 +13,13 @@ from typing import Any
 import cv2
 import numpy as np
 
-from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.images import Pixels, pixel_hash, read_image, resized
-from editgauge.core.run import Run
+from editgauge._util.images import Pixels, pixel_hash, read_image, resized
+from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges import Question, Shown, ask_scale, ask_yes_no
-from editgauge.judges.forms import Ratings, Scale, YesNo
+from editgauge.judges._questions import Ratings, Scale, YesNo
+from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.judges.prompts import RenderedPrompt
-from editgauge.judges.transcripts import Call, Transcripts
+from editgauge.results import Run
 
 VERSION = "drawn.v1"
 """Of the drawn anchors; another set is another version, and is not compared with this one."""
@@ -50,7 +50,7 @@ def anchors_of_run(folder: Path) -> list[Anchor]:
     """Questions that the judges of a run answered, evenly drawn; the pictures must still be where they were."""
     calls = [call for call in Transcripts(folder / "transcripts") if _can_be_asked_again(call)]
     if not calls:
-        raise BadInput(f"The run '{folder}' has no answered question that could be asked again as an anchor.")
+        raise BadInputError(f"The run '{folder}' has no answered question that could be asked again as an anchor.")
     count = min(MOST_OF_A_RUN, len(calls))
     chosen = [calls[place * len(calls) // count] for place in range(count)]
     wanted = {image[1] for call in chosen for image in call.asked["images"]}
@@ -61,7 +61,7 @@ def anchors_of_run(folder: Path) -> list[Anchor]:
         if all(image[1] in pictures for image in call.asked["images"])
     ]
     if not anchors:
-        raise BadInput(f"The pictures that the judges of '{folder}' saw are no longer where they were.")
+        raise BadInputError(f"The pictures that the judges of '{folder}' saw are no longer where they were.")
     return anchors
 
 
@@ -112,7 +112,7 @@ def _shown(source: str | None, edited: str | None) -> Iterator[Pixels]:
         before = read_image(Path(source or ""))
         yield before
         yield resized(read_image(Path(edited or "")), before.shape[1], before.shape[0])
-    except (BadImage, OSError):
+    except (BadImageError, OSError):
         return
 
 

@@ -6,10 +6,10 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+from editgauge._util.progress import say
 from editgauge.benchmarks.editinspector.outcome_captions import Captions, OutcomeCaption, write_captions
-from editgauge.core.errors import BadInput
-from editgauge.core.progress import say
-from editgauge.core.run import Run
+from editgauge.errors import BadInputError
+from editgauge.results import Run
 
 PROTOCOL, SCORE, TOLD = "difference-captions", "differences", "Told: "
 """Which protocol writes captions, and how the evidence of which score gives one."""
@@ -48,7 +48,7 @@ def captions(
     people = _corrected(Path(study)) if study is not None else {}
     strangers = [key for key in people if key not in by_machine]
     if people and len(strangers) == len(people):
-        raise BadInput(f"No outcome of the study '{study}' is one of the run '{run}'.")
+        raise BadInputError(f"No outcome of the study '{study}' is one of the run '{run}'.")
     merged = {
         key: OutcomeCaption(each.caption, each.by, tuple(people.get(key, ()))) for key, each in by_machine.items()
     }
@@ -65,13 +65,13 @@ def _protocol(run: Run, wanted: str | None) -> str:
         return str(wanted)
     if wanted is not None or len(candidates) != 1:
         problem = f"has no protocol '{wanted}'" if wanted else f"has {len(candidates)} protocols that write captions"
-        raise BadInput(f"The run '{run.folder}' {problem}; name one with --protocol.", candidates)
+        raise BadInputError(f"The run '{run.folder}' {problem}; name one with --protocol.", candidates)
     return candidates[0]
 
 
 def _captions(run: Run, protocol: str) -> Captions:
     captions: Captions = {}
-    for key, score, text in run.all_evidence():
+    for key, score, text in run.iter_evidence():
         if key.protocol != protocol or score != SCORE:
             continue
         note = str(json.loads(text).get("note", ""))
@@ -79,7 +79,7 @@ def _captions(run: Run, protocol: str) -> Captions:
             caption = note.removeprefix(TOLD)
             captions[key.edit, key.method, key.seed] = OutcomeCaption("" if caption == NOTHING else caption, protocol)
     if not captions:
-        raise BadInput(f"No outcome of the run '{run.folder}' has a caption by '{protocol}'.")
+        raise BadInputError(f"No outcome of the run '{run.folder}' has a caption by '{protocol}'.")
     return captions
 
 
@@ -91,7 +91,9 @@ def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
     texts: dict[tuple[str, str, int], list[str]] = defaultdict(list)
     with Study.open(folder) as study:
         if study.design.question(CORRECTED) is None or study.design.unit != "outcome":
-            raise BadInput(f"The study '{folder}' has no question about captions; its design must be `editinspector`.")
+            raise BadInputError(
+                f"The study '{folder}' has no question about captions; its design must be `editinspector`."
+            )
         with study.database.read() as session:
             for page in records(session):
                 text = page.answers.get(CORRECTED)

@@ -11,13 +11,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.judges.chat_format import fault_in, read_reply
-from editgauge.judges.forms import Ratings
-from editgauge.judges.reading import Unreadable
-from editgauge.judges.transcripts import Call, Transcripts
-from editgauge.protocols.rubric.files import open_rubric, rubric_names
-from editgauge.protocols.rubric.released import guessed
+from editgauge.errors import BadInputError
+from editgauge.judges._endpoint import fault_in, read_reply
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._questions import Ratings
+from editgauge.judges._transcripts import Call, Transcripts
+from editgauge.protocols.rubric._model import guessed, open_rubric, rubric_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
     folder = Path(transcripts)
     folder = folder / "transcripts" if (folder / "transcripts").is_dir() else folder
     if not folder.is_dir():
-        raise BadInput(f"There are no transcripts at '{transcripts}'.")
+        raise BadInputError(f"There are no transcripts at '{transcripts}'.")
     calls = list(Transcripts(folder))
     repairs = {str(call.asked["repairs"]): call for call in calls if "repairs" in call.asked}
     groups: dict[tuple[str, str], list[tuple[Call, Ratings]]] = defaultdict(list)
@@ -86,7 +85,9 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
         if "repairs" not in call.asked and form is not None:
             groups[str(call.asked["model"]), str(call.asked["prompt"])].append((call, form))
     if not groups:
-        raise BadInput(f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale.")
+        raise BadInputError(
+            f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale."
+        )
     return [
         each
         for (model, question), calls_of_question in sorted(groups.items())

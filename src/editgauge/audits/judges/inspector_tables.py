@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
-from editgauge.findings.evaluators.binary import binary_agreement
-from editgauge.judges.panel import is_panel
+from editgauge._stats.intervals import clustered_mean
+from editgauge._stats.resampling import Estimate, as_estimate
+from editgauge.analysis.binary_agreement import binary_agreement
+from editgauge.errors import BadInputError
+from editgauge.judges._panel import is_panel
 from editgauge.protocols import read_variant
-from editgauge.stats.intervals import clustered_mean
-from editgauge.stats.resampling import Estimate, as_estimate
+from editgauge.results import Run
 
 INSPECTOR, CAPTIONS = "editinspector", "difference-captions"
 QUESTIONS = {
@@ -76,7 +76,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
     opened = Run.open(Path(run))
     columns = _columns(opened)
     if not columns:
-        raise BadInput(
+        raise BadInputError(
             f"The run '{run}' holds neither {INSPECTOR} nor {CAPTIONS} by a judge: run with --protocol {INSPECTOR} "
             f"--protocol {CAPTIONS} --judge …"
         )

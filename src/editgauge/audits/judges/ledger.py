@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from editgauge._stats.intervals import clustered_mean
+from editgauge._util.concurrency import run_async
+from editgauge._util.files import write_json
 from editgauge.audits.judges.anchors import VERSION, Anchor, anchors_of_run, drawn_anchors
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import BadInput, BadRun
-from editgauge.core.files import write_json
-from editgauge.core.options import Count
 from editgauge.engine.judges import judge_name
+from editgauge.errors import BadInputError, BadRunError
 from editgauge.judges import ModelJudge, NoAnswer, Parameters, open_judge
-from editgauge.judges.chat_format import read_reply
-from editgauge.stats.intervals import clustered_mean
+from editgauge.judges._endpoint import read_reply
+from editgauge.options import Count
 
 TIMES = 2
 """How often each anchor is asked in one check, to know how far the judge agrees with itself on one day."""
@@ -126,7 +126,7 @@ def check(
         faults=faults,
     )
     if not any(value is not None for values in answers.values() for value in values):
-        raise BadInput(f"The judge '{judge}' answered none of {len(anchors)} anchors: {', '.join(faults)}.")
+        raise BadInputError(f"The judge '{judge}' answered none of {len(anchors)} anchors: {', '.join(faults)}.")
     write_json(here / FILE, asdict(result))
     first = before or (earlier[0] if earlier else None)
     return Checked(
@@ -144,7 +144,7 @@ def read_checks(folder: Path) -> list[JudgeCheck]:
         try:
             checks.append(JudgeCheck(**json.loads(file.read_text("utf-8"))))
         except (OSError, ValueError, TypeError) as error:
-            raise BadRun(f"'{file}' cannot be read: {error}.") from error
+            raise BadRunError(f"'{file}' cannot be read: {error}.") from error
     return checks
 
 

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from editgauge._stats.intervals import Labels, Numbers
+from editgauge._util.batching import Ask
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import read_image
+from editgauge._util.progress import progress
 from editgauge.audits.cards.measures import share
 from editgauge.audits.cards.result import Cost
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.ask import Ask
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import BadInput
-from editgauge.core.images import read_image
-from editgauge.core.progress import progress
 from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
+from editgauge.errors import BadInputError
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
-from editgauge.stats.intervals import Labels, Numbers
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
+    from editgauge._stats.resampling import Estimate
     from editgauge.engine.judges import Jury
-    from editgauge.stats.resampling import Estimate
+    from editgauge.types import Edit
 
 PEOPLE = "people"
 """The group of pairs whose better one is what most people prefer."""
@@ -100,7 +100,7 @@ def ask_about_pairs(
     edits = {edit.id: edit for edit in open_benchmark(folder).edits}
     pairs = draw_pairs(Sheet.of(probes), edits, count, seed)
     if not pairs:
-        raise BadInput(f"The probes in '{folder}' hold no pair with a known better one to show to a judge.")
+        raise BadInputError(f"The probes in '{folder}' hold no pair with a known better one to show to a judge.")
     words = ComparisonWording.of(jury.prompts)
     by_judge = {}
     for name, address in jury.addresses.items():

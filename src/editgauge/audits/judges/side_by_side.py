@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from editgauge._stats.intervals import Mean, clustered_mean
+from editgauge._stats.raters import krippendorff
+from editgauge._stats.resampling import Estimate
 from editgauge.audits.judges.anchors import NUMERIC, recorded_form
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
 from editgauge.engine.judges import FOLDER
-from editgauge.judges.chat_format import read_reply
-from editgauge.judges.reading import Unreadable
-from editgauge.judges.transcripts import Call, Transcripts
+from editgauge.errors import BadInputError
+from editgauge.judges._endpoint import read_reply
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.reports.sections.judges import JudgedOutcome, Values, scores_by_judge, spreads, table_of, with_judge
-from editgauge.stats.intervals import Mean, clustered_mean
-from editgauge.stats.raters import krippendorff
-from editgauge.stats.resampling import Estimate
+from editgauge.results import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def side_by_side(run: str | Path) -> SideBySide:
     """
     opened = Run.open(Path(run))
     if not opened.manifest.judges:
-        raise BadInput(f"No judge was asked in the run '{run}'.")
+        raise BadInputError(f"No judge was asked in the run '{run}'.")
     values = scores_by_judge(opened)
     scores = tuple(_compared(opened, *key, by_judge) for key, by_judge in sorted(values.items()) if len(by_judge) > 1)
     folder = Path(run) / FOLDER

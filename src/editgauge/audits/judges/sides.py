@@ -14,22 +14,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from editgauge._stats.intervals import Numbers
+from editgauge._util.coco import CocoImage, read_coco
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import Pixels, read_image
+from editgauge._vision.geometry import box_area, middle
 from editgauge.audits.cards.measures import share
 from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import BadInput, CannotTell
-from editgauge.core.images import Pixels, read_image
-from editgauge.core.reading.coco import CocoImage, read_coco
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.cache import place
 from editgauge.models.service import ModelService
-from editgauge.stats.intervals import Numbers
-from editgauge.vision.positions import middle
-from editgauge.vision.regions import box_area
 
 if TYPE_CHECKING:
+    from editgauge._stats.resampling import Estimate
     from editgauge.models.interfaces import Perception
-    from editgauge.stats.resampling import Estimate
 
 SIDES = ("left", "right")
 SHOWN = (RIGHT, "mirrored")
@@ -85,7 +84,7 @@ def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ..
         if (images / image.file).is_file() and (pair := _side_by_side(images / image.file, image))
     ]
     if not pairs:
-        raise BadInput(f"No photograph in '{images}' has two objects side by side, each alone of its class.")
+        raise BadInputError(f"No photograph in '{images}' has two objects side by side, each alone of its class.")
     return tuple(pairs)
 
 
@@ -122,7 +121,7 @@ async def _answer(role: str, shown: TwoObjects, see: Perception) -> str | None:
     pixels = read_image(shown.picture)
     try:
         return await (_by_boxes if role == "detector" else _by_likeness)(pixels, shown, see)
-    except CannotTell:
+    except UnscorableError:
         return None
 
 

@@ -13,6 +13,14 @@ from statistics import fmean
 
 import numpy as np
 
+from editgauge._util.images import ImageFile, read_image, write_png
+from editgauge._util.masks import Mask, MaskFile, files_of
+from editgauge._util.progress import progress, say
+from editgauge.analysis.binary_agreement import LEVELS, majorities
+from editgauge.analysis.choice_agreement import find_triplets, read_roles
+from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
+from editgauge.analysis.preferences import CREDIT
+from editgauge.analysis.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 from editgauge.audits.probes.gather import PICTURES
 from editgauge.audits.probes.probes import (
     OUTCOMES,
@@ -24,21 +32,13 @@ from editgauge.audits.probes.probes import (
     write_edits,
     write_probes,
 )
-from editgauge.core.edits import benchmark_entry
-from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.images import Picture, read_image, write_png
-from editgauge.core.masks import Mask, MaskFile, files_of
-from editgauge.core.progress import progress, say
-from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
-from editgauge.findings.evaluators.binary import LEVELS, majorities
-from editgauge.findings.evaluators.triplets import find_triplets, read_roles
-from editgauge.findings.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
-from editgauge.findings.people.preferences import CREDIT
-from editgauge.findings.people.ratings import PreferredOutcome, Rating, read_choices, read_ratings
+from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
+from editgauge.results.edits import benchmark_entry
+from editgauge.types import Benchmark, Edit, Outcome
 
 SETTINGS = "people.json"
 MASKS, REFERENCES = "masks", "references"
@@ -134,20 +134,20 @@ def _copied(
             recipe=None,
             objects={},
         )
-    except BadImage as error:
+    except BadImageError as error:
         say(f"left out: {error}", quiet=quiet)
         return None
     return key, kept
 
 
-def _stored(folder: Path, within: str, path: Path) -> Picture:
+def _stored(folder: Path, within: str, path: Path) -> ImageFile:
     """A copy named by its content, so that edits of one photograph share it."""
     name = f"{within}/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}{path.suffix.lower()}"
     target = folder / name
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    return Picture(name, target)
+    return ImageFile(name, target)
 
 
 def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height: int) -> Mask | None:
@@ -165,7 +165,7 @@ def _joined(
     kept = dict(copied)
     names = {key: name_of(key) for key in kept}
     if len(set(names.values())) < len(names):
-        raise BadInput("Two methods have names that differ by signs no file name may hold; rename one of them.")
+        raise BadInputError("Two methods have names that differ by signs no file name may hold; rename one of them.")
     over: dict[str, dict[str, float]] = {name: {} for name in names.values()}
     for (better, worse), share in answers.over.items():
         if better in kept and worse in kept:
@@ -255,7 +255,7 @@ def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
     questions = [name for name in DONE if name in by_question] or (list(by_question) if len(by_question) == 1 else [])
     if not questions:
         rated_questions = sorted({rating.question for _, rating in rated.pairs})
-        raise BadInput(
+        raise BadInputError(
             f"None of the questions in '{file}' says whether the edit was carried out; '{DONE[0]}' with 0 and 1 does.",
             [f"'{question}'" for question in rated_questions],
         )

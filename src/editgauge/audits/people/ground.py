@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from editgauge._render.text import percent
+from editgauge._stats.agreement import SPEARMAN, correlate, within
+from editgauge.analysis.outcomes import OutcomeKey, match, scored_outcomes
+from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.cards.measures import auroc
-from editgauge.core.errors import BadInput
-from editgauge.core.run import Run
-from editgauge.findings.people.matching import OutcomeKey, match, scored_outcomes
-from editgauge.findings.people.ratings import read_ratings
+from editgauge.errors import BadInputError
 from editgauge.protocols.editgauge.model import fitted
-from editgauge.render.words import percent
-from editgauge.stats.agreement import SPEARMAN, correlate
-from editgauge.stats.levels import within
+from editgauge.results import Run
 
 if TYPE_CHECKING:
+    from editgauge._stats.resampling import Estimate
+    from editgauge.analysis.outcomes import ScoredOutcomes
+    from editgauge.analysis.ratings import Rating
     from editgauge.audits.cards.card import ScoreCard
     from editgauge.audits.cards.result import AuditCard
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.people.matching import ScoredOutcomes
-    from editgauge.findings.people.ratings import Rating
-    from editgauge.stats.resampling import Estimate
+    from editgauge.types import ScoreSpec
 
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "done": ("edit", "SC", "alignment", "accuracy"),
@@ -111,7 +110,7 @@ def ground_runs(
     methods = sorted({rating.method for rating in read_ratings(Path(ratings))})
     outcomes = {method: folder / method for method in methods if (folder / method).is_dir()}
     if not outcomes:
-        raise BadInput(
+        raise BadInputError(
             f"'{folder}' has no folder of a rated method. --ground {name}=FOLDER takes the benchmark's folder with a "
             "subfolder of outcomes per method. Rated methods:",
             methods,
@@ -150,7 +149,7 @@ def _rated(ratings: Sequence[Rating], outcomes: ScoredOutcomes) -> dict[OutcomeK
     means = mean_ratings([rating for _, rating in matched.pairs])
     if not means:
         known = ", ".join(name for names in QUESTIONS.values() for name in names)
-        raise BadInput(f"No rating answers a question that an audit knows: {known}.")
+        raise BadInputError(f"No rating answers a question that an audit knows: {known}.")
     return {of_outcome[key]: answers for key, answers in means.items()}
 
 

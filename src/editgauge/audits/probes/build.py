@@ -14,6 +14,10 @@ import cv2
 import numpy as np
 
 from editgauge import __version__
+from editgauge._util.files import DRAFT
+from editgauge._util.images import ImageFile, Pixels
+from editgauge._util.masks import MaskFile
+from editgauge._util.progress import progress, say
 from editgauge.audits.people.answers import add_answers
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits.probes.gather import (
@@ -36,21 +40,17 @@ from editgauge.audits.probes.probes import (
     write_probes,
 )
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.edits import benchmark_entry
-from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.files import DRAFT
-from editgauge.core.images import Picture, Pixels
-from editgauge.core.masks import MaskFile
-from editgauge.core.options import Count, Paths
-from editgauge.core.progress import progress, say
-from editgauge.core.types import Position
+from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.folder_claim import claim
+from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.reference.editors import chance_of
 from editgauge.methods.reference.operations import covering
+from editgauge.options import Count, Paths
+from editgauge.results.edits import benchmark_entry
+from editgauge.types import Position
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit, Relation
+    from editgauge.types import Edit, Relation
 
 SETTINGS = "making.json"
 SOURCES, MASKS = "sources", "masks"
@@ -102,7 +102,7 @@ def probes(
     folder = Path(out)
     if choices is not None or triplets is not None or ratings is not None:
         if benchmark is None or not outcomes:
-            raise BadInput("Answers speak of outcomes: give --benchmark and --outcomes NAME=FOLDER too.")
+            raise BadInputError("Answers speak of outcomes: give --benchmark and --outcomes NAME=FOLDER too.")
         return add_answers(
             folder,
             open_benchmark(benchmark, data, images),
@@ -114,7 +114,9 @@ def probes(
             quiet=quiet,
         )
     if benchmark is not None or outcomes:
-        raise BadInput("There are no answers about these outcomes: add --choices FILE, --triplets or --ratings FILE.")
+        raise BadInputError(
+            "There are no answers about these outcomes: add --choices FILE, --triplets or --ratings FILE."
+        )
     settings = {"images": str(images or "photos"), "limit": limit, "seed": seed, "longest": LONGEST, "making": MAKING}
     claim(folder, SETTINGS, {**settings, "editgauge": __version__}, "probes", "editgauge build probes")
     if (folder / TRUTHS).is_file():
@@ -123,7 +125,7 @@ def probes(
         everything = gather(folder, Path(images) if images is not None else None, seed, quiet)
         chosen = some_of_each_type(everything, limit)
         refuse_one_half(chosen, limit)
-    except BadInput:
+    except BadInputError:
         _release(folder)
         raise
     return probes_from(chosen, everything, folder, seed, quiet)
@@ -149,7 +151,7 @@ def probes_from(
         for turn, each in _in_turn(chosen):
             try:
                 made += _made(folder, each, everything, turn, seed)
-            except CannotEdit as error:
+            except CannotEditError as error:
                 refused[str(error)] += 1
             advance()
     for why, count in refused.items():
@@ -221,7 +223,7 @@ def _mirrored(folder: Path, probe_edit: Edit, edit: Edit, source: Pixels) -> Edi
     return replace(turned, mask=MaskFile(file.path, file.name))
 
 
-def _written(folder: Path, name: str, pixels: Pixels) -> Picture:
+def _written(folder: Path, name: str, pixels: Pixels) -> ImageFile:
     """Whole or not at all, but without waiting for the disk: thousands of waits add up, and all can be made again."""
     path = folder / f"{name}.png"
     if not path.is_file():
@@ -229,7 +231,7 @@ def _written(folder: Path, name: str, pixels: Pixels) -> Picture:
         draft = folder / f"{DRAFT}{name}.png"
         draft.write_bytes(cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))[1].tobytes())
         draft.replace(path)
-    return Picture(f"{folder.name}/{path.name}", path)
+    return ImageFile(f"{folder.name}/{path.name}", path)
 
 
 SIDES = re.compile(r"\b(left|right)(most)?\b", re.IGNORECASE)

@@ -11,18 +11,18 @@ import numpy as np
 
 from editgauge.audits.probes.probes import RIGHT
 from editgauge.audits.probes.redrawn import redrawn
-from editgauge.core.errors import CannotEdit
-from editgauge.core.recipes import Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
+from editgauge.errors import CannotEditError
 from editgauge.methods.reference.apply import asked_for, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, with_artifact
 from editgauge.methods.reference.editors import chance_of, recipe_of
 from editgauge.methods.reference.flawed import work_of
 from editgauge.methods.reference.flaws import FLAWS, encoded, spoiled
 from editgauge.methods.reference.wrong_edits import blunder
+from editgauge.recipes import Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
+    from editgauge.types import Edit
 
 SEVERITIES = (0.25, 0.5, 0.75, 1.0)
 DISTURBANCES = tuple(flaw for flaw in FLAWS if flaw != "recompression")
@@ -69,7 +69,7 @@ class ProbeMaterial:
 
 
 def probes_of(edit: Edit, source: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
-    """All probes of an edit; raises `CannotEdit` when its recipe cannot be followed."""
+    """All probes of an edit; raises `CannotEditError` when its recipe cannot be followed."""
     recipe = recipe_of(edit, source)
     right = followed(recipe, source)
     yield NewProbe(RIGHT, right, done=True, severity=0.0)
@@ -118,7 +118,7 @@ def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: P
         artifact = names[(around.turn + step) % len(names)]
         try:
             graded = [with_artifact(work, artifact, severity) for severity in SEVERITIES]
-        except CannotEdit:
+        except CannotEditError:
             continue
         done = None if artifact in ARGUABLE else True
         for severity, pixels in zip(SEVERITIES, graded, strict=True):

@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image, write_png
+from editgauge._util.masks import Polygons
+from editgauge._util.progress import progress, say
 from editgauge.audits.probes.probes import SPLITS, split_of
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.benchmarks.proposals import Photograph, look_at, propose
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.images import IMAGE_SUFFIXES, Picture, Pixels, read_image, write_png
-from editgauge.core.masks import Polygons
-from editgauge.core.progress import progress, say
-from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
+from editgauge.errors import BadImageError, BadInputError
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
-from editgauge.reports.gallery.pictures import fitted
+from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
+from editgauge.reports.images import fitted
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
+    from editgauge.types import Edit
 
 LONGEST = 512
 """Pixels of the longer side: small models are fast on these, and see no less."""
@@ -49,11 +49,11 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
     else:
         drawn, named = [], _pictures_of(images)
     _refuse_too_few(named, "photographs")
-    copies: dict[str, Picture] = {}
+    copies: dict[str, ImageFile] = {}
     for name, path in named.items():
         try:
             copies[name], _ = _copy(folder, name, path)
-        except BadImage as error:
+        except BadImageError as error:
             say(f"left out: {error}", quiet=quiet)
     seen = _seen(copies, quiet)
     proposed = []
@@ -71,7 +71,7 @@ def _refuse_too_few(names: Collection[str], what: str) -> None:
     counts = Counter(split_of(name) for name in names)
     if min(counts[split] for split in SPLITS) < LEAST_IN_A_HALF:
         listed = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
-        raise BadInput(
+        raise BadInputError(
             f"{len(names)} {what} are too few: {listed}, and each half needs {LEAST_IN_A_HALF}. "
             "A photograph's name decides its half: give a dozen photographs or more."
         )
@@ -90,7 +90,7 @@ def refuse_one_half(chosen: Iterable[Gathered], limit: int | None) -> None:
     there = {split_of(each.photo) for each in chosen}
     for split in SPLITS:
         if split not in there:
-            raise BadInput(
+            raise BadInputError(
                 f"Of at most {limit} edits of each type none lies on a {split.replace('_', '-')} photograph; "
                 "raise --limit, or give more photographs."
             )
@@ -114,13 +114,13 @@ def _hand_drawn(folder: Path) -> list[Gathered]:
     return edits
 
 
-def _copy(folder: Path, name: str, path: Path) -> tuple[Picture, float]:
+def _copy(folder: Path, name: str, path: Path) -> tuple[ImageFile, float]:
     """The small copy of a photograph, made when it is not there yet, and by what its sides are multiplied."""
     target = folder / PICTURES / f"{name.rpartition('.')[0].replace('/', '-')}.png"
     pixels = read_image(path)
     if not target.is_file():
         write_png(fitted(pixels, LONGEST), target)
-    return Picture(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
+    return ImageFile(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
 
 
 def _pictures_of(images: Path) -> dict[str, Path]:
@@ -128,22 +128,22 @@ def _pictures_of(images: Path) -> dict[str, Path]:
     try:
         listed = sorted(path for path in images.iterdir() if not path.name.startswith("."))
     except OSError as error:
-        raise BadInput(f"'{images}' cannot be listed: {error.strerror or error}.") from error
+        raise BadInputError(f"'{images}' cannot be listed: {error.strerror or error}.") from error
     pictures = [path for path in listed if path.suffix.lower() in IMAGE_SUFFIXES]
     if not pictures:
-        raise BadInput(f"'{images}' holds no pictures ({', '.join(IMAGE_SUFFIXES)}).")
+        raise BadInputError(f"'{images}' holds no pictures ({', '.join(IMAGE_SUFFIXES)}).")
     stems = Counter(path.stem for path in pictures)
     return {
         path.name if stems[path.stem] == 1 else path.name.replace(".", "-") + path.suffix: path for path in pictures
     }
 
 
-def _seen(copies: dict[str, Picture], quiet: bool) -> dict[str, Photograph]:
+def _seen(copies: dict[str, ImageFile], quiet: bool) -> dict[str, Photograph]:
     """What the small models see in every photograph."""
     chosen = choose_models("lite", {}, SEEING)
     missing = [role for role in SEEING if role not in chosen.models]
     if missing:
-        raise BadInput(f"Edits cannot be proposed without a {' and a '.join(missing)}.", chosen.remarks)
+        raise BadInputError(f"Edits cannot be proposed without a {' and a '.join(missing)}.", chosen.remarks)
 
     async def look() -> dict[str, Photograph]:
         with ModelService(chosen.models, place()) as see, progress("looking", len(copies), quiet=quiet) as advance:
@@ -160,7 +160,9 @@ def another_photograph(photo: str, names: Sequence[str]) -> str:
     """The next photograph of the same split, in the order of names: the same on every machine."""
     same = sorted(name for name in names if split_of(name) == split_of(photo) and name != photo)
     if not same:
-        raise BadInput(f"'{photo}' is the only photograph of its half: there is no other one to show in its place.")
+        raise BadInputError(
+            f"'{photo}' is the only photograph of its half: there is no other one to show in its place."
+        )
     return next((name for name in same if name > photo), same[0])
 
 
@@ -168,11 +170,11 @@ def pixels_of(edit: Edit) -> Pixels:
     """The source image of a gathered edit."""
     try:
         return read_image(edit.source.path)
-    except BadImage as error:
-        raise BadInput(f"A photograph of the probes cannot be read: {error}") from error
+    except BadImageError as error:
+        raise BadInputError(f"A photograph of the probes cannot be read: {error}") from error
 
 
-def smaller(edit: Edit, picture: Picture, factor: float) -> Edit:
+def smaller(edit: Edit, picture: ImageFile, factor: float) -> Edit:
     """The edit on a copy of its source whose sides are that many times as long; its mask is the recipe's footprint."""
     if edit.recipe is None:
         raise ValueError(f"the edit '{edit.id}' has no recipe")

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import read_text, write_jsonl
+from editgauge._util.files import read_text, write_jsonl
+from editgauge.errors import BadInputError
 
 TRUTHS = "probes.jsonl"
 EDITS = "edits.jsonl"
@@ -90,11 +90,11 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     try:
         lines = read_text(path).split("\n")
     except FileNotFoundError as error:
-        raise BadInput(
+        raise BadInputError(
             f"'{folder}' holds no probes: it has no {TRUTHS}. `editgauge build probes` makes some."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"'{path}' cannot be read: {error}.") from error
+        raise BadInputError(f"'{path}' cannot be read: {error}.") from error
     types = _edit_types(Path(folder))
     rows = [_read(number, line, types) for number, line in enumerate(lines, 1) if line.strip()]
     problems = [each for each in rows if isinstance(each, str)]
@@ -103,7 +103,7 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
     problems += [f"the id '{name}' is used twice" for name, count in counts.items() if count > 1]
     problems += _unfit_preferences(probes)
     if problems or not probes:
-        raise BadInput(f"The probes in '{path}' cannot be used:", problems or ["there are none"])
+        raise BadInputError(f"The probes in '{path}' cannot be used:", problems or ["there are none"])
     return tuple(probes)
 
 
@@ -151,4 +151,6 @@ def _edit_types(folder: Path) -> dict[str, str]:
     try:
         return {name: edit["type"] for name, edit in read_edits(folder).items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"'{folder / EDITS}' cannot be read: {error}. Probes need the edits they belong to.") from error
+        raise BadInputError(
+            f"'{folder / EDITS}' cannot be read: {error}. Probes need the edits they belong to."
+        ) from error

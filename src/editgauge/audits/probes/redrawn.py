@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 
 Floats = NDArray[np.float32]
 

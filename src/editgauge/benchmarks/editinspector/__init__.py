@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.text import counted
 from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
 from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
-from editgauge.core.edit_types import EDIT_TYPES, UNSPECIFIED, vocabulary
-from editgauge.core.errors import BadInput
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit
+from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, vocabulary
+from editgauge.errors import BadInputError
 from editgauge.instructions.readings import complete
+from editgauge.types import Benchmark, Edit
 
 PUBLISHED = 783, 398
 """Edits and photographs of the whole set; a photograph is edited in up to three turns."""
@@ -32,7 +32,7 @@ def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
     known = {(edit.extras["img_id"], edit.turn): edit for edit in turns}
     absent = [f"{row.image}, turn {row.turn}" for row in inspected if (row.image, row.turn) not in known]
     if absent:
-        raise BadInput(
+        raise BadInputError(
             f"MagicBrush in '{place}' lacks {len(absent)} of {len(inspected)} turns of EditInspector. Is it `test`?",
             absent[:5],
         )
@@ -42,11 +42,11 @@ def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
 
 
 def _beside(data: Path | None) -> Path:
-    """MagicBrush in the folder of the CSV file; raises `BadInput` that says what to give."""
+    """MagicBrush in the folder of the CSV file; raises `BadInputError` that says what to give."""
     folder = (data if data is not None and data.is_dir() else (data or Path()).parent).absolute()
     if (folder / "edit_sessions.json").is_file():
         return folder
-    raise BadInput(f"EditInspector has no pictures of its own. Give --images: {NEEDED}.")
+    raise BadInputError(f"EditInspector has no pictures of its own. Give --images: {NEEDED}.")
 
 
 def _edit(row: Inspected, turn: Edit) -> Edit:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, Ids, file_in, read_text
+from editgauge._util.fields import shown
 from editgauge.benchmarks.datasets import Remark
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_text
+from editgauge.errors import BadInputError
 
 FILE = "editinspector_benchmark.csv"
 NEEDED = f"EditInspector's `{FILE}`, or another of its CSV files"
@@ -78,7 +78,7 @@ def majority(answers: Sequence[int]) -> int | None:
 
 
 def read_inspected(data: Path | None) -> tuple[Inspected, ...]:
-    """All rows of a CSV file; raises one `BadInput` with everything that is wrong with it."""
+    """All rows of a CSV file; raises one `BadInputError` with everything that is wrong with it."""
     file = file_in("editinspector", data, FILE, NEEDED)
     faults = Faults("editinspector", file)
     reader = csv.DictReader(io.StringIO(read_text(file), newline=""))
@@ -89,7 +89,7 @@ def read_inspected(data: Path | None) -> tuple[Inspected, ...]:
     }
     lacking = sorted({*columns, *(OF_PEOPLE + name for name in REASONS.values())} - set(reader.fieldnames or ()))
     if lacking:
-        raise BadInput(f"'{file}' is not a CSV file of EditInspector: it lacks columns.", lacking)
+        raise BadInputError(f"'{file}' is not a CSV file of EditInspector: it lacks columns.", lacking)
     ids = Ids()
     rows = [_row(_Cells(row, reader.line_num, faults), ids) for row in reader]
     if faults.problems or not rows:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_jsonl
-from editgauge.core.reading.lines import read_jsonl
-from editgauge.core.reading.sources import read_text
-from editgauge.core.types import Benchmark, Edit, Outcome
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge._util.files import write_jsonl
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark, Edit, Outcome
 
 EXTRA = "outcome_captions"
 """Where an edit holds them, by method and seed."""
@@ -46,14 +46,14 @@ def caption_of(edit: Edit, outcome: Outcome) -> OutcomeCaption | None:
 
 
 def attach_captions(benchmark: Benchmark, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> Benchmark:
-    """The benchmark with the captions on its edits; raises `BadInput` when none of them belongs to one."""
+    """The benchmark with the captions on its edits; raises `BadInputError` when none of them belongs to one."""
     by_edit: dict[str, dict[str, Any]] = defaultdict(dict)
     for (edit, method, seed), each in captions.items():
         entry = {"caption": each.caption, "by": each.by, "people": list(each.people)}
         by_edit[edit][_place(method, seed)] = entry
     known = {edit.id for edit in benchmark.edits}
     if captions and not known & by_edit.keys():
-        raise BadInput(
+        raise BadInputError(
             f"None of the {len(captions)} captions belongs to an edit of '{benchmark.name}': they are for edits such "
             f"as '{next(iter(by_edit))}'."
         )
@@ -68,7 +68,7 @@ def read_captions(file: str | Path) -> Captions:
     """The captions in a file; every fault is listed at once."""
     path = Path(file)
     if not path.is_file():
-        raise BadInput(f"There is no file '{path}' with captions; `editgauge judges captions` writes one.")
+        raise BadInputError(f"There is no file '{path}' with captions; `editgauge judges captions` writes one.")
     document = read_jsonl(read_text(path), path.name)
     captions: Captions = {}
     problems = list(document.problems()) if document.faults else []
@@ -83,7 +83,7 @@ def read_captions(file: str | Path) -> Captions:
         people = tuple(" ".join(each.split()) for each in entry.get("people", []) if each.strip())
         captions[key] = OutcomeCaption(" ".join(entry.get("caption", "").split()), entry.get("by", ""), people)
     if problems:
-        raise BadInput(f"The captions in '{path}' have problems.", problems[:20])
+        raise BadInputError(f"The captions in '{path}' have problems.", problems[:20])
     return captions
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.core.images import alpha_channel, read_image
-from editgauge.core.masks import BoolMask, MaskPixels, require_same_shape
+from editgauge._util.images import alpha_channel, read_image
+from editgauge._util.masks import BoolMask, MaskPixels, require_same_shape
 
 
 @dataclass(frozen=True, slots=True)

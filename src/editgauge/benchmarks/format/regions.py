@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from editgauge._util.documents import Spot
+from editgauge._util.fields import shown, unknown
+from editgauge._util.images import IMAGE_SUFFIXES
+from editgauge._util.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired, runs_problem
-from editgauge.core.errors import BadInput
-from editgauge.core.images import IMAGE_SUFFIXES
-from editgauge.core.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
-from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.lines import Spot
+from editgauge.errors import BadInputError
 
 Find = Callable[[str], Path]
-"""The file an image path of the benchmark means; raises `BadInput` when there is none."""
+"""The file an image path of the benchmark means; raises `BadInputError` when there is none."""
 
 FARTHEST = 100_000
 """Pixels; no image that can be read has a side as long."""
@@ -50,7 +50,7 @@ def find_image(word: str, find: Find, spot: Spot) -> Path | None:
     """The file of an image path; None after reporting that there is none."""
     try:
         return find(word)
-    except BadInput as error:
+    except BadInputError as error:
         spot.report(str(error))
         return None
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, Ids, file_in, read_json
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
+from editgauge._util.text import counted
 from editgauge.benchmarks.format.encoded_masks import Erased
 from editgauge.benchmarks.image_store import ImageFolder
-from editgauge.core.edit_types import UNSPECIFIED
-from editgauge.core.images import Picture
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, file_in, read_json
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit
+from editgauge.edit_types import UNSPECIFIED
 from editgauge.instructions.readings import complete
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `dev` or `test` of MagicBrush, with edit_sessions.json and images/"
 PUBLISHED = {"dev": (528, 266), "test": (1053, 535)}
@@ -121,7 +121,7 @@ class _Reader:
         )
         return complete(edit)
 
-    def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> Picture | None:
+    def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> ImageFile | None:
         name = self.faults.text(record, values, key)
         return self.image_folder.picture(f"{img_id}/{name}", record) if name else None
 

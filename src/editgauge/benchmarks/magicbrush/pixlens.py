@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, read_json, wanted
+from editgauge._util.fields import shown, unknown
+from editgauge._util.phrases import read_placing, read_size
 from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, session_summary
-from editgauge.core.edit_types import read_edit_type
-from editgauge.core.errors import BadInput, CannotTell, UnknownName
-from editgauge.core.phrases import read_placing, read_size
-from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.sources import Faults, read_json, wanted
-from editgauge.core.types import Benchmark, Edit, Position, Relation, Step
+from editgauge.edit_types import read_edit_type
+from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.instructions.readings import only_step, with_step
+from editgauge.types import Benchmark, Edit, Position, Relation, Step
 
 NAME = "magicbrush-pixlens"
 NEEDED = "the folder `dev` of MagicBrush; PixLens's own attributes, if you have them, lie there as a *pixlens*.json"
@@ -66,7 +66,7 @@ def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
 def _by_rules(edit: Edit) -> Edit:
     try:
         return _with(edit, _in_pixlens_words(only_step(edit.instruction)))
-    except CannotTell as unable:
+    except UnscorableError as unable:
         kind: str = edit.type if edit.type in {"background", "style"} else "unspecified"
         unread = _with(edit, Step(type=kind))
         return replace(unread, extras={**edit.extras, "unparsed": unable.detail})
@@ -75,7 +75,7 @@ def _by_rules(edit: Edit) -> Edit:
 def _in_pixlens_words(step: Step) -> Step:
     """What someone wears or gets is a part of them, by PixLens's own labels; types without a rule are refused."""
     if step.type not in {*PUBLISHED, "position_replacement"}:
-        raise CannotTell("unparsable", f"PixLens has no rule for the edit type {step.type}")
+        raise UnscorableError("unparsable", f"PixLens has no rule for the edit type {step.type}")
     gets = step.type == "object_addition" and step.subject
     return replace(step, type="alter_parts", position=None) if gets else step
 
@@ -88,7 +88,7 @@ def _attributes(folder: Path) -> Path | None:
     files = sorted(folder.glob("*pixlens*.json"))
     if len(files) > 1:
         names = ", ".join(file.name for file in files)
-        raise BadInput(f"'{folder}' holds several files with PixLens's attributes: {names}. Keep one.")
+        raise BadInputError(f"'{folder}' holds several files with PixLens's attributes: {names}. Keep one.")
     return files[0] if files else None
 
 
@@ -118,12 +118,12 @@ def _parts(key: str, values: Any, faults: Faults) -> Step | None:
         return None
     try:
         kind = read_edit_type(word)
-    except UnknownName:
+    except UnknownNameError:
         faults.add(key, unknown("edit type", word, PUBLISHED))
         return None
     try:
         return _of_type(kind, category, before, after)
-    except CannotTell as unable:
+    except UnscorableError as unable:
         faults.add(key, f"'to_attribute': {unable.detail}")
         return None
 

@@ -10,7 +10,7 @@ from editgauge.benchmarks.proposals import words
 from editgauge.benchmarks.proposals.edits import PROPOSALS, Draft, Drawing
 from editgauge.benchmarks.proposals.scene import Photograph, look_at, understood
 from editgauge.benchmarks.wording import instruction
-from editgauge.core.types import Edit
+from editgauge.types import Edit
 
 __all__ = ["Photograph", "look_at", "propose", "understood"]
 

@@ -10,10 +10,10 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from editgauge._util.masks import Union
 from editgauge.benchmarks.proposals import places, words
 from editgauge.benchmarks.proposals.scene import CLEARLY, CutThing, Photograph
-from editgauge.core.masks import Union
-from editgauge.core.recipes import (
+from editgauge.recipes import (
     MATERIALS,
     STYLES,
     Background,
@@ -27,7 +27,7 @@ from editgauge.core.recipes import (
     Restyle,
     Texture,
 )
-from editgauge.core.types import Position
+from editgauge.types import Position
 
 T = TypeVar("T")
 UNPAINTED = {"person"}

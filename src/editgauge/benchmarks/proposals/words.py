@@ -11,15 +11,15 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge._util.text import with_article
+from editgauge._vision.colors import rgb_of
 from editgauge.benchmarks.wording import PLACES
-from editgauge.core.recipes import COLORS
-from editgauge.core.text import with_article
-from editgauge.vision.color_names import rgb_of
+from editgauge.recipes import COLORS
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask, Polygons
-    from editgauge.core.types import Position
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask, Polygons
+    from editgauge.types import Position
 
 STYLES = MappingProxyType(
     {

@@ -12,17 +12,16 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
+from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, wanted
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
+from editgauge._util.masks import MaskFile
+from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
-from editgauge.core.edit_types import UNSPECIFIED, vocabulary
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.masks import MaskFile
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, wanted
-from editgauge.core.reading.tables import FileRow, read_rows
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit, InputPicture, InputRole
+from editgauge.edit_types import UNSPECIFIED, vocabulary
+from editgauge.errors import BadInputError
 from editgauge.instructions.readings import complete
+from editgauge.types import Benchmark, Edit, InputImage, InputRole
 
 FOLDER, NUMBER = "@folder", "@number"
 Field_ = list[str]
@@ -74,7 +73,7 @@ def declared_layouts() -> dict[str, PublicLayout]:
 
 
 def load_declared(name: str, data: Path | None = None) -> Benchmark:
-    """A declared set; raises one `BadInput` with every fault of its records."""
+    """A declared set; raises one `BadInputError` with every fault of its records."""
     layout = declared_layouts()[name]
     files = _files(name, wanted(name, data, layout.needed), layout)
     faults = Faults(name, files[0])
@@ -98,7 +97,9 @@ def _files(name: str, place: Path, layout: PublicLayout) -> list[Path]:
     for pattern in layout.files:
         if files := sorted(file for file in place.glob(pattern) if not file.name.startswith(".")):
             return files
-    raise BadInput(f"'{place}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}.")
+    raise BadInputError(
+        f"'{place}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}."
+    )
 
 
 def about_edits(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:
@@ -165,7 +166,7 @@ class RecordReader:
                 target_caption=_text(_first(values, layout.target_caption)) or None,
                 reference=references[0] if references else None,
                 mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
-                inputs=tuple(InputPicture(each, layout.role) for each in others),
+                inputs=tuple(InputImage(each, layout.role) for each in others),
                 groups=groups | of_each,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
             )
@@ -196,7 +197,7 @@ class RecordReader:
         image_folders: list[ImageFolder],
         *,
         needed: bool = True,
-    ) -> list[Picture]:
+    ) -> list[ImageFile]:
         """The pictures under a field: one, or a list of them; notes what is wrong."""
         value = _first(values, fields)
         some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
@@ -205,7 +206,7 @@ class RecordReader:
         pictures = [self._picture(each, record, image_folders, fields[0]) for each in some]
         return [each for each in pictures if each]
 
-    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> Picture | None:
+    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> ImageFile | None:
         value = image_value(value)
         if isinstance(value, bytes):
             return store_image(value, self.name)

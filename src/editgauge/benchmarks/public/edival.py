@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, Ids, read_text, wanted
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
+from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder
-from editgauge.core.edit_types import UNSPECIFIED, vocabulary
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, read_text, wanted
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit
+from editgauge.edit_types import UNSPECIFIED, vocabulary
+from editgauge.errors import BadInputError
 from editgauge.instructions.readings import complete
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder with the CSV of instructions (image_index, turns, task_type, instructions, …) and N_input_raw.jpg"
 COLUMNS = ("image_index", "turns", "task_type", "instructions")
@@ -35,12 +35,12 @@ def load(data: Path | None = None) -> Benchmark:
     place = wanted("edival", data, NEEDED)
     files = [place] if place.is_file() else sorted(place.glob("*.csv"))
     if len(files) != 1:
-        raise BadInput(f"'{place}' has {counted(len(files), 'CSV file')}. The benchmark 'edival' needs: {NEEDED}.")
+        raise BadInputError(f"'{place}' has {counted(len(files), 'CSV file')}. The benchmark 'edival' needs: {NEEDED}.")
     faults = Faults("edival", files[0])
     rows = csv.DictReader(io.StringIO(read_text(files[0]), newline=""))
     lacking = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
     if lacking:
-        raise BadInput(f"'{files[0]}' has no column {', '.join(lacking)}; it needs {', '.join(COLUMNS)}.")
+        raise BadInputError(f"'{files[0]}' has no column {', '.join(lacking)}; it needs {', '.join(COLUMNS)}.")
     reader = _Reader(files[0].parent, faults)
     read = [reader.edit(line, row) for line, row in enumerate(rows, start=2)]
     edits = faults.done(edit for edit in read if edit)
@@ -103,7 +103,7 @@ class _Reader:
         )
         return []
 
-    def _source(self, index: str, line: int) -> Picture | None:
+    def _source(self, index: str, line: int) -> ImageFile | None:
         places = [(image_folder, name.format(index)) for image_folder in self.image_folders for name in NAMES]
         there = [(image_folder, name) for image_folder, name in places if (image_folder.folder / name).is_file()]
         image_folder, name = there[0] if there else places[0]

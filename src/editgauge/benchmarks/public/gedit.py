@@ -6,15 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, table_files, wanted
+from editgauge._util.fields import shown, unknown
+from editgauge._util.images import ImageFile
+from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
-from editgauge.core.edit_types import UNSPECIFIED, vocabulary
-from editgauge.core.images import Picture
-from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.sources import Faults, Ids, wanted
-from editgauge.core.reading.tables import FileRow, read_rows, table_files
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark, Edit
+from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.instructions.readings import complete
+from editgauge.types import Benchmark, Edit
 
 NEEDED = "the snapshot of the hub dataset stepfun-ai/GEdit-Bench, or a folder with its records as JSON lines and images"
 TASKS: dict[str, int] = {
@@ -104,7 +103,7 @@ class _Reader:
         )
         return complete(edit)
 
-    def _source(self, values: dict[str, Any], record: object, exported: str) -> Picture | None:
+    def _source(self, values: dict[str, Any], record: object, exported: str) -> ImageFile | None:
         """The source image: bytes in the record, a path in it, or where the authors' script exports it."""
         value = image_value(next((values[name] for name in IMAGES if values.get(name) is not None), exported))
         if isinstance(value, bytes):

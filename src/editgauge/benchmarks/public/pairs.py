@@ -12,12 +12,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from editgauge._util.datasets import Faults, Ids, read_rows, slug, table_files, wanted
+from editgauge._util.fields import shown
+from editgauge._util.files import write_bytes, write_jsonl
 from editgauge.benchmarks.image_store import image_suffix, image_value
-from editgauge.core.errors import UnknownName
-from editgauge.core.files import write_bytes, write_jsonl
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import Faults, Ids, slug, wanted
-from editgauge.core.reading.tables import read_rows, table_files
+from editgauge.errors import UnknownNameError
 
 LETTERS = "ABCDEFGH"
 RANKING = re.compile(r"[A-H](?:\s*[>=]\s*[A-H])+")
@@ -76,7 +75,7 @@ def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
         out: folder to write.
     """
     if name not in READERS:
-        raise UnknownName("set of compared outcomes", name, READERS)
+        raise UnknownNameError("set of compared outcomes", name, READERS)
     place = wanted(name, Path(data), "its Parquet, Arrow or JSON lines files")
     files = table_files(place)
     faults = Faults(name, files[0])

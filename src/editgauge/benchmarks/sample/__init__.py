@@ -8,13 +8,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from editgauge._util.documents import read_yaml
 from editgauge.benchmarks import photos
 from editgauge.benchmarks.format.reader import read_benchmark
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.lines import read_yaml
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Benchmark
+    from editgauge.types import Benchmark
 
 FOLDERS = {"skimage": "data", "sklearn": "datasets/images"}
 """Where libraries that are installed anyway keep their photographs."""
@@ -41,7 +41,7 @@ def load() -> Benchmark:
     """Edits of real photographs, each with a mask and a recipe for its right outcome."""
     there = photos.PHOTOS.info()
     if there.present < there.files:
-        raise BadInput(
+        raise BadInputError(
             f"The benchmark 'sample' needs {there.files} photographs, of which {there.present} are on this machine. "
             f"Run `editgauge data pull photos` (fetches {there.bytes_to_fetch / 1e6:.0f} MB once)."
         )
@@ -56,8 +56,8 @@ def find(word: str) -> Path:
         return photos.path(name)
     spec = find_spec(origin) if origin in FOLDERS else None
     if spec is None or not spec.submodule_search_locations:
-        raise BadInput(f"'{word}' is on no shelf of the sample's photographs (photos, {', '.join(FOLDERS)})")
+        raise BadInputError(f"'{word}' is on no shelf of the sample's photographs (photos, {', '.join(FOLDERS)})")
     path = Path(spec.submodule_search_locations[0]) / FOLDERS[origin] / name
     if not path.is_file():
-        raise BadInput(f"the installed {origin} has no photograph '{name}'")
+        raise BadInputError(f"the installed {origin} has no photograph '{name}'")
     return path

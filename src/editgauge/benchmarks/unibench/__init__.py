@@ -7,6 +7,9 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
+from editgauge._util.datasets import Faults, file_in, read_json
+from editgauge._util.images import ImageFile
+from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.sample import find
 from editgauge.benchmarks.unibench.annotations import Annotations
@@ -14,11 +17,8 @@ from editgauge.benchmarks.unibench.edits import RecipeOf, as_edits
 from editgauge.benchmarks.unibench.recipes import TaskRecipes
 from editgauge.benchmarks.unibench.sampling import draw
 from editgauge.benchmarks.unibench.validate import faults_of
-from editgauge.core.errors import BadInput
-from editgauge.core.images import Picture
-from editgauge.core.reading.sources import Faults, file_in, read_json
-from editgauge.core.text import counted
-from editgauge.core.types import Benchmark
+from editgauge.errors import BadInputError
+from editgauge.types import Benchmark
 
 NAME = "unibench"
 NEEDED = "a file of UniBench annotations, such as `editgauge build unibench` writes, or the folder with `unibench.json`"
@@ -75,20 +75,20 @@ def shipped_annotations(file: str = "sample.json") -> Annotations:
 
 def _on_available_photographs(name: str, annotations: Annotations, seed: int, trials: int) -> Benchmark:
     """Tasks with recipes for their right outcomes."""
-    pictures = {image.file: Picture(image.file, find(image.file)) for image in annotations.images}
+    pictures = {image.file: ImageFile(image.file, find(image.file)) for image in annotations.images}
     return _drawn(name, annotations, pictures, seed, trials, TaskRecipes(annotations, pictures).recipe)
 
 
 def _drawn(
     name: str,
     annotations: Annotations,
-    pictures: Mapping[str, Picture],
+    pictures: Mapping[str, ImageFile],
     seed: int,
     trials: int,
     recipe_of: RecipeOf = lambda task: None,
 ) -> Benchmark:
     if seed < 0 or not 1 <= trials <= MOST_TRIALS:
-        raise BadInput(
+        raise BadInputError(
             f"The benchmark '{name}' takes a seed of at least 0 and from 1 to {MOST_TRIALS} trials; "
             f"got seed={seed}, trials={trials}."
         )
@@ -99,12 +99,12 @@ def _drawn(
 
 
 def read_annotations(file: Path) -> Annotations:
-    """The annotations of a file; raises `BadInput` that lists every fault with its place."""
+    """The annotations of a file; raises `BadInputError` that lists every fault with its place."""
     faults = Faults("unibench", file)
     value = read_json(file, faults, dict)
     problems = [*faults.problems, *(f"{file.name}: {fault}" for fault in faults_of(value))]
     if problems:
-        raise BadInput(
+        raise BadInputError(
             f"The annotations in '{file}' have {'a fault' if len(problems) == 1 else f'{len(problems)} faults'}:",
             problems,
         )

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 
+from editgauge._util.fields import Fields, Text, usable_id
 from editgauge.benchmarks.format.regions import FARTHEST, LONGEST_SIDE
-from editgauge.core.reading.fields import Fields, Text, usable_id
-from editgauge.core.types import PlaneRelation
+from editgauge.types import PlaneRelation
 
 FORMAT = "unibench-annotations/1"
 """Raised whenever an older file would be read otherwise than it was meant."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from editgauge._util.coco import rendered
+from editgauge._util.masks import BoolMask, Mask, Polygons
 from editgauge.benchmarks.format.encoded_masks import RunLengths as RowRuns
 from editgauge.benchmarks.unibench import annotations as format_
-from editgauge.core.masks import BoolMask, Mask, Polygons
-from editgauge.core.reading.coco import rendered
 
 
 def mask_of(mask: format_.Polygons | format_.MaskRunLengths) -> Mask:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from string import Formatter
 
+from editgauge._util.text import with_article
 from editgauge.benchmarks.unibench.annotations import TaskType
-from editgauge.core.text import with_article
 
 NEEDED: Mapping[TaskType, tuple[str, ...]] = {
     "change_class": ("target",),

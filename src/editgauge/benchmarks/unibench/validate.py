@@ -11,6 +11,8 @@ from typing import Any, get_args
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from editgauge._util.fields import shown, unknown
+from editgauge._util.masks import box_of
 from editgauge.benchmarks.unibench.annotations import (
     FORMAT,
     AnnotatedImage,
@@ -28,8 +30,6 @@ from editgauge.benchmarks.unibench.annotations import (
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.benchmarks.unibench.sampling import instance_id
 from editgauge.benchmarks.unibench.templates import template_problem
-from editgauge.core.masks import box_of
-from editgauge.core.reading.fields import shown, unknown
 
 SLACK = 2.0
 """Pixels by which a box may differ from its mask: outlines are rounded."""

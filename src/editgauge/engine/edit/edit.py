@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from editgauge import __version__
+from editgauge._util.files import write_json
+from editgauge._util.progress import progress, say
 from editgauge.benchmarks import open_benchmark
-from editgauge.core.edits import to_lines
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.files import write_json
-from editgauge.core.options import Count, Natural, Pairs
-from editgauge.core.progress import progress, say
-from editgauge.core.run.manifest import environment
-from editgauge.core.types import id_problem
 from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList, card_of
 from editgauge.engine.edit.outcomes import JobPrompts, jobs_of, make_all, split
 from editgauge.engine.folder_claim import claim
 from editgauge.engine.options import pairs
+from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.card import SETTINGS, MethodCard
 from editgauge.methods.prompt_choice import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
+from editgauge.options import Count, Natural, Pairs
+from editgauge.results.edits import to_lines
+from editgauge.results.manifest import environment
+from editgauge.types import id_problem
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Benchmark
     from editgauge.methods import Method
+    from editgauge.types import Benchmark
 
 MOVES_PIXELS = ("torch", "diffusers", "transformers")
 Swept = Mapping[str, Sequence[object]] | Sequence[str]
@@ -112,7 +112,7 @@ def edit(
         quiet: print no progress or remarks.
     """
     if seeds < 1 or seed < 0 or seed + seeds > MOST_SEED:
-        raise BadInput(f"There must be at least one seed, from 0 to {MOST_SEED:,}; got {seeds} from {seed}.")
+        raise BadInputError(f"There must be at least one seed, from 0 to {MOST_SEED:,}; got {seeds} from {seed}.")
     fixed = pairs(option, "option", "NAME=VALUE")
     combinations = _read_sweep(sweep, fixed)
     opened = open_method(method, command)
@@ -145,7 +145,7 @@ def _read_sweep(sweep: Swept, fixed: Mapping[str, str]) -> list[dict[str, str]]:
         if len(set(values)) < len(values):
             problems.append(f"{name} has the same value twice")
     if problems:
-        raise BadInput("--sweep takes NAME=VALUE,VALUE,… and cannot be used.", problems)
+        raise BadInputError("--sweep takes NAME=VALUE,VALUE,… and cannot be used.", problems)
     return [dict(zip(values_of, values, strict=True)) for values in product(*values_of.values())]
 
 
@@ -163,10 +163,10 @@ def _variants_of(method: Method, combinations: Sequence[Mapping[str, str]]) -> d
             continue
         try:
             made[name] = method.variant(options)
-        except BadInput as error:
+        except BadInputError as error:
             problems += [f"{name}: {fault}" for fault in (error.problems or (str(error),))]
     if problems:
-        raise BadInput(f"'{method.name}' cannot be swept like that.", problems)
+        raise BadInputError(f"'{method.name}' cannot be swept like that.", problems)
     return made
 
 
@@ -179,7 +179,9 @@ def _swept_values(sweep: Swept) -> dict[str, list[str]]:
 
 def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) -> MadeOutcomes:
     if (folder / SETTINGS).is_file():
-        raise BadInput(f"'{folder}' holds outcomes of one method; choose another folder for the variants of a sweep.")
+        raise BadInputError(
+            f"'{folder}' holds outcomes of one method; choose another folder for the variants of a sweep."
+        )
     made: dict[str, MadeOutcomes] = {}
     while variants:  # a variant may hold a model: it is let go before the next one loads its own
         name = next(iter(variants))
@@ -251,7 +253,9 @@ def _alone(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
-        raise BadInput(f"Another process is making outcomes in '{folder}'. Wait, or choose another folder.") from error
+        raise BadInputError(
+            f"Another process is making outcomes in '{folder}'. Wait, or choose another folder."
+        ) from error
     try:
         yield
     finally:

@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import DRAFT, write_text
+from editgauge._util.files import DRAFT, write_text
+from editgauge.errors import BadInputError
 from editgauge.methods.absence import why
 from editgauge.methods.card import MethodCard
 from editgauge.methods.outcomes import LIST
@@ -90,7 +90,9 @@ class OutcomeList:
                 if file.write(written) != len(written):
                     raise OSError(None, "the disk is full")
         except OSError as error:
-            raise BadInput(f"'{self._path}' cannot be written: {error.strerror or error}. Make room there.") from error
+            raise BadInputError(
+                f"'{self._path}' cannot be written: {error.strerror or error}. Make room there."
+            ) from error
 
     def write(self, order: Iterable[str] = ()) -> None:
         """Writes the whole list again, edits in this order, seeds upwards."""

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from editgauge.core.errors import BadImage, BadInput, CannotEdit, EditGaugeError
-from editgauge.core.images import read_image, write_png
-from editgauge.core.text import as_utf8
+from editgauge._util.images import read_image, write_png
+from editgauge._util.text import as_utf8
 from editgauge.engine.edit.outcome_list import OutcomeId, OutcomeLine, OutcomeList
+from editgauge.errors import BadImageError, BadInputError, CannotEditError, EditGaugeError
 from editgauge.methods.absence import why
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
     from editgauge.methods import Method
     from editgauge.methods.prompt_choice import PromptOptions
+    from editgauge.types import Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def jobs_of(edits: Iterable[Edit], seeds: Sequence[int]) -> list[Job]:
     for job in jobs:
         other = taken.setdefault(job.key.file.casefold(), job.key)
         if other != job.key:
-            raise BadInput(
+            raise BadInputError(
                 f"The edit '{other.id}' with seed {other.seed} and '{job.key.id}' with seed {job.key.seed} would both "
                 f"be written to '{job.key.file}'; rename an edit, or leave that seed out."
             )
@@ -93,7 +93,7 @@ class JobPrompts:
         """The line of an outcome; an edit that cannot be put into words has the words of its benchmark."""
         try:
             _, prompt, source = self.tell(job.edit)
-        except BadInput:
+        except BadInputError:
             prompt, source = job.edit.instruction, None
         return OutcomeLine(id=job.edit.id, seed=job.seed, prompt=prompt, source_prompt=source, **what)
 
@@ -129,7 +129,7 @@ def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeL
     try:
         result, seconds = _edited(method, job, folder, words)
         pixels = _picture(result)
-    except (CannotEdit, BadImage) as reason:
+    except (CannotEditError, BadImageError) as reason:
         return words.line(job, absence=as_utf8(str(reason)))
     except EditGaugeError:
         raise
@@ -143,10 +143,10 @@ def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[
     """What the method gives, and the seconds it took."""
     try:
         prompt, _, _ = words.tell(job.edit)
-    except BadInput as error:
-        raise CannotEdit(str(error)) from error
+    except BadInputError as error:
+        raise CannotEditError(str(error)) from error
     if job.edit.inputs and not method.takes_inputs:
-        raise CannotEdit(f"the edit has {len(job.edit.inputs) + 1} source pictures, and the method takes one")
+        raise CannotEditError(f"the edit has {len(job.edit.inputs) + 1} source pictures, and the method takes one")
     source = _source(job, folder)
     began = time.perf_counter()
     return method.edit(prompt, source, job.seed), time.perf_counter() - began
@@ -157,7 +157,7 @@ def _source(job: Job, folder: Path) -> Pixels:
         return read_image(job.edit.source.path)
     before = folder / OutcomeId(job.edit.follows, job.seed).file
     if not before.is_file():
-        raise CannotEdit(f"the outcome of the turn before, '{job.edit.follows}', is missing")
+        raise CannotEditError(f"the outcome of the turn before, '{job.edit.follows}', is missing")
     return read_image(before)
 
 
@@ -166,7 +166,7 @@ def _picture(result: Any) -> Pixels:
     if is_array and result.dtype == np.uint8 and result.ndim == 3 and result.shape[2] == 3 and result.size:
         return np.asarray(result)
     what = f"{result.dtype} {result.shape}" if is_array else type(result).__name__
-    raise CannotEdit(f"crashed: the method gave {what} instead of uint8 (height, width, 3)")
+    raise CannotEditError(f"crashed: the method gave {what} instead of uint8 (height, width, 3)")
 
 
 @contextmanager

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.benchmarks import benchmarks
-from editgauge.core.errors import BadInput
-from editgauge.core.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
-from editgauge.core.run.manifest import Manifest, is_run
 from editgauge.engine.forecast.effort import expected, free_cores
 from editgauge.engine.forecast.judge_cost import Extrapolation, questions_at_most
 from editgauge.engine.forecast.trial import MOST_OF_A_SOURCE, SampleSize, TrialResult, score_some, some_of
 from editgauge.engine.forecast.usage import ModelEffort, ModelSpeeds
 from editgauge.engine.judges import judges_of, read_jury, transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan, prepare
+from editgauge.engine.plan.run_plan import RunPlan, build_plan
 from editgauge.engine.plan.shards import WHOLE, Shard, read_shard
 from editgauge.engine.plan.tasks import Remaining
 from editgauge.engine.plan.worker_count import this_machine, workers_for
 from editgauge.engine.schedule.local import Setup
+from editgauge.errors import BadInputError
 from editgauge.models.cache import place
+from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
+from editgauge.results.manifest import Manifest, is_run
 
 SOURCES = 6
 """Maximum number of source images whose outcomes are scored for the estimate, unless another number is given."""
@@ -152,7 +152,7 @@ def plan(
     judges = JudgeOptions(
         judge=request.judge, price=price, max_tokens=request.max_tokens, prompts=prompts, panel=panel, quorum=quorum
     )
-    wanted = prepare(
+    wanted = build_plan(
         request.benchmark,
         request.outcomes,
         request.protocol,
@@ -211,7 +211,7 @@ def _known_benchmark(run: Manifest, folder: Path) -> str:
     """The run's benchmark by its name, or where the run found it."""
     name = run.places.get("benchmark", run.benchmark)
     if not Path(name).exists() and name.partition("[")[0] not in benchmarks:
-        raise BadInput(
+        raise BadInputError(
             f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "
             f"Give the benchmark's folder: editgauge plan FOLDER --out {folder}, with the run's "
             "outcomes, protocols and models."
@@ -231,7 +231,7 @@ def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes:
         )
     with_image = Counter(task.edit.source.name for task in tasks if task.outcome.image)
     if not with_image:
-        raise BadInput("No outcome has an image, so nothing can be estimated.")
+        raise BadInputError("No outcome has an image, so nothing can be estimated.")
     some = some_of(tasks, list(with_image), _sample_size(with_image, sources))
     times = with_image.total() / len(some)
     workers = workers_for(processes, left, wanted.choice.models, machine, judges=bool(wanted.jury.addresses))

@@ -20,8 +20,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from editgauge.core.concurrency import run_async
-from editgauge.core.types import Edit
+from editgauge._util.concurrency import run_async
 from editgauge.engine.judges import transcripts_of
 from editgauge.engine.plan.run_plan import RunPlan
 from editgauge.engine.plan.tasks import Remaining
@@ -29,11 +28,12 @@ from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.judges import Answer, NoAnswer, Question
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
-from editgauge.judges.panel import is_panel, members_of
-from editgauge.judges.transcripts import Call
+from editgauge.judges._panel import is_panel, members_of
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
+from editgauge.judges._transcripts import Call
 from editgauge.models.cache import place
 from editgauge.protocols import Protocol, read_variant, variant_name
+from editgauge.types import Edit
 
 LOOKED_AT = 24
 """Outcomes from which the rest is estimated."""

@@ -11,22 +11,22 @@ from editgauge import __version__
 from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
 from editgauge.benchmarks.editinspector.outcome_captions import attach_captions, read_captions
-from editgauge.core.edits import edits_sha256
-from editgauge.core.errors import BadInput
-from editgauge.core.options import DataOptions, ModelOptions, Paths
-from editgauge.core.run import Run, segments
-from editgauge.core.run.manifest import Manifest, ProtocolEntry, environment, is_run
-from editgauge.core.run.writer import SUPERSEDED
-from editgauge.core.types import Benchmark, Edit, Outcome
 from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose_with_models, pairs, usual_protocols
 from editgauge.engine.plan.shards import WHOLE, Shard
+from editgauge.errors import BadInputError
 from editgauge.instructions.readings import read_kept, use_kept
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models import service
 from editgauge.models.profiles import ModelChoice, models_for
+from editgauge.options import DataOptions, ModelOptions, Paths
 from editgauge.protocols import Protocol
+from editgauge.results import Run, tables
+from editgauge.results.edits import edits_sha256
+from editgauge.results.manifest import Manifest, ProtocolEntry, environment, is_run
+from editgauge.results.writer import SUPERSEDED
+from editgauge.types import Benchmark, Edit, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +81,13 @@ class RunPlan:
         if changes:
             kept = f"the earlier scores ({', '.join(earlier.manifest.protocols)}) would be kept in {out / SUPERSEDED}"
             return f"start over, because {'; '.join(changes)}; {kept}"
-        counted = segments.counted(earlier.scores)
+        counted = tables.count_entries(earlier.scores)
         names = [each.name for each in self.protocols]
         scored = (f"{name} {sum(counted[method, name] for method in self.outcomes_of)}" for name in names)
         return f"continue the run; scored so far: {', '.join(scored)} of {count} outcomes"
 
 
-def prepare(
+def build_plan(
     benchmark: str | Path,
     outcomes: Paths,
     protocol: Sequence[str],
@@ -113,7 +113,7 @@ def prepare(
     )
     places = {name: _place(text) for name, text in pairs(folders, "outcomes", "NAME=FOLDER").items()}
     if not places:
-        raise BadInput("--outcomes is needed at least once, as NAME=FOLDER.")
+        raise BadInputError("--outcomes is needed at least once, as NAME=FOLDER.")
     opened = open_benchmark(benchmark, data.data, data.images)
     readings = read_kept(Path(fields)) if fields else None
     if readings:
@@ -212,4 +212,6 @@ def refuse_odd_bytes(path: Path) -> None:
     try:
         str(path).encode()
     except UnicodeEncodeError as error:
-        raise BadInput(f"The path {str(path)!a} holds bytes that are not UTF-8; rename the file or folder.") from error
+        raise BadInputError(
+            f"The path {str(path)!a} holds bytes that are not UTF-8; rename the file or folder."
+        ) from error

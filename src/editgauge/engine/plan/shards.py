@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.errors import BadInput
-from editgauge.core.run.manifest import Manifest, is_run
-from editgauge.core.run.records import short_hash
+from editgauge.errors import BadInputError
+from editgauge.results._records import short_hash
+from editgauge.results.manifest import Manifest, is_run
 
 _FORM = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*")
 
@@ -44,7 +44,7 @@ def read_shard(text: str | None) -> Shard:
     match = _FORM.fullmatch(text)
     shard = Shard(*map(int, match.groups())) if match else None
     if shard is None or not 1 <= shard.number <= shard.of:
-        raise BadInput(f"--shard takes NUMBER/OF, from 1/OF to OF/OF, such as 2/8; got '{text}'.")
+        raise BadInputError(f"--shard takes NUMBER/OF, from 1/OF to OF/OF, such as 2/8; got '{text}'.")
     return shard
 
 
@@ -54,7 +54,7 @@ def refuse_another_shard(folder: Path, shard: Shard) -> None:
         return
     held = Manifest.load(folder).shard
     if held != str(shard):
-        raise BadInput(
+        raise BadInputError(
             f"'{folder}' holds {f'shard {held}' if held else 'a whole run'}; give shard {shard} a folder of its own, "
             "and make one run of all shards with `editgauge merge`."
         )

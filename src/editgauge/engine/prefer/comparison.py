@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question, ask_pairwise, open_prompt
 from editgauge.judges.prompts import Prompt
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.images import Pixels, pixel_hash, read_image
-from editgauge.core.run import Run, segments
-from editgauge.findings.people.matching import Seeds, match
-from editgauge.findings.people.ratings import read_choices
+from editgauge._util.images import Pixels, pixel_hash, read_image
+from editgauge.analysis.outcomes import Seeds, match
+from editgauge.analysis.ratings import read_choices
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.results import Run, tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Pictures:
         """Reads them in one pass."""
         names = ("edit", "method", "seed", "source_path", "source_pixels", "edited_path", "edited_pixels")
         sources, outcomes = {}, {}
-        for edit, method, seed, source, source_pixels, edited, edited_pixels in segments.rows(run.scores, names):
+        for edit, method, seed, source, source_pixels, edited, edited_pixels in tables.iter_rows(run.scores, names):
             if edited_pixels is not None and source_pixels is not None:
                 sources[edit, method, seed] = PictureFile(source, source_pixels)
                 outcomes[edit, method, seed] = PictureFile(edited, edited_pixels)
@@ -65,7 +65,7 @@ def named_methods(run: Run, names: Sequence[str]) -> list[str]:
     known = list(run.manifest.methods)
     for name in names:
         if name not in known:
-            raise UnknownName("method in this run", name, known, f"editgauge report {run.folder}")
+            raise UnknownNameError("method in this run", name, known, f"editgauge report {run.folder}")
     return list(dict.fromkeys(names)) or known
 
 
@@ -93,10 +93,10 @@ def _judged_by_people(choices: Path, pictures: Pictures, wanted: set[str]) -> It
 
 
 def read_scored(place: PictureFile) -> Pixels:
-    """The picture as it was scored; raises `BadInput` when another one lies there now."""
+    """The picture as it was scored; raises `BadInputError` when another one lies there now."""
     picture = read_image(Path(place.path))
     if place.pixels is not None and pixel_hash(picture) != place.pixels:
-        raise BadInput(
+        raise BadInputError(
             f"'{place.path}' is another picture than the one that was scored; `editgauge verify` lists them. "
             "Run again, then ask."
         )

@@ -10,19 +10,19 @@ from itertools import product
 from pathlib import Path
 from typing import Literal, get_args
 
-from editgauge.core.ask import Ask
-from editgauge.core.concurrency import run_async
-from editgauge.core.errors import BadImage, BadInput, CannotTell, UnknownName
-from editgauge.core.files import write_jsonl
-from editgauge.core.options import Amount, Count, JudgeOptions
-from editgauge.core.progress import progress, say
-from editgauge.core.run import Run
+from editgauge._stats.resampling import Estimate
+from editgauge._util.batching import Ask
+from editgauge._util.concurrency import run_async
+from editgauge._util.files import write_jsonl
+from editgauge._util.progress import progress, say
+from editgauge.analysis.preferences import PairAnswer, elo
 from editgauge.engine.judges import FOLDER, Jury, read_jury
 from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
 from editgauge.engine.prefer.pairs import OutcomePair, Pictures, pairs_of, read_scored
-from editgauge.findings.people.elo import PairAnswer, elo
+from editgauge.errors import BadImageError, BadInputError, UnknownNameError, UnscorableError
 from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
-from editgauge.stats.resampling import Estimate
+from editgauge.options import Amount, Count, JudgeOptions
+from editgauge.results import Run
 
 Aspect = Literal["following", "quality", "consistency"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
@@ -86,15 +86,15 @@ def prefer(
         quiet: print no progress or remarks.
     """
     if Path(out).suffix != ".jsonl":
-        raise BadInput(f"'{out}' must end with .jsonl: a line for every pair.")
+        raise BadInputError(f"'{out}' must end with .jsonl: a line for every pair.")
     for each in aspect:
         if each not in ASPECTS:
-            raise UnknownName("aspect", each, ASPECTS)
+            raise UnknownNameError("aspect", each, ASPECTS)
     opened = Run.open(Path(run))
     pictures = Pictures.of(opened)
     pairs = list(pairs_of(opened, pictures, method, choices))[:limit]
     if not pairs:
-        raise BadInput("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
+        raise BadInputError("There is no pair to ask about: no edit of the run has outcomes of two of these methods.")
     jury = read_jury(JudgeOptions(judge=judge, price=price, budget=budget, prompts=prompts, replay=replay))
     (name,) = jury.addresses
     asked_about = tuple(map(str, dict.fromkeys(aspect))) or ("",)
@@ -148,7 +148,7 @@ def _answers(lines: Sequence[Mapping[str, object]], run: Run) -> list[PairAnswer
 def _question(pair: OutcomePair, run: Run, pictures: Pictures, words: ComparisonWording) -> Question[Choice]:
     first, second = ((pair.edit, method, pair.seed) for method in (pair.first, pair.second))
     if pictures.sources[first].pixels != pictures.sources[second].pixels:  # a later turn: each has its own source
-        raise CannotTell("not_applicable", "the two were made from different pictures")
+        raise UnscorableError("not_applicable", "the two were made from different pictures")
     source = read_scored(pictures.sources[first])
     one, two = read_scored(pictures.outcomes[first]), read_scored(pictures.outcomes[second])
     request = str(run.edits[pair.edit].get("instruction", ""))
@@ -179,8 +179,8 @@ async def _line(
     fields: dict[str, object] = {"edit": pair.edit, "first": pair.first, "second": pair.second, "seed": pair.seed}
     try:
         pairwise = await asyncio.to_thread(question, comparison)
-    except (BadImage, CannotTell) as error:
-        reason = f"unreadable_image: {error}" if isinstance(error, BadImage) else str(error)
+    except (BadImageError, UnscorableError) as error:
+        reason = f"unreadable_image: {error}" if isinstance(error, BadImageError) else str(error)
         return fields | {"chosen": None, "swapped": None, "unanswered": reason}
     answers = [await choice_of(judge, each) for each in (pairwise, pairwise.swapped())]
     reasons = [str(each) for each in answers if isinstance(each, NoAnswer)]

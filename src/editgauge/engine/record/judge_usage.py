@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from editgauge.core.errors import BadRun
-from editgauge.core.files import open_regular, write_json
-from editgauge.core.progress import say
+from editgauge._util.files import open_regular, write_json
+from editgauge._util.progress import say
 from editgauge.engine.judges import FOLDER
-from editgauge.judges.transcripts import Call
+from editgauge.errors import BadRunError
+from editgauge.judges._transcripts import Call
 
 CALLS = "*.jsonl"
 FILE = "asked.json"
@@ -131,4 +131,4 @@ def read_asked(folder: Path) -> dict[str, JudgeUsage]:
     try:
         return {name: JudgeUsage(**stored) for name, stored in json.loads(path.read_text("utf-8")).items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise BadRun(f"'{path}' cannot be read: {error}.") from error
+        raise BadRunError(f"'{path}' cannot be read: {error}.") from error

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from editgauge.core.errors import BadInput, BadRun, EditGaugeError
-from editgauge.core.files import open_regular, write_bytes
-from editgauge.core.progress import say
-from editgauge.core.run import Key, Run, RunWriter, segments
-from editgauge.core.run.edits import INPUTS
-from editgauge.core.run.manifest import Manifest
-from editgauge.core.run.sets import SetScore, write_sets
+from editgauge._util.files import open_regular, write_bytes
+from editgauge._util.progress import say
 from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.shards import read_shard
+from editgauge.errors import BadInputError, BadRunError, EditGaugeError
 from editgauge.protocols import open_protocol
+from editgauge.results import Key, Run, RunWriter, tables
+from editgauge.results.edits import INPUTS
+from editgauge.results.manifest import Manifest
+from editgauge.results.sets import SetScore, write_sets
 
 MOST_NAMED = 5
 """Differing scores that a message names at most."""
@@ -44,11 +44,11 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
     """
     opened = [Run.open(Path(run)) for run in ([runs] if isinstance(runs, str | Path) else runs)]
     if not opened:
-        raise BadInput("Give the run folders that are to become one.")
+        raise BadInputError("Give the run folders that are to become one.")
     manifest = _united(opened)
     problems = [f"'{run.folder}' is not finished; give its `run` command again" for run in opened if not _is_done(run)]
     if problems:
-        raise BadInput("Only finished runs can be merged.", problems)
+        raise BadInputError("Only finished runs can be merged.", problems)
     with RunWriter(Path(out), manifest, _lines(opened[0].folder / "edits.jsonl")) as writer:
         for note in writer.notes:
             say(note, quiet=quiet)
@@ -74,13 +74,13 @@ def _is_done(run: Run) -> bool:
 
 
 def _united(runs: Sequence[Run]) -> Manifest:
-    """One manifest for all; raises `BadInput` with everything in which they do not agree."""
+    """One manifest for all; raises `BadInputError` with everything in which they do not agree."""
     first = runs[0].manifest
     problems = [
         f"'{run.folder}': {difference}" for run in runs[1:] for difference in first.differences(run.manifest)
     ] + _missing_shards(runs)
     if problems:
-        raise BadInput(f"These runs cannot become one; compared with '{runs[0].folder}':", problems)
+        raise BadInputError(f"These runs cannot become one; compared with '{runs[0].folder}':", problems)
     united = replace(first, segments={}, shard="", finished=None, methods={}, protocols={}, judges={}, planned={})
     counts: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     for run in runs:
@@ -123,7 +123,7 @@ def _unite(writer: RunWriter, runs: Sequence[Run]) -> None:
             digests = dict(_digests(scores))
             twice = digests.keys() & known.keys()
             if any(digests[key] != known[key] for key in twice):
-                raise BadRun(_differing(scores, digests, known, run.folder))
+                raise BadRunError(_differing(scores, digests, known, run.folder))
             known |= digests
             writer.adopt(*(_without(table, twice) for table in (scores, evidence)))
 
@@ -131,7 +131,7 @@ def _unite(writer: RunWriter, runs: Sequence[Run]) -> None:
 def _digests(scores: pa.Table) -> Iterator[tuple[bytes, bytes]]:
     """For every record a mark of its key, and one of what it says."""
     columns = (*Key._fields, "name", "value", "reason")
-    for key, these in groupby(segments.rows(scores, columns), key=lambda row: row[:4]):
+    for key, these in groupby(tables.iter_rows(scores, columns), key=lambda row: row[:4]):
         yield _mark(key), _mark([row[4:] for row in these])
 
 
@@ -142,12 +142,12 @@ def _mark(content: object) -> bytes:
 def _without(table: pa.Table, twice: set[bytes]) -> pa.Table:
     if not twice:
         return table
-    keys = segments.rows(table, Key._fields)
+    keys = tables.iter_rows(table, Key._fields)
     return table.filter(pa.array([_mark(key) not in twice for key in keys], pa.bool_()))
 
 
 def _differing(scores: pa.Table, digests: dict[bytes, bytes], known: dict[bytes, bytes], folder: Path) -> str:
-    keys = dict.fromkeys(segments.rows(scores, Key._fields))
+    keys = dict.fromkeys(tables.iter_rows(scores, Key._fields))
     other = [key for key in keys if (mark := _mark(key)) in known and digests[mark] != known[mark]]
     named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:MOST_NAMED])
     more = f" and {len(other) - MOST_NAMED} more" if len(other) > MOST_NAMED else ""

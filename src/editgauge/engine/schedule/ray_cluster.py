@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from editgauge.core.errors import BadInput, EditGaugeError
 from editgauge.engine.plan.worker_count import (
     BYTES_FOR_A_BYTE_OF_WEIGHTS,
     BYTES_OF_A_PROCESS,
@@ -18,6 +17,7 @@ from editgauge.engine.plan.worker_count import (
     run_on_cards,
     workers_for,
 )
+from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.models.lite.runtime import library
 
 CLIENT = "ray://"
@@ -35,7 +35,7 @@ def cluster(address: str | None = None) -> Iterator[Any]:
     """
     ray = library("ray", "--engine ray", "ray")
     if address and address.startswith(CLIENT):
-        raise BadInput(
+        raise BadInputError(
             f"--address '{address}' is that of a Ray client server. Give this command on a node of the cluster, with "
             "--address auto."
         )

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 
-from editgauge.core.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge.engine.judges import Jury
 from editgauge.judges import Answer, Judge, ModelJudge, Question
-from editgauge.judges.panel import members_of
+from editgauge.judges._panel import JudgeService, members_of
 from editgauge.judges.prompts import Prompt
-from editgauge.judges.service import JudgeService
 from editgauge.models.service import ModelService
 
 Value = TypeVar("Value")

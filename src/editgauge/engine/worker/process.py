@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from editgauge.core.errors import EditGaugeError
-from editgauge.core.trace import timeline
-from editgauge.core.trace.summary import write_part
+from editgauge._util import profiling
+from editgauge._util.profiling import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.record.judge_usage import leave_tally
 from editgauge.engine.schedule.local import READY, REFUSED, Setup
 from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
+from editgauge.errors import EditGaugeError
 
 PARENT_IS_GONE = (EOFError, OSError, pickle.UnpicklingError)
 """What reading from the pipe raises then: at its end, when it is closed, or in the middle of a message."""
@@ -110,11 +110,11 @@ def recorded(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
-    recording = timeline.start()
+    recording = profiling.start()
     try:
         yield
     finally:
-        timeline.stop()
+        profiling.stop()
         write_part(folder, recording.snapshot())
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from editgauge.core.errors import BadInput, UnknownName, in_short
+from editgauge.errors import BadInputError, UnknownNameError, summarize_error
 
 _VERSIONED = re.compile(r"([a-z][a-z0-9_]*)\.v([1-9][0-9]{0,5})\.txt", re.ASCII)
 OF_RUBRICS = "rubric_"
@@ -52,7 +52,7 @@ class Prompt:
         problems = [f"'{name}' is not given" for name in sorted(self.slots - slots.keys())]
         problems += [f"'{name}' is given, but it has no such slot" for name in sorted(slots.keys() - self.slots)]
         if problems:
-            raise BadInput(f"The prompt '{self.name}.v{self.version}' cannot be rendered.", problems)
+            raise BadInputError(f"The prompt '{self.name}.v{self.version}' cannot be rendered.", problems)
         return RenderedPrompt(self.name, self.version, _SLOT.sub(lambda slot: str(slots[slot[1]]), self.text).strip())
 
     def render_known(self, **slots: object) -> RenderedPrompt:
@@ -71,11 +71,11 @@ def open_prompt(name: str, version: int | None = None, folder: Path | str | None
     own = _prompts_in(_checked(Path(folder))) if folder else {}
     known = own if name in own else _built_in()
     if name not in known:
-        raise UnknownName("prompt", name, {*own, *_built_in()})
+        raise UnknownNameError("prompt", name, {*own, *_built_in()})
     versions = known[name]
     if version is not None and version not in versions:
         there = ", ".join(f"v{each}" for each in sorted(versions))
-        raise BadInput(f"The prompt '{name}' has no version {version}. There are: {there}.")
+        raise BadInputError(f"The prompt '{name}' has no version {version}. There are: {there}.")
     chosen = max(versions) if version is None else version
     return Prompt(name, chosen, _read(versions[chosen]))
 
@@ -96,7 +96,7 @@ def check_prompts(folder: Path) -> None:
             strange = sorted(open_prompt(name, version, folder).slots - known)
             problems += [f"'{name}.v{version}' has a slot {{{slot}}}, and nothing fills it" for slot in strange]
     if problems:
-        raise BadInput(f"The folder of prompts '{folder}' has problems.", problems)
+        raise BadInputError(f"The folder of prompts '{folder}' has problems.", problems)
 
 
 def own_prompts(place: Path) -> frozenset[str]:
@@ -127,9 +127,9 @@ def _in_file(file: Path) -> dict[str, dict[int, Any]]:
     try:
         content = yaml.safe_load(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BadInput(f"The file of prompts '{file}' cannot be read: {in_short(error)}") from error
+        raise BadInputError(f"The file of prompts '{file}' cannot be read: {summarize_error(error)}") from error
     if not isinstance(content, dict) or not all(isinstance(each, str) for pair in content.items() for each in pair):
-        raise BadInput(f"The file of prompts '{file}' must map names of prompts to their texts.")
+        raise BadInputError(f"The file of prompts '{file}' must map names of prompts to their texts.")
     return {name: {1: _Inside(f"{name}, in {file.name}", text)} for name, text in content.items()}
 
 
@@ -138,16 +138,16 @@ def _checked(folder: Path) -> Path:
         _in_file(folder)
         return folder
     if not folder.is_dir():
-        raise BadInput(f"There are no prompts at '{folder}': it takes a folder of texts, or one YAML file.")
+        raise BadInputError(f"There are no prompts at '{folder}': it takes a folder of texts, or one YAML file.")
     astray = sorted(file.name for file in folder.glob("*.txt") if not _VERSIONED.fullmatch(file.name))
     if astray:
-        raise BadInput(
+        raise BadInputError(
             f"The folder of prompts '{folder}' holds files that would never be found. A prompt is called as in "
             "'yes_no.v2.txt'.",
             astray,
         )
     if not any(folder.glob("*.txt")):
-        raise BadInput(f"The folder '{folder}' holds no prompt. A prompt is called as in 'yes_no.v2.txt'.")
+        raise BadInputError(f"The folder '{folder}' holds no prompt. A prompt is called as in 'yes_no.v2.txt'.")
     return folder
 
 
@@ -165,7 +165,7 @@ def _read(file: Any) -> str:
     try:
         text: str = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"The prompt '{file.name}' cannot be read: {error}.") from error
+        raise BadInputError(f"The prompt '{file.name}' cannot be read: {error}.") from error
     if not text.strip():
-        raise BadInput(f"The prompt '{file.name}' is empty.")
+        raise BadInputError(f"The prompt '{file.name}' is empty.")
     return text

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common
 from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors
 from editgauge.methods.options import number, offers, text, whole
@@ -40,7 +40,7 @@ class SDEdit(Diffusion):
         """The source under noise of the chosen strength, denoised."""
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
-            raise BadInput(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
+            raise BadInputError(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
         return self.denoise(request, image=request.image, strength=strength, **options)
 
 

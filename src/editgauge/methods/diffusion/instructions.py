@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common
 from editgauge.methods.options import number, offers, text, whole
 
@@ -40,7 +40,7 @@ class _Large(Diffusion):
         if self.options["offload"] == "no":
             return pipe.to(self.device)
         if self.device == "cpu":
-            raise BadInput("offload=yes moves the parts that rest away from a GPU, and the device is cpu.")
+            raise BadInputError("offload=yes moves the parts that rest away from a GPU, and the device is cpu.")
         pipe.enable_model_cpu_offload(device=self.device)
         return pipe
 

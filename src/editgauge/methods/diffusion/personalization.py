@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod
 from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
@@ -105,7 +105,7 @@ def single_token(painter: Painter, word: str) -> int:
     """The number of a word that is one token; only such a word can have a vector of its own."""
     numbers = painter.pipe.tokenizer(word, add_special_tokens=False).input_ids
     if len(numbers) != 1:
-        raise BadInput(
+        raise BadInputError(
             f"'{word}' is {len(numbers)} tokens to this model; give one that is a single token: --option token=*"
         )
     return int(numbers[0])

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from PIL import Image
 
-from editgauge.core.errors import BadInput, CannotEdit
-from editgauge.core.images import Pixels, read_image
+from editgauge._util.images import Pixels, read_image
+from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods import Method
 from editgauge.methods.absence import Refused
 from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors, diffusers, quiet
@@ -24,9 +24,9 @@ from editgauge.methods.options import MethodOption, Value, chosen, text, whole
 from editgauge.models.hub.loading import usual_device
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
     from editgauge.methods.prompts import Form, MethodPrompt
+    from editgauge.types import Edit
 
 LATENT_DDIM = MappingProxyType({"clip_sample": False, "set_alpha_to_one": False})
 """DDIM for latents, which go beyond 1: the scheduler's own habit of clipping is meant for pixels."""
@@ -153,7 +153,7 @@ class Diffusion(Method):
         library = diffusers(f"The method '{self.name}'")
         kind = getattr(library, self.pipeline, None)
         if kind is None:
-            raise BadInput(f"diffusers {version('diffusers')} has no {self.pipeline}, which '{self.name}' needs.")
+            raise BadInputError(f"diffusers {version('diffusers')} has no {self.pipeline}, which '{self.name}' needs.")
         import torch
 
         folder = self.weights.folder
@@ -216,7 +216,9 @@ def outcome_like(source: Pixels, made: Any) -> Pixels:
     values = np.asarray(made, dtype=np.float32)
     if not np.isfinite(values).all():
         # Written as it is, it would be a black picture, which a protocol would score.
-        raise CannotEdit("The network gave NaN or infinity instead of a picture; --option precision=float32 may help.")
+        raise CannotEditError(
+            "The network gave NaN or infinity instead of a picture; --option precision=float32 may help."
+        )
     picture = Image.fromarray(np.rint(values.clip(0, 1) * 255).astype(np.uint8))
     height, width = source.shape[:2]
     if picture.size != (width, height):

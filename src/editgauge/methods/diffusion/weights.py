@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput, EditGaugeError, in_short
-from editgauge.core.fetch import sha256_of
+from editgauge._util.packages import sha256_of
+from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 
 INDEX = "model_index.json"
 TEXTS = "'*.json' '*.txt' '*.model' '*.jinja'"
@@ -48,7 +48,7 @@ class PipelineWeights:
         """The folder with its files; raises when they are not on this machine."""
         folder = Path(self.name).expanduser() if self.is_folder else self._in_the_cache
         if not (folder / self.index).is_file():
-            raise BadInput(
+            raise BadInputError(
                 f"'{self.name}' holds no {self.index}, so diffusers cannot read it. Give an id of the model hub, or "
                 "the folder that `save_pretrained` wrote."
             )
@@ -89,7 +89,7 @@ class PipelineWeights:
         except Exception as error:  # the client raises a different one for every way of not being there
             at = f" --revision {self.revision}" if self.revision else ""
             numbers = "*/*.safetensors" if self.index == INDEX else "*.safetensors"
-            raise BadInput(
+            raise BadInputError(
                 f"The model '{self.name}'{at.replace('--', 'at ')} is not on this machine. Fetch it once with: "
                 f"hf download {self.name}{at} --include {TEXTS} '{numbers}' --exclude '*.fp16.*' '*.non_ema.*'; "
                 "or give a folder in its place."
@@ -104,8 +104,8 @@ def clear_errors(weights: PipelineWeights) -> Iterator[None]:
     except EditGaugeError:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-        raise BadInput(
-            f"The model '{weights.name}' cannot be loaded for this method: {in_short(error)} "
+        raise BadInputError(
+            f"The model '{weights.name}' cannot be loaded for this method: {summarize_error(error)} "
             "Is it complete, with safetensors weights, and of the right kind?"
         ) from error
 

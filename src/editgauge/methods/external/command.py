@@ -21,17 +21,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from editgauge.core.errors import BadImage, BadInput, CannotEdit
-from editgauge.core.images import read_image, write_png
+from editgauge._util.images import read_image, write_png
+from editgauge.errors import BadImageError, BadInputError, CannotEditError
 from editgauge.methods import Method
 from editgauge.methods.absence import Refused
 from editgauge.methods.options import read_options
 from editgauge.methods.prompts import render
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
     from editgauge.methods.prompts import Form
+    from editgauge.types import Edit
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 INPUTS = "inputs"
@@ -69,7 +69,7 @@ class Command(Method):
         self.form = _form(self._holders)
         self.takes_inputs = INPUTS in self._holders
         if self.takes_inputs and f"{{{INPUTS}}}" not in self._words:
-            raise BadInput(f"{{{INPUTS}}} in the command of '{name}' stands for several files; write it alone.")
+            raise BadInputError(f"{{{INPUTS}}} in the command of '{name}' stands for several files; write it alone.")
         self.warning = shell_warning(self._words)
         """What its user should know before it runs; nothing for most commands."""
 
@@ -82,15 +82,19 @@ class Command(Method):
             self._run([word for some in words for word in some])
             try:
                 return read_image(Path(values["output"]))
-            except BadImage as error:
+            except BadImageError as error:
                 there = "no picture that can be read" if Path(values["output"]).exists() else "nothing"
-                raise CannotEdit(f"crashed: '{self._words[0]}' ended well and left {there} at {{output}}") from error
+                raise CannotEditError(
+                    f"crashed: '{self._words[0]}' ended well and left {there} at {{output}}"
+                ) from error
 
     def settings(self) -> dict[str, Any]:
         """The command as it was given, not how long it may take; a placeholder without a value is an error."""
         lacking = sorted(self._holders - set(OF_AN_EDIT) - set(self._given))
         if lacking:
-            raise BadInput(f"The command of '{self.name}' has placeholders that need --option NAME=VALUE.", lacking)
+            raise BadInputError(
+                f"The command of '{self.name}' has placeholders that need --option NAME=VALUE.", lacking
+            )
         return {"command": self._command, "options": {k: v for k, v in self._options.items() if k not in USUAL}}
 
     def variant(self, options: Mapping[str, str]) -> Command:
@@ -109,7 +113,7 @@ class Command(Method):
             values["source_caption"] = render(edit, "captions").source or ""
         if "mask" in self._holders:
             if edit.mask is None:
-                raise CannotEdit(f"the edit '{edit.id}' has no mask, which the command wants")
+                raise CannotEditError(f"the edit '{edit.id}' has no mask, which the command wants")
             values["mask"] = str(folder / "mask.png")
             height, width = source.shape[:2]
             where = edit.mask.render(width, height)
@@ -128,11 +132,11 @@ class Command(Method):
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:  # a null byte in an instruction is a ValueError
-            raise CannotEdit(f"crashed: '{program}' cannot be started: {error}") from error
+            raise CannotEditError(f"crashed: '{program}' cannot be started: {error}") from error
         try:
             output = process.communicate(timeout=self._timeout)[1]
         except subprocess.TimeoutExpired as error:
-            raise CannotEdit(f"timeout: '{program}' was stopped after {self._timeout:g} seconds") from error
+            raise CannotEditError(f"timeout: '{program}' was stopped after {self._timeout:g} seconds") from error
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -153,28 +157,28 @@ def _written(edit: Edit, folder: Path) -> list[str]:
     return list(map(str, paths))
 
 
-def _failed(program: str, code: int, stderr: str) -> CannotEdit:
+def _failed(program: str, code: int, stderr: str) -> CannotEditError:
     """The last line tells most; one that begins with `refused:` says that the editor would not."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     last = lines[-1][:SHOWN_OF_STDERR] if lines else "it said nothing"
     if last.lower().startswith("refused:"):
         return Refused(last[len("refused:") :].strip() or f"'{program}' would not")
     ended = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
-    return CannotEdit(f"crashed: '{program}' {ended}: {last}")
+    return CannotEditError(f"crashed: '{program}' {ended}: {last}")
 
 
 def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise BadInput(f"--command cannot be cut into words ({error}): {command}") from error
+        raise BadInputError(f"--command cannot be cut into words ({error}): {command}") from error
     holders = set(PLACEHOLDER.findall(command))
     problems = [] if words else ["it is empty"]
     problems += [f"it lacks {{{needed}}}" for needed in ("source", "output") if needed not in holders]
     if words and not PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
         problems.append(f"there is no program '{words[0]}'")
     if problems:
-        raise BadInput(f"--command cannot be used: {command}", problems)
+        raise BadInputError(f"--command cannot be used: {command}", problems)
     return words
 
 

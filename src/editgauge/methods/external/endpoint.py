@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from editgauge.core.errors import BadImage, CannotEdit
-from editgauge.core.fetch.endpoints import OPENAI, EndpointAddress, model_and_url
-from editgauge.core.images import png_bytes, read_image
-from editgauge.judges.faults import Trouble
-from editgauge.judges.retry import Patience
+from editgauge._util.endpoints import OPENAI, EndpointAddress, model_and_url
+from editgauge._util.images import png_bytes, read_image
+from editgauge.errors import BadImageError, CannotEditError
+from editgauge.judges._faults import Trouble
+from editgauge.judges._retry import Patience
 from editgauge.methods import Method
 from editgauge.methods.external.exchange import EndpointClient, Files
 from editgauge.methods.options import read_options
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
+    from editgauge.types import Edit
 
 USUAL_KEY = "EDITGAUGE_EDITOR_KEY"
 USUAL: dict[str, Any] = {
@@ -85,7 +85,7 @@ class ImageEndpoint(Method):
         files = [(name, ("image.png", png_bytes(each), "image/png")) for each in pictures]
         if self._with_mask:
             if edit.mask is None:
-                raise CannotEdit(f"the edit '{edit.id}' has no mask, which the endpoint is to be sent")
+                raise CannotEditError(f"the edit '{edit.id}' has no mask, which the endpoint is to be sent")
             height, width = source.shape[:2]
             files.append(("mask", ("mask.png", as_mask(edit.mask.render(width, height)), "image/png")))
         return _decoded(self._patiently(fields, files, f"{edit.id} {seed}"))
@@ -114,7 +114,7 @@ class ImageEndpoint(Method):
                 pause = self._patience.pause(failed, what) if trouble.wait is None else trouble.wait
                 if failed >= self._patience.attempts or pause > self._patience.longest_wait:
                     tries = f"{failed} {'try' if failed == 1 else 'tries'}"
-                    raise CannotEdit(f"unreachable: after {tries}: {trouble.message}") from trouble
+                    raise CannotEditError(f"unreachable: after {tries}: {trouble.message}") from trouble
                 time.sleep(pause)
 
 
@@ -130,8 +130,8 @@ def _decoded(content: bytes) -> Pixels:
         file.write_bytes(content)
         try:
             return read_image(file)
-        except BadImage as error:
-            raise CannotEdit(f"crashed: the endpoint sent {len(content):,} bytes that are no picture") from error
+        except BadImageError as error:
+            raise CannotEditError(f"crashed: the endpoint sent {len(content):,} bytes that are no picture") from error
 
 
 def as_mask(where: BoolMask) -> bytes:

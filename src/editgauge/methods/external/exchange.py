@@ -10,11 +10,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from editgauge.core.errors import BadInput, CannotEdit, EditGaugeError
-from editgauge.core.fetch.bounded import bounded_body
-from editgauge.core.fetch.endpoints import TRIED_AGAIN, EndpointAddress, retry_after
-from editgauge.judges.chat_format import is_filter
-from editgauge.judges.faults import Trouble, as_trouble
+from editgauge._util.endpoints import TRIED_AGAIN, EndpointAddress, bounded_body, retry_after
+from editgauge.errors import BadInputError, CannotEditError, EditGaugeError
+from editgauge.judges._endpoint import is_filter
+from editgauge.judges._faults import Trouble, as_trouble
 from editgauge.methods.absence import Refused
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class EndpointClient:
         if isinstance(answer, bytes):
             return answer
         if _host(answer) not in self._hosts:
-            raise CannotEdit(
+            raise CannotEditError(
                 f"crashed: the endpoint names a picture on another host ({_host(answer)[:90]!r}), which is not fetched"
                 ": ask for the picture itself with --option response_format=b64_json, or allow the host with "
                 "--option picture_hosts=HOST"
@@ -114,14 +113,16 @@ class EndpointClient:
         if is_filter(message) or any(word in message.lower() for word in REFUSALS):
             return Refused(message)
         if any(word in message for word in NOTHING_LEFT):
-            return BadInput(f"The account at {self.place} has nothing left: {message}")
+            return BadInputError(f"The account at {self.place} has nothing left: {message}")
         if status in (401, 403):
-            return BadInput(f"{self.place} does not accept the key: {message}")
+            return BadInputError(f"{self.place} does not accept the key: {message}")
         if status == 404:
-            return BadInput(f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {message}")
+            return BadInputError(
+                f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {message}"
+            )
         if status in TRIED_AGAIN:
             return Trouble(message, wait=retry_after(wait), too_fast=status in (429, 529))
-        return CannotEdit(f"crashed: the endpoint turned the request down: {message}")
+        return CannotEditError(f"crashed: the endpoint turned the request down: {message}")
 
 
 def _host(address: str) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.methods import Method
 from editgauge.methods.options import MethodOption, read_options
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
+    from editgauge.types import Edit
 
 Function = Callable[..., Any]
 GIVEN = 3
@@ -64,16 +64,16 @@ def import_function(address: str) -> Function:
     """The function, or the class or object, of `module:name`."""
     module, colon, name = address.partition(":")
     if not (module and colon and name):
-        raise BadInput(f"A Python method is written python:MODULE:NAME, got 'python:{address}'.")
+        raise BadInputError(f"A Python method is written python:MODULE:NAME, got 'python:{address}'.")
     try:
         target: Any = import_module(module)
         for part in name.split("."):
             target = getattr(target, part)
     except Exception as error:  # importing runs a stranger's code, and that can fail in any way
         advice = " Is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
-        raise BadInput(f"'{address}' could not be imported: {error}.{advice}") from error
+        raise BadInputError(f"'{address}' could not be imported: {error}.{advice}") from error
     if not callable(target) and not hasattr(target, "edit"):
-        raise BadInput(f"'{address}' is no function and no method: it is a {type(target).__name__}.")
+        raise BadInputError(f"'{address}' is no function and no method: it is a {type(target).__name__}.")
     return target  # type: ignore[no-any-return]
 
 
@@ -90,7 +90,7 @@ def _options_of(name: str, function: Function) -> dict[str, Any]:
     besides = [each for each in taken if each not in by_place[:GIVEN]]
     without = [each.name for each in besides if each.default is inspect.Parameter.empty]
     if without or (len(by_place) < GIVEN and not is_open):
-        raise BadInput(
+        raise BadInputError(
             f"The function of the method '{name}' must take (edit, source, seed), and anything besides only with a "
             f"usual value; it takes ({', '.join(each.name for each in parameters)})."
         )

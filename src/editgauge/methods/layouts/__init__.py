@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from re import Pattern
 from typing import TYPE_CHECKING
 
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
 from editgauge.methods.layouts.names import same_letters
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
+    from editgauge.types import Edit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from editgauge.core.errors import BadInput
-from editgauge.core.types import id_problem
+from editgauge.errors import BadInputError
 from editgauge.methods.layouts.names import shown
+from editgauge.types import id_problem
 
 EVERY = "/*"
 NOT_A_METHOD = {"input"}
@@ -27,7 +27,7 @@ def expand(texts: Iterable[str]) -> list[str]:
             written.append(text)
         elif "=" in text and not folder.is_dir():
             stars = text.partition("=")[2]
-            raise BadInput(f"'{stars}' stands for several methods and takes no name: --outcomes \"{stars}\".")
+            raise BadInputError(f"'{stars}' stands for several methods and takes no name: --outcomes \"{stars}\".")
         else:
             written += [f"{name}={place}" for name, place in discover(folder).items()]
     return written
@@ -42,14 +42,14 @@ def discover(folder: Path) -> dict[str, Path]:
         with os.scandir(folder) as entries:
             visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=_in_order)
     except OSError as error:
-        raise BadInput(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
+        raise BadInputError(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
     methods = [entry for entry in visible if entry.is_dir() and entry.name not in NOT_A_METHOD]
     problems = [f"{shown(entry.name)}: {why}" for entry in methods if (why := _problem(entry))]
     if problems:
         problems.append("give such a folder by name: --outcomes NAME=FOLDER")
-        raise BadInput(f"'{folder}' holds folders that cannot be taken as methods.", problems)
+        raise BadInputError(f"'{folder}' holds folders that cannot be taken as methods.", problems)
     if not methods:
-        raise BadInput(f"'{folder}' holds no sub-folders; 'FOLDER/*' takes one for each method.")
+        raise BadInputError(f"'{folder}' holds no sub-folders; 'FOLDER/*' takes one for each method.")
     return {entry.name: folder / entry.name for entry in methods}
 
 

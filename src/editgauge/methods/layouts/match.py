@@ -12,9 +12,9 @@ from editgauge.methods.layouts.faults import Fault, misspelled
 from editgauge.methods.layouts.names import folded, same_letters, shown
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
     from editgauge.methods.layouts import Layout
     from editgauge.methods.layouts.tree import Tree, TreeImage
+    from editgauge.types import Edit
 
 
 class Claim(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from editgauge.core.images import IMAGE_SUFFIXES
+from editgauge._util.images import IMAGE_SUFFIXES
 
 _SEED_IN_NAME = re.compile(r"(.+?)__?seed([0-9]{1,18})")
 _SEED_FOLDER = re.compile(r"seed([0-9]{1,18})")

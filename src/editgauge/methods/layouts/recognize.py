@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.methods.layouts import LAYOUTS, Layout, layouts
 from editgauge.methods.layouts.match import Match, match, usual
 from editgauge.methods.layouts.names import folded, shown
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
     from editgauge.methods.layouts.tree import Tree
+    from editgauge.types import Edit
 
 FEW = 5
 _SETTINGS = re.compile(r"(.+?)_((?:[0-9]+(?:\.[0-9]+)?)(?:_[0-9]+(?:\.[0-9]+)?)*)", re.ASCII)
@@ -30,7 +30,7 @@ def recognize(method: str, edits: Sequence[Edit], tree: Tree, name: str | None =
     chosen = layouts.get(name) if name is not None else None
     if chosen and edits and not any(chosen.asks(edit) for edit in edits):
         lacking = ", ".join(f"'{key}'" for key in chosen.lacks(edits[0]))
-        raise BadInput(
+        raise BadInputError(
             f"The {chosen.title} layout needs {lacking} of every edit, which this benchmark does not give; "
             "`editgauge list layouts` shows the others."
         )
@@ -39,14 +39,14 @@ def recognize(method: str, edits: Sequence[Edit], tree: Tree, name: str | None =
     follows = any(edit.follows for edit in edits)
     best = min(matches, key=lambda one: (-len(one.used), one.layout.name != "plain", one.layout.chained != follows))
     if best.problems:
-        raise BadInput(
+        raise BadInputError(
             f"'{tree.folder}' holds more than one image for an edit, or one for several ({best.layout.title} layout); "
             "keep one of each.",
             best.problems,
         )
     if edits and not best.used:
         what = f"'{tree.folder}' holds no images of '{method}' that belong to an edit."
-        raise BadInput(what, _looked(matches, edits, tree))
+        raise BadInputError(what, _looked(matches, edits, tree))
     return best, [
         one.layout.name
         for one in matches
@@ -80,7 +80,7 @@ def _with_prefix(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Layout:
 
 
 def _with_settings(layout: Layout, method: str, edits: Sequence[Edit], tree: Tree) -> Layout:
-    """The layout for files whose names end in one choice of the method's settings; raises `BadInput` for several.
+    """The layout for files whose names end in one choice of the method's settings; raises `BadInputError` for several.
 
     A method's variant chooses: `pix2pix[1.5_6.5]`.
     """
@@ -94,7 +94,7 @@ def _with_settings(layout: Layout, method: str, edits: Sequence[Edit], tree: Tre
     variant = method.partition("[")[2].removesuffix("]")
     if len(there) > 1 and variant not in there:
         base = method.partition("[")[0]
-        raise BadInput(
+        raise BadInputError(
             f"'{tree.folder}' holds outcomes of {len(there)} settings. Name one: "
             f"--outcomes '{base}[{there[0]}]={tree.folder}'.",
             there,

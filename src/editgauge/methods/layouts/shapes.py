@@ -11,7 +11,7 @@ from editgauge.methods.layouts import Layout
 from editgauge.methods.layouts.names import without_suffix
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit
+    from editgauge.types import Edit
 
 _COPY_OF_SOURCE = re.compile(r".*_SRCIMG")
 

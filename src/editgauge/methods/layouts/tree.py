@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.methods.layouts.faults import Fault
 from editgauge.methods.layouts.names import folded, is_image, read_seed, same_letters, shown, without_suffix
 
@@ -84,7 +84,7 @@ class _Listing:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
             if not below:
-                raise BadInput(f"'{place}' cannot be listed: {error.strerror or error}.") from error
+                raise BadInputError(f"'{place}' cannot be listed: {error.strerror or error}.") from error
             self.faults.append(Fault("unlisted", shown(below), f"cannot be listed: {error.strerror or error}"))
             return
         for entry in visible:

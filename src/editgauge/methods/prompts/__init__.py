@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.text import article
-from editgauge.core.types import Edit, Position, Relation
+from editgauge._util.text import article
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompts.english import determined, noun, spoken
 from editgauge.methods.prompts.families import USUAL_TOKEN, Family, Form, families, family
 from editgauge.methods.prompts.files import USUAL_SET, check_choice, find, has_own
 from editgauge.methods.prompts.language import expand, lacking
+from editgauge.types import Edit, Position, Relation
 
 __all__ = ["FORMS", "Family", "Form", "MethodPrompt", "families", "family", "render", "render_for"]
 
@@ -60,7 +60,7 @@ def render(
         overrides: Whether the templates of the folder, or without one of the set, come before the edit's own words.
     """
     if form not in FORMS:
-        raise UnknownName("form of prompt", form, FORMS)
+        raise UnknownNameError("form of prompt", form, FORMS)
     folder = Path(folder) if folder else None
     check_choice(template, folder)
     writer = _Writer(edit, template, folder, overrides)
@@ -68,7 +68,7 @@ def render(
         return _prompt(writer.words("instruction", edit.instruction))
     if form == "token":
         if not token.strip():
-            raise BadInput("The learned token is empty; give one, such as 'sks'.")
+            raise BadInputError("The learned token is empty; give one, such as 'sks'.")
         return _prompt(writer.words("caption", caption_with(token.strip(), edit), token.strip()))
     target = writer.words("caption", edit.target_caption)
     if form == "caption":
@@ -113,12 +113,14 @@ class _Writer:
         edit, own = self.edit, OWN_WORDS[kind] + (" that names its class" if token else "")
         template = find(self.template, kind, edit.type, self.folder)
         if template is None:
-            raise BadInput(f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [own])
+            raise BadInputError(f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [own])
         parts = parts_of(edit, self._phrase, token)
         missing = lacking(template.text, parts)
         if missing:
             named = ["position.anchor" if part == "position" and edit.position else part for part in missing]
-            raise BadInput(f"Edit '{edit.id}' lacks parts for '{template.name}'. Add them, or its own {own}.", named)
+            raise BadInputError(
+                f"Edit '{edit.id}' lacks parts for '{template.name}'. Add them, or its own {own}.", named
+            )
         return expand(template.text, parts), template.name
 
     def _phrase(self, relation: Relation, anchor: str) -> str:

@@ -7,7 +7,7 @@ from importlib import resources
 
 import yaml
 
-from editgauge.core.text import article
+from editgauge._util.text import article
 
 
 @cache

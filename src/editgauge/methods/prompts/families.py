@@ -10,7 +10,7 @@ from typing import Literal
 
 import yaml
 
-from editgauge.core.errors import UnknownName
+from editgauge.errors import UnknownNameError
 
 Form = Literal["instruction", "caption", "captions", "token"]
 USUAL_TOKEN = "sks"  # noqa: S105  a word that a model has learned, not a secret
@@ -44,7 +44,7 @@ def family(name: str) -> Family:
     for known, row in families().items():
         if _folded(name) in map(_folded, (known, *row.also)):
             return row
-    raise UnknownName("method family", name, families())
+    raise UnknownNameError("method family", name, families())
 
 
 def _folded(name: str) -> str:

@@ -14,10 +14,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import get_args
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.types import Relation
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompts.language import find_problems
+from editgauge.types import Relation
 
 VERSIONED = re.compile(r"(\w+)\.v([0-9]{1,6})\.txt", re.ASCII)
 NAMES: Mapping[str, Collection[str]] = {
@@ -59,14 +59,14 @@ def check_choice(template: str, folder: Path | None) -> None:
     """Refuses a set that does not exist, and a folder with templates that would never be found."""
     known = set_names()
     if template not in known:
-        raise UnknownName("set of prompt templates", template, known)
+        raise UnknownNameError("set of prompt templates", template, known)
     if folder is None:
         return
     if not folder.is_dir():
-        raise BadInput(f"There is no folder of templates at '{folder}'.")
+        raise BadInputError(f"There is no folder of templates at '{folder}'.")
     astray = [file for file in sorted([*folder.glob("*.txt"), *folder.glob("*/*.txt")]) if not _fits(file, folder)]
     if astray:
-        raise BadInput(
+        raise BadInputError(
             f"The folder of templates '{folder}' holds files that no edit would use. A template is called as in "
             f"'instruction/color.v1.txt'; the folders are {', '.join(NAMES)}.",
             [file.relative_to(folder).as_posix() for file in astray],
@@ -106,8 +106,8 @@ def _read(file: Traversable, name: str) -> Template:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"The template '{name}' cannot be read: {error}.") from error
+        raise BadInputError(f"The template '{name}' cannot be read: {error}.") from error
     problems = find_problems(text)
     if problems:
-        raise BadInput(f"The template '{name}' cannot be used.", problems)
+        raise BadInputError(f"The template '{name}' cannot be used.", problems)
     return Template(name, text)

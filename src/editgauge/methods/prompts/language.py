@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from editgauge.core.text import article, ing
+from editgauge._util.text import article, ing
 from editgauge.methods.prompts.english import joined, noun, with_a, with_the
 
 PARTS = ("subject", "from", "to", "position", "anchor")

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.core.errors import BadImage, CannotEdit
-from editgauge.core.images import Picture, read_image
-from editgauge.core.masks import Union, box_of
-from editgauge.core.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
+from editgauge._util.images import ImageFile, read_image
+from editgauge._util.masks import Union, box_of
+from editgauge.errors import BadImageError, CannotEditError
 from editgauge.methods.reference import operations
 from editgauge.methods.reference.fill import filled
 from editgauge.methods.reference.styles import restyled
+from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask, Mask, Polygons
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask, Mask, Polygons
     from editgauge.methods.reference.operations import Fill
 
 
@@ -108,9 +108,9 @@ def _laid(under: Pixels, picture: Pixels, outline: Polygons, place: Polygons) ->
     )
 
 
-def _before(scene: str | Picture, source: Pixels, kept: BoolMask) -> Pixels:
+def _before(scene: str | ImageFile, source: Pixels, kept: BoolMask) -> Pixels:
     height, width = source.shape[:2]
-    if isinstance(scene, Picture):
+    if isinstance(scene, ImageFile):
         behind = operations.covering(_read(scene), width, height)
     elif scene == "blur":
         behind = operations.blurred_around(source, kept)
@@ -124,7 +124,7 @@ def outlined(outline: Polygons, source: Pixels) -> BoolMask:
     mask = _rendered(outline, source)
     if not mask.any():
         height, width = source.shape[:2]
-        raise CannotEdit(f"The outline {outline.box()} is outside the picture of {width} x {height} pixels.")
+        raise CannotEditError(f"The outline {outline.box()} is outside the picture of {width} x {height} pixels.")
     return mask
 
 
@@ -133,8 +133,8 @@ def _rendered(mask: Mask, source: Pixels) -> BoolMask:
     return mask.render(width, height)
 
 
-def _read(picture: Picture) -> Pixels:
+def _read(picture: ImageFile) -> Pixels:
     try:
         return read_image(picture.path)
-    except BadImage as error:
-        raise CannotEdit(f"The recipe needs the picture '{picture.name}': {error}") from error
+    except BadImageError as error:
+        raise CannotEditError(f"The recipe needs the picture '{picture.name}': {error}") from error

@@ -15,14 +15,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.masks import BoolMask, box_of, grown
-from editgauge.core.recipes import MARGIN
+from editgauge._util.masks import BoolMask, box_of, grown
+from editgauge.errors import CannotEditError
 from editgauge.methods.reference.colors import as_pixels
 from editgauge.methods.reference.operations import blended, cut, pasted
+from editgauge.recipes import MARGIN
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 MIDDLE_GRAY = 128
 BRIGHTER = 100
@@ -61,14 +61,14 @@ Artifact = Callable[[ArtifactSite, float], "Pixels"]
 
 
 def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
-    """The outcome with an artifact; the right one at severity 0. Raises `CannotEdit` where none would be seen."""
+    """The outcome with an artifact; the right one at severity 0. Raises `CannotEditError` where none would be seen."""
     if artifact not in ARTIFACTS:
         raise ValueError(f"there is no artifact called '{artifact}'; there are {', '.join(ARTIFACTS)}")
     if not 0 <= severity <= 1:
         raise ValueError(f"severity must be in [0, 1], got {severity}")
     change = np.abs(ARTIFACTS[artifact](work, 1.0).astype(np.int16) - work.result).max(axis=2)
     if change.sum() <= LEAST_SEEN * np.count_nonzero(change):
-        raise CannotEdit(f"The artifact '{artifact}' could not be seen on this picture, however severe.")
+        raise CannotEditError(f"The artifact '{artifact}' could not be seen on this picture, however severe.")
     return work.result if severity == 0 else ARTIFACTS[artifact](work, severity)
 
 
@@ -153,7 +153,7 @@ def _direction(work: ArtifactSite, farthest: float) -> float:
         changes = [float(np.abs(step.astype(np.int16) - work.result).mean()) for step in steps]
         if all(nearer < farther for nearer, farther in pairwise([0.0, *changes])):
             return angle
-    raise CannotEdit("There is no direction in which this could be shifted farther and look ever worse.")
+    raise CannotEditError("There is no direction in which this could be shifted farther and look ever worse.")
 
 
 def _aside(work: ArtifactSite, distance: float, angle: float) -> Pixels:

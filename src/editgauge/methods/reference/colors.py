@@ -9,8 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.images import Lab, Pixels, as_lab
+from editgauge._util.images import Lab, Pixels, as_lab
+from editgauge.errors import CannotEditError
 
 Rgb = tuple[int, int, int]
 
@@ -35,7 +35,7 @@ COLORS = MappingProxyType(
 def rgb_of(color: str) -> Rgb:
     """The color a word names, as red, green and blue."""
     if color not in COLORS:
-        raise CannotEdit(f"There is no color called '{color}'; the reference editors know {', '.join(COLORS)}.")
+        raise CannotEditError(f"There is no color called '{color}'; the reference editors know {', '.join(COLORS)}.")
     return COLORS[color]
 
 

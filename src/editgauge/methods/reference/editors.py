@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import cv2
 import numpy as np
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.recipes import Recipe, Restyle
+from editgauge.errors import CannotEditError
 from editgauge.methods import Method
 from editgauge.methods.reference.apply import asked_for, followed, kept_inside
 from editgauge.methods.reference.colors import as_pixels
 from editgauge.methods.reference.flaws import recompression, spoiled
 from editgauge.methods.reference.wrong_edits import blunder
+from editgauge.recipes import Recipe, Restyle
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
+    from editgauge.types import Edit
 
 EXCESS = {"color_cast": 0.4, "blur": 0.25, "noise": 0.2}
 """Flaws that `overdone` lays over all but what was asked for, and how severe they are."""
@@ -106,9 +106,9 @@ negligible = Negligible()
 
 
 def recipe_of(edit: Edit, source: Pixels) -> Recipe:
-    """The edit's recipe, fit for this picture; raises `CannotEdit` when it has none."""
+    """The edit's recipe, fit for this picture; raises `CannotEditError` when it has none."""
     if edit.recipe is None:
-        raise CannotEdit(
+        raise CannotEditError(
             f"The edit '{edit.id}' has no recipe, and reference editors follow recipes; "
             "give it one in the benchmark, or use a method that reads instructions."
         )

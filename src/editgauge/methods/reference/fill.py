@@ -17,13 +17,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.masks import box_of
+from editgauge._util.masks import box_of
+from editgauge.errors import CannotEditError
 from editgauge.methods.reference.colors import as_pixels
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -48,7 +48,7 @@ def filled(source: Pixels, hole: BoolMask) -> Pixels:
     if not hole.any():
         return source
     if hole.all():
-        raise CannotEdit("The hole is the whole picture: nothing is left to fill it with.")
+        raise CannotEditError("The hole is the whole picture: nothing is left to fill it with.")
     left, top, right, bottom = box_of(hole)
     room = min(160, max(48, right - left, bottom - top))
     window = slice(max(0, top - room), bottom + room), slice(max(0, left - room), right + room)

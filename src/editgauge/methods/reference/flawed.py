@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from editgauge.core.errors import BadInput, CannotEdit, UnknownName
-from editgauge.core.masks import Union
-from editgauge.core.recipes import Background, Move, Recipe, Remove, Replace, Resize, Restyle
+from editgauge._util.masks import Union
+from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods import Method
 from editgauge.methods.options import number, offers, read_options, text
 from editgauge.methods.reference.apply import asked_for, changeable, followed
 from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
 from editgauge.methods.reference.editors import chance_of, recipe_of
+from editgauge.recipes import Background, Move, Recipe, Remove, Replace, Resize, Restyle
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
+    from editgauge.types import Edit
 
 FLAW, SEVERITY = "halo", 0.5
 
@@ -44,16 +44,16 @@ class Flawed(Method):
 
     def __init__(self, flaw: str = FLAW, severity: float = SEVERITY) -> None:
         if flaw not in ARTIFACTS:
-            raise UnknownName("flaw", flaw, ARTIFACTS)
+            raise UnknownNameError("flaw", flaw, ARTIFACTS)
         if not 0 <= severity <= 1:
-            raise BadInput(f"The severity of a flaw must be between 0 and 1, got {severity:g}.")
+            raise BadInputError(f"The severity of a flaw must be between 0 and 1, got {severity:g}.")
         self._flaw, self._severity = flaw, severity
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """The right outcome with the artifact; the seed turns its direction, where it has one."""
         recipe = recipe_of(edit, source)
         if isinstance(recipe, Remove) and self._flaw == "duplicated":
-            raise CannotEdit("After a removal there is no object that could be seen twice.")
+            raise CannotEditError("After a removal there is no object that could be seen twice.")
         right = followed(recipe, source)
         return with_artifact(work_of(recipe, source, right, chance_of(edit, seed)), self._flaw, self._severity)
 

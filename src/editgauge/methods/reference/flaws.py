@@ -12,8 +12,8 @@ import numpy as np
 from editgauge.methods.reference.colors import as_pixels
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
 
 Flaw = Callable[["Pixels", float, np.random.Generator], "Pixels"]
 

@@ -8,12 +8,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.recipes import MATERIALS
+from editgauge.errors import CannotEditError
 from editgauge.methods.reference.colors import as_pixels
+from editgauge.recipes import MATERIALS
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 Gray = NDArray[np.float32]
 """Height x width in [0, 1]."""
@@ -31,7 +31,7 @@ DARK_AND_LIGHT = {
 def surface(material: str, width: int, height: int) -> Pixels:
     """That much of the material, seen from straight ahead, at a scale that shows its pattern several times."""
     if material not in MATERIALS:
-        raise CannotEdit(
+        raise CannotEditError(
             f"There is no material called '{material}'; the reference editors know {', '.join(MATERIALS)}."
         )
     side = int(np.clip(0.75 * max(width, height), 128, 512))

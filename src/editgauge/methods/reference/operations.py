@@ -9,11 +9,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels, as_lab
-from editgauge.core.masks import BoolMask, box_of, grown
-from editgauge.core.recipes import MARGIN, MATERIALS
+from editgauge._util.images import Pixels, as_lab
+from editgauge._util.masks import BoolMask, box_of, grown
 from editgauge.methods.reference.colors import as_pixels, from_lab, lab_of, rgb_of
 from editgauge.methods.reference.materials import surface
+from editgauge.recipes import MARGIN, MATERIALS
 
 Alpha = NDArray[np.float32]
 """Height x width: 1 where the upper picture is seen, 0 where the lower one is."""

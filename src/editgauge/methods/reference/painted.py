@@ -7,17 +7,17 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
-from editgauge.core.errors import CannotEdit, CannotTell
+from editgauge.errors import CannotEditError, UnscorableError
 from editgauge.methods import Method
 from editgauge.methods.options import offers, read_options, text
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Edit
+    from editgauge._util.images import Pixels
+    from editgauge._util.masks import BoolMask
     from editgauge.models.interfaces import Inpainter
+    from editgauge.types import Edit
 
 INPAINTER = "migan"
 
@@ -56,8 +56,8 @@ class Painted(Method):
         try:
             with self._one_at_a_time:
                 return self._model.fill([(source, hole)])[0]
-        except CannotTell as reason:
-            raise CannotEdit(f"The hole cannot be filled: {reason.detail}.") from reason
+        except UnscorableError as reason:
+            raise CannotEditError(f"The hole cannot be filled: {reason.detail}.") from reason
 
     @cached_property
     def _model(self) -> Inpainter:

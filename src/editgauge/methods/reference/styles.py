@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from editgauge.core.errors import CannotEdit
-from editgauge.core.recipes import STYLES
+from editgauge.errors import CannotEditError
 from editgauge.methods.reference.colors import as_pixels
+from editgauge.recipes import STYLES
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 SEPIA = np.array([[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]], dtype=np.float32)
 
@@ -33,7 +33,9 @@ def restyled(source: Pixels, style: str) -> Pixels:
         case "oil":
             return _oil(source)
         case _:
-            raise CannotEdit(f"There is no style called '{style}'; the reference editors know {', '.join(STYLES)}.")
+            raise CannotEditError(
+                f"There is no style called '{style}'; the reference editors know {', '.join(STYLES)}."
+            )
 
 
 def _grayscale(source: Pixels) -> Pixels:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from editgauge.core.images import Pixels, as_lab
-from editgauge.core.masks import Polygons, box_of
-from editgauge.core.recipes import (
+from editgauge._util.images import Pixels, as_lab
+from editgauge._util.masks import Polygons, box_of
+from editgauge.methods.reference.apply import changeable, kept_inside, outlined
+from editgauge.methods.reference.colors import COLORS, lab_of
+from editgauge.recipes import (
     MATERIALS,
     Background,
     Cutout,
@@ -23,11 +25,9 @@ from editgauge.core.recipes import (
     Restyle,
     Texture,
 )
-from editgauge.methods.reference.apply import changeable, kept_inside, outlined
-from editgauge.methods.reference.colors import COLORS, lab_of
 
 if TYPE_CHECKING:
-    from editgauge.core.types import Edit, Relation
+    from editgauge.types import Edit, Relation
 
 Box = tuple[float, float, float, float]
 OnAnObject = TypeVar("OnAnObject", Recolor, Texture, Remove, Resize, Replace)

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.fetch import cache_root
-from editgauge.core.options import Amount
+from editgauge._util.packages import cache_root
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models.cache.store import Store, StoredFile, TwoLevels, name_of
+from editgauge.options import Amount
 
 SIZE_SETTING = "EDITGAUGE_CACHE_BYTES"
 SHARED_SETTING = "EDITGAUGE_SHARED_CACHE"
@@ -99,7 +99,9 @@ def most_bytes() -> int:
     except (ValueError, OverflowError):
         chosen = -1
     if chosen < 0:
-        raise BadInput(f"{SIZE_SETTING} is a number of bytes, such as 2e9, or 0 to remember nothing; got '{setting}'.")
+        raise BadInputError(
+            f"{SIZE_SETTING} is a number of bytes, such as 2e9, or 0 to remember nothing; got '{setting}'."
+        )
     return chosen
 
 
@@ -125,5 +127,5 @@ def _of_model(model: str, entries: list[StoredFile]) -> list[StoredFile]:
     called = {name_of(model), name_of(models.get(model)().card.id) if model in models else ""}
     there = {entry.model for entry in entries}
     if not called & there and model not in models:
-        raise UnknownName("model with answers in the cache", model, there, "editgauge cache info")
+        raise UnknownNameError("model with answers in the cache", model, there, "editgauge cache info")
     return [entry for entry in entries if entry.model in called]

@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.core.files import DRAFT
-from editgauge.core.progress import say
+from editgauge._util.files import DRAFT
+from editgauge._util.progress import say
 from editgauge.models.cache.packing import Answer, Damaged, pack, unpack
 
 LAYOUT = "v1"

@@ -10,7 +10,7 @@ from editgauge.models.hub import loading
 from editgauge.models.hub.network import Network
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 BEAMS = 3
 MOST_TOKENS = 50

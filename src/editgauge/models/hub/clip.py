@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.models.answers import Vector
 from editgauge.models.hub.network import Network, numbers
 from editgauge.models.hub.relevance import on_picture, patch_relevance
@@ -17,7 +17,7 @@ from editgauge.models.hub.relevance import on_picture, patch_relevance
 if TYPE_CHECKING:
     import torch
 
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 
 class ClipEmbedder(Network):
@@ -44,7 +44,7 @@ class ClipEmbedder(Network):
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
         """Where in each picture the similarity with a vector comes from, in full precision."""
         if self.precision == "int8":
-            raise BadInput("int8 has no gradients, so nothing can be explained with it; use float32.")
+            raise BadInputError("int8 has no gradients, so nothing can be explained with it; use float32.")
         with self._attention_in_sight():
             return [self._explain(image, towards) for image, towards in questions]
 

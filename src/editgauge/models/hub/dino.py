@@ -17,7 +17,7 @@ from editgauge.models.hub.network import Network, numbers, squeezed
 if TYPE_CHECKING:
     import torch
 
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 
 SIDE = 224

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from PIL import Image
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.models.hub.loading import clear_errors
 from editgauge.models.hub.network import IMAGENET_MEAN, IMAGENET_STD, Network, numbers
 
 if TYPE_CHECKING:
     import torch
 
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 SIDE = 224
 HEAD = 64
@@ -142,7 +142,9 @@ class DreamSim(Network):
             tensors: dict[str, torch.Tensor] = {}
             for file in self.source.weight_files:
                 if file.suffix != ".safetensors":
-                    raise BadInput(f"DreamSim is read from *.safetensors, and '{self.source.name}' has '{file.name}'.")
+                    raise BadInputError(
+                        f"DreamSim is read from *.safetensors, and '{self.source.name}' has '{file.name}'."
+                    )
                 tensors |= load_file(file, device=self.device)
         return branches_of({name: tensor.float() for name, tensor in tensors.items()}, self.source.name)
 
@@ -154,7 +156,7 @@ class DreamSim(Network):
 
 
 def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSimBranch, ...]:
-    """The transformers in a file of tensors; raises `BadInput` for one with gaps or with tensors left over.
+    """The transformers in a file of tensors; raises `BadInputError` for one with gaps or with tensors left over.
 
     Args:
         tensors: all tensors by name
@@ -178,7 +180,7 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSi
     if len(towers) != len(projections):
         faults.append(f"there are {len(towers)} towers of CLIP and {len(projections)} projections")
     if faults:
-        raise BadInput(
+        raise BadInputError(
             f"The weights of '{name}' are not DreamSim as its authors wrote it: transformers in the form of DINO's "
             "code, adapted, and a projection for each tower of CLIP.",
             faults,

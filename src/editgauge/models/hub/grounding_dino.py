@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Features
 from editgauge.models.hub.boxes import Boxes, corners
 from editgauge.models.hub.network import Network, numbers
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 FAINTEST = 0.01
 ENDS = ".?"
@@ -45,7 +45,7 @@ class GroundingDetector(Network):
     def word_for(self, phrase: str) -> str:
         """The phrase itself, unless it holds what would end it for the network."""
         if not phrase.strip(ENDS + " ") or set(phrase.strip(ENDS + " ")) & set(ENDS):
-            raise CannotTell(
+            raise UnscorableError(
                 "unknown_word", f"GroundingDINO takes one phrase without full stops, and was given '{phrase}'"
             )
         return phrase

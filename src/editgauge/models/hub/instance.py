@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import BadInput, CannotTell
+from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Detections, Features, SegmentPrompt
 from editgauge.models.hub import loading
 from editgauge.models.hub.boxes import around, corners, overlap
@@ -23,7 +23,7 @@ from editgauge.models.vocabulary import resolve
 if TYPE_CHECKING:
     import torch
 
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 FAINTEST = 0.05
 SAME_OBJECT = 0.5
@@ -115,7 +115,7 @@ class InstanceDetector(InstanceNetwork):
         return tuple(sorted({name for name in self._names.values() if not _placeholder(name)}))
 
     def word_for(self, phrase: str) -> str:
-        """Its own word for a phrase; raises `CannotTell` when it knows none."""
+        """Its own word for a phrase; raises `UnscorableError` when it knows none."""
         return resolve(phrase, self._words).word
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
@@ -139,9 +139,11 @@ class InstanceSegmenter(InstanceNetwork):
     role = "segmenter"
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
-        """For each question one mask per box or point; raises `CannotTell` where it sees no instance."""
+        """For each question one mask per box or point; raises `UnscorableError` where it sees no instance."""
         if not self._outlines:
-            raise BadInput(f"'{self.source.name}' gives boxes without outlines; Mask2Former and OneFormer give both.")
+            raise BadInputError(
+                f"'{self.source.name}' gives boxes without outlines; Mask2Former and OneFormer give both."
+            )
         return [self._cut(features, prompt) for features, prompt in questions]
 
     def _cut(self, features: Features, prompt: SegmentPrompt) -> NDArray[np.bool_]:
@@ -156,7 +158,7 @@ class InstanceSegmenter(InstanceNetwork):
         lost = [place for place, row in enumerate(fits) if not row.any()]
         if lost:
             place = np.round(prompt.places[lost[0]]).astype(int).tolist()
-            raise CannotTell("not_detected", f"{self.source.id} sees no instance at {place}")
+            raise UnscorableError("not_detected", f"{self.source.id} sees no instance at {place}")
         return masks[fits.argmax(axis=1)] if len(fits) else np.zeros((0, height, width), np.bool_)
 
     def _settings(self) -> dict[str, str | int | float]:

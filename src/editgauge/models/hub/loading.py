@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from editgauge.core.errors import BadInput, EditGaugeError, in_short
+from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 
 if TYPE_CHECKING:
     import torch
@@ -61,7 +61,7 @@ def load(
     library = transformers(f"The model '{source.name}'")
     kind = str(source.config.get("model_type"))
     if kind not in kinds:
-        raise BadInput(f"'{source.name}' is of the kind '{kind}'; wanted is one of: {', '.join(sorted(kinds))}.")
+        raise BadInputError(f"'{source.name}' is of the kind '{kind}'; wanted is one of: {', '.join(sorted(kinds))}.")
     import torch
 
     # What is made in inference mode takes no part in gradients, and could never be explained.
@@ -110,8 +110,8 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
     except EditGaugeError:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
-        raise BadInput(
-            f"The {part} of the model '{source.name}' cannot be loaded: {in_short(error)} "
+        raise BadInputError(
+            f"The {part} of the model '{source.name}' cannot be loaded: {summarize_error(error)} "
             "Is the folder complete? `editgauge models verify` checks what was pulled."
         ) from error
     finally:
@@ -123,7 +123,7 @@ def _whole(source: Source, report: Mapping[str, Any]) -> None:
     """Refuses a network with gaps: the library would fill them with random numbers and merely warn."""
     gaps = [*report["missing_keys"], *(str(each[0]) for each in report["mismatched_keys"])]
     if gaps:
-        raise BadInput(
+        raise BadInputError(
             f"The weights of '{source.name}' lack {len(gaps)} of the network's tensors, such as '{sorted(gaps)[0]}'. "
             "They belong to another architecture, or the file is damaged."
         )
@@ -131,7 +131,7 @@ def _whole(source: Source, report: Mapping[str, Any]) -> None:
 
 def _rounded(network: torch.nn.Module, device: str) -> torch.nn.Module:
     if device != "cpu":
-        raise BadInput(f"int8 runs on a CPU only, and '{device}' was requested; use float16 on a GPU.")
+        raise BadInputError(f"int8 runs on a CPU only, and '{device}' was requested; use float16 on a GPU.")
     import torch
 
     quantization: Any = torch.ao.quantization

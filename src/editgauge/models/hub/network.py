@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge.core.errors import BadInput
-from editgauge.core.trace import timeline
+from editgauge._util import profiling
+from editgauge.errors import BadInputError
 from editgauge.models.hub import loading
 from editgauge.models.hub.sources import NEVER_RUN, Source
 from editgauge.models.interfaces import ModelCard
@@ -21,7 +21,7 @@ from editgauge.models.interfaces import ModelCard
 if TYPE_CHECKING:
     import torch
 
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -50,7 +50,7 @@ class Network:
         precision: loading.Precision | None = None,
     ) -> None:
         if precision not in {None, *loading.PRECISIONS}:
-            raise BadInput(f"There is no precision '{precision}'. There are: {', '.join(loading.PRECISIONS)}.")
+            raise BadInputError(f"There is no precision '{precision}'. There are: {', '.join(loading.PRECISIONS)}.")
         self.source = Source(str(name), revision)
         self._device = device
         self._precision = precision
@@ -107,7 +107,7 @@ class Network:
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
         """The pictures as the network wants them, on its device."""
-        with timeline.span("prepare"):
+        with profiling.span("prepare"):
             values: torch.Tensor = self.image_processor(list(images), return_tensors="pt")["pixel_values"]
             return values.to(self.device)
 
@@ -119,7 +119,7 @@ class Network:
 
         half = self.precision == "float16"
         on = torch.device(self.device).type
-        with timeline.span("forward"), torch.inference_mode(), torch.autocast(on, torch.float16, enabled=half):
+        with profiling.span("forward"), torch.inference_mode(), torch.autocast(on, torch.float16, enabled=half):
             yield
 
     def _settings(self) -> dict[str, str | int | float]:

@@ -19,7 +19,7 @@ from editgauge.models.hub.boxes import corners
 from editgauge.models.hub.network import Network, numbers, row_of
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 FAINTEST = 0.01
 """What is less sure is left out: every patch answers every phrase, and nearly all of them with nothing."""

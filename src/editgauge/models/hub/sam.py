@@ -18,7 +18,7 @@ from editgauge.models.hub.network import Network, numbers, resized, row_of, sque
 if TYPE_CHECKING:
     import torch
 
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
     Masks = NDArray[np.bool_]
 

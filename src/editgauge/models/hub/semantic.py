@@ -12,7 +12,7 @@ from editgauge.models.answers import ClassMap
 from editgauge.models.hub.network import Network, resized
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
 
 
 class ClassMapper(Network):

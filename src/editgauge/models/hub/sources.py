@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput, EditGaugeError
-from editgauge.core.fetch import cache_root, sha256_of
-from editgauge.core.files import write_bytes
+from editgauge._util.files import write_bytes
+from editgauge._util.packages import cache_root, sha256_of
+from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.models.weights import WeightFiles, entry_of, weights_of
 
 CONFIG = "config.json"
@@ -37,9 +37,9 @@ class Source:
             return self._pulled.folder
         local = Path(self.name).expanduser()
         if not local.is_dir():
-            raise BadInput(f"There is no folder '{self.name}'. Give a folder, or an id of the model hub.")
+            raise BadInputError(f"There is no folder '{self.name}'. Give a folder, or an id of the model hub.")
         if not (local / CONFIG).is_file():
-            raise BadInput(
+            raise BadInputError(
                 f"The folder '{self.name}' holds no {CONFIG}, so it is no model of the transformers library. "
                 "Give the folder that `save_pretrained` wrote, or a snapshot of the model hub."
             )
@@ -94,7 +94,7 @@ class Source:
                 settings = settings.get("image_processor", settings)
                 if {"size", "image_mean"} & settings.keys():
                     return dict(settings)
-        raise BadInput(
+        raise BadInputError(
             f"'{self.name}' lacks preprocessor_config.json, which says how pictures are made ready for the network. "
             "Save the image processor into the folder as well."
         )
@@ -105,7 +105,7 @@ class Source:
         for pattern in ("*.safetensors", "pytorch_model*.bin"):
             if files := sorted(self.folder.glob(pattern)):
                 return tuple(files)
-        raise BadInput(
+        raise BadInputError(
             f"'{self.name}' holds no weights: neither *.safetensors nor pytorch_model*.bin is in its folder."
         )
 
@@ -138,9 +138,9 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise BadInput(f"'{path.name}' of the model in '{path.parent}' cannot be read: {error}") from error
+        raise BadInputError(f"'{path.name}' of the model in '{path.parent}' cannot be read: {error}") from error
     if not isinstance(content, dict):
-        raise BadInput(f"'{path.name}' of the model in '{path.parent}' is not a table of names and values.")
+        raise BadInputError(f"'{path.name}' of the model in '{path.parent}' is not a table of names and values.")
     return content
 
 
@@ -153,6 +153,6 @@ def _remembered_hash(path: Path) -> str:
     with suppress(OSError):
         return note.read_text("ascii")
     computed = sha256_of(path)
-    with suppress(BadInput):  # a cache that cannot be written costs time, not answers
+    with suppress(BadInputError):  # a cache that cannot be written costs time, not answers
         write_bytes(note, computed.encode("ascii"))
     return computed

@@ -13,7 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Features
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of
@@ -54,7 +54,7 @@ class CocoDetector(FromCatalog, ABC):
         return tuple(coco_words().values())
 
     def word_for(self, phrase: str) -> str:
-        """The word of COCO that a phrase stands for; raises `CannotTell` when there is none."""
+        """The word of COCO that a phrase stands for; raises `UnscorableError` when there is none."""
         return resolve(phrase, self.vocabulary).word
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
@@ -86,7 +86,7 @@ class CocoDetector(FromCatalog, ABC):
 def _of_words(features: Features, words: tuple[str, ...]) -> Detections:
     known = {word: number for number, word in coco_words().items()}
     if strangers := [word for word in words if word not in known]:
-        raise CannotTell("unknown_word", f"the detector has no word {', '.join(map(repr, strangers))}")
+        raise UnscorableError("unknown_word", f"the detector has no word {', '.join(map(repr, strangers))}")
     places = np.flatnonzero(np.isin(features["numbers"], [known[word] for word in words]))
     seen = tuple(coco_words()[number] for number in features["numbers"][places].tolist())
     return Detections(features["boxes"][places], features["confidences"][places], seen, seen)

@@ -9,7 +9,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.answers import ClassMap
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, litert, litert_outputs

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.answers import Keys, Patches, Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import int8_products

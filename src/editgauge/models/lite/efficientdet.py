@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.lite.coco import Boxes, CocoDetector
 from editgauge.models.lite.runtime import litert, litert_outputs
 from editgauge.models.weights import weights_of

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
+from editgauge.errors import UnscorableError
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph
@@ -48,17 +48,17 @@ class _Lpips(FromCatalog, ABC):
         return card_of(self.name, "perceptual_distance", self.id, version="0.1")
 
     def compare(self, pairs: Sequence[tuple[Pixels, Pixels]]) -> list[float]:
-        """One distance per pair; raises `CannotTell` for pictures of different sizes or of too few pixels."""
+        """One distance per pair; raises `UnscorableError` for pictures of different sizes or of too few pixels."""
         return [self._distance(before, after) for before, after in pairs]
 
     def _distance(self, before: Pixels, after: Pixels) -> float:
         if before.shape != after.shape:
             sizes = " and ".join(f"{width} x {height}" for height, width in (before.shape[:2], after.shape[:2]))
-            raise CannotTell("not_applicable", f"{self.id} compares pictures of one size, and these are {sizes}")
+            raise UnscorableError("not_applicable", f"{self.id} compares pictures of one size, and these are {sizes}")
         if min(before.shape[:2]) < self.least_side:
             height, width = before.shape[:2]
             least = f"{self.least_side} pixels on each side"
-            raise CannotTell("not_applicable", f"{self.id} needs {least}, and the pictures are {width} x {height}")
+            raise UnscorableError("not_applicable", f"{self.id} needs {least}, and the pictures are {width} x {height}")
         if np.array_equal(before, after):
             return 0.0
         source, outcome = self._features_of_source(before), self._features(after)

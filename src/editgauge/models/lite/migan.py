@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask
+from editgauge.errors import UnscorableError
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
@@ -43,7 +43,7 @@ class MiGan(FromCatalog):
 
     def _filled(self, image: Pixels, hole: BoolMask) -> Pixels:
         if hole.all():
-            raise CannotTell("not_applicable", "the hole is the whole picture: nothing is left to fill it from")
+            raise UnscorableError("not_applicable", "the hole is the whole picture: nothing is left to fill it from")
         if not hole.any():
             return image
         planes = np.ascontiguousarray(image.transpose(2, 0, 1)[np.newaxis])

@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask
 from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, onnx_session

@@ -15,9 +15,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Pixels
-from editgauge.core.masks import BoolMask
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask
+from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassMap, Features, SegmentPrompt
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
@@ -73,7 +73,9 @@ class U2NetBoxes(_U2Net):
 
     def _cut(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         if prompt.boxes is None:
-            raise CannotTell("no_model", f"{ID} outlines what is in a box; for a point take the segmenter 'sam2-tiny'")
+            raise UnscorableError(
+                "no_model", f"{ID} outlines what is in a box; for a point take the segmenter 'sam2-tiny'"
+            )
         masks = np.zeros((len(prompt.boxes), *image.shape[:2]), np.bool_)
         for mask, box in zip(masks, prompt.boxes.tolist(), strict=True):
             self._fill(mask, image, box)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary.phrases import plain_words, singulars
 from editgauge.models.vocabulary.resolve import PULL, Resolution, Resolver, sense_of
 from editgauge.models.vocabulary.wordnet import Sense, WordNet
@@ -15,7 +15,7 @@ _opened_by_place: dict[object, WordNet] = {}
 
 
 def resolve(phrase: str, vocabulary: Sequence[str]) -> Resolution:
-    """The word of the vocabulary that a phrase stands for; raises `CannotTell("unknown_word", …)` when there is none.
+    """The word of the vocabulary that a phrase stands for; raises `UnscorableError("unknown_word", …)` when there is none.
 
     >>> resolve("two TV monitors", ("cat", "tv"))
     Resolution(word='tv', how='plural, table')
@@ -24,13 +24,13 @@ def resolve(phrase: str, vocabulary: Sequence[str]) -> Resolution:
 
 
 def synonyms(word: str) -> tuple[str, ...]:
-    """Other words for the same thing, by WordNet; raises `CannotTell` when it does not know the word."""
+    """Other words for the same thing, by WordNet; raises `UnscorableError` when it does not know the word."""
     wordnet, sense = _sense(word)
     return tuple(name for name in wordnet.names(sense) if name.casefold() != word.casefold())
 
 
 def siblings(word: str) -> tuple[str, ...]:
-    """Other kinds of what this is a kind of, by WordNet (for a zebra: horse, ass …); raises `CannotTell` as well."""
+    """Other kinds of what this is a kind of, by WordNet (for a zebra: horse, ass …); raises `UnscorableError` as well."""
     wordnet, sense = _sense(word)
     beside = (kind for parent in wordnet.kind_of(sense) for kind in wordnet.kinds(parent) if kind != sense)
     return tuple(dict.fromkeys(wordnet.names(kind)[0] for kind in beside))
@@ -38,7 +38,7 @@ def siblings(word: str) -> tuple[str, ...]:
 
 def wordnet_here() -> WordNet | None:
     """WordNet, when it is on this machine; found once per place where it may lie, because every phrase asks for it."""
-    from editgauge.core.fetch import cache_root
+    from editgauge._util.packages import cache_root
     from editgauge.models.weights import MissingWeights, weights_of
     from editgauge.models.weights.local import folder_given
 
@@ -53,20 +53,20 @@ def wordnet_here() -> WordNet | None:
 
 
 def needed_wordnet(purpose: str) -> WordNet:
-    """WordNet; raises `CannotTell` when it is not on this machine.
+    """WordNet; raises `UnscorableError` when it is not on this machine.
 
     Args:
         purpose: how the sentence begins that says so: `synonyms come from`
     """
     wordnet = wordnet_here()
     if wordnet is None:
-        raise CannotTell("no_model", f"{purpose} WordNet, which is not on this machine; {PULL}")
+        raise UnscorableError("no_model", f"{purpose} WordNet, which is not on this machine; {PULL}")
     return wordnet
 
 
 @cache
 def words_for_the_same(word: str) -> frozenset[str]:
-    """All words of any part of speech that share a meaning with this one; raises `CannotTell` without WordNet.
+    """All words of any part of speech that share a meaning with this one; raises `UnscorableError` without WordNet.
 
     Plurals of nouns are traced back to their singular; the forms of verbs are not.
     """
@@ -105,4 +105,4 @@ def _sense(word: str) -> tuple[WordNet, Sense]:
         sense = sense_of(form, wordnet)
         if sense is not None:
             return wordnet, sense
-    raise CannotTell("unknown_word", f"WordNet has no noun '{word}'")
+    raise UnscorableError("unknown_word", f"WordNet has no noun '{word}'")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from editgauge.core.errors import CannotTell
+from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary.phrases import english, plain_words, read_table, singulars, without_what_follows
 from editgauge.models.vocabulary.resolve import why_not_the_same_thing
 from editgauge.models.vocabulary.wordnet import Sense, WordNet
@@ -52,12 +52,12 @@ def class_names() -> tuple[str, ...]:
 
 
 def classes_of(phrase: str) -> frozenset[int]:
-    """The classes that a phrase covers; raises `CannotTell("unknown_word", …)` when there are none, or too many."""
+    """The classes that a phrase covers; raises `UnscorableError("unknown_word", …)` when there are none, or too many."""
     return coverage_of(phrase).classes
 
 
 def coverage_of(phrase: str) -> Coverage:
-    """The classes that a phrase covers, and how completely; raises `CannotTell` as `classes_of` does."""
+    """The classes that a phrase covers, and how completely; raises `UnscorableError` as `classes_of` does."""
     from editgauge.models.vocabulary import needed_wordnet
 
     return _vocabulary(needed_wordnet(f"the classes of '{phrase}' come from")).coverage(phrase)
@@ -98,11 +98,11 @@ class ImageNetVocabulary:
         return ((sense, frozenset(classes)) for sense, classes in self._below.items())
 
     def coverage(self, phrase: str) -> Coverage:
-        """The classes of a phrase; raises `CannotTell("unknown_word", …)` when there are none, or too many."""
+        """The classes of a phrase; raises `UnscorableError("unknown_word", …)` when there are none, or too many."""
         answer = self._cached(phrase)
         if isinstance(answer, str):
             why = f": {answer}" if answer else ""
-            raise CannotTell("unknown_word", f"ImageNet has no classes for '{phrase}'{why}")
+            raise UnscorableError("unknown_word", f"ImageNet has no classes for '{phrase}'{why}")
         return answer
 
     def _coverage(self, phrase: str) -> Coverage | str:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.text import join_words, with_article
+from editgauge._util.text import join_words, with_article
+from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary.phrases import (
     english,
     is_possessive,
@@ -66,17 +66,17 @@ class Resolver:
                 self._word_of.setdefault(sense, word)
 
     def resolve(self, phrase: str) -> Resolution:
-        """The word for the phrase; raises `CannotTell` when there is none, or more than one."""
+        """The word for the phrase; raises `UnscorableError` when there is none, or more than one."""
         resolution = self._latest(phrase)
-        if isinstance(resolution, CannotTell):
-            raise CannotTell(resolution.reason, resolution.detail)
+        if isinstance(resolution, UnscorableError):
+            raise UnscorableError(resolution.reason, resolution.detail)
         return resolution
 
-    def _answer(self, phrase: str) -> Resolution | CannotTell:
+    def _answer(self, phrase: str) -> Resolution | UnscorableError:
         """The answer in a form that can be kept: every picture of an edit is asked about the same words."""
         try:
             return self._resolve(phrase)
-        except CannotTell as unknown:
+        except UnscorableError as unknown:
             return unknown.with_traceback(None)
 
     def _resolve(self, phrase: str) -> Resolution:
@@ -143,9 +143,9 @@ class Resolver:
         if fault := why_not_the_same_thing(describing, word, word in english().grown, self._wordnet):
             raise self._unknown(phrase, fault)
 
-    def _unknown(self, phrase: str, why: str) -> CannotTell:
+    def _unknown(self, phrase: str, why: str) -> UnscorableError:
         reason = f": {why}" if why else ""
-        return CannotTell(
+        return UnscorableError(
             "unknown_word", f"none of the {len(self._words)} words that the model knows means '{phrase}'{reason}"
         )
 

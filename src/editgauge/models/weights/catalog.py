@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from editgauge.core.errors import UnknownName
-from editgauge.core.fetch import Carrier, Kind
+from editgauge._util.packages import Carrier, Kind
+from editgauge.errors import UnknownNameError
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Commit = Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
@@ -115,7 +115,7 @@ def entry_of(name: str) -> WeightsEntry:
     if name in known:
         return known[name]
     if not HUB_ID.fullmatch(name):
-        raise UnknownName("set of weights", name, known, SHOWN_BY)
+        raise UnknownNameError("set of weights", name, known, SHOWN_BY)
     listed = next((entry for entry in known.values() if entry.hub == name), None)
     return listed or WeightsEntry(
         name=name,

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from editgauge.core.errors import Hopeless, UnknownName
-from editgauge.core.fetch import sha256_of
+from editgauge._util.packages import sha256_of
+from editgauge.errors import FatalError, UnknownNameError
 
 
-class MissingWeights(Hopeless):
+class MissingWeights(FatalError):
     """Weights that are not on this machine."""
 
 
-class DamagedWeights(Hopeless):
+class DamagedWeights(FatalError):
     """Weights on this machine whose content is not the one that was recorded."""
 
 
@@ -39,7 +39,7 @@ class WeightFiles:
         """The file of that name; raises `DamagedWeights` when its content is not the recorded one."""
         inside = [name] if name in self.files else [each for each in self.files if PurePosixPath(each).name == name]
         if len(inside) != 1:
-            raise UnknownName(f"file of the weights '{self.name}'", name, self.files)
+            raise UnknownNameError(f"file of the weights '{self.name}'", name, self.files)
         self._check(inside[0])
         return self.files[inside[0]]
 

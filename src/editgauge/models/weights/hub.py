@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.errors import FetchFailed
-from editgauge.core.fetch import Grown, Say, cache_root, sha256_of, watching
-from editgauge.core.files import write_json
+from editgauge._util.files import write_json
+from editgauge._util.packages import Grown, Say, cache_root, sha256_of, watching
+from editgauge.errors import FetchError
 from editgauge.models.weights.catalog import WeightsEntry
 from editgauge.models.weights.files import WeightFiles
 from editgauge.models.weights.local import VARIABLE
@@ -77,7 +77,7 @@ def pull_from_hub(entry: WeightsEntry, say: Say, grown: Grown | None, revision: 
     write_json(_place(entry, revision), asdict(record))
     pulled = pulled_files(entry, revision)
     if pulled is None:
-        raise FetchFailed(f"{entry.hub} was brought into '{folder}', but is gone from there again.")
+        raise FetchError(f"{entry.hub} was brought into '{folder}', but is gone from there again.")
     return pulled
 
 
@@ -115,7 +115,7 @@ def _bring(hub: str, wanted: str | None, say: Say, grown: Grown | None) -> tuple
 def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expected: Mapping[str, str | None]) -> None:
     missing = [name for name in {*expected, *_shards(folder)} if name not in hashes]
     if missing or not any(name.endswith(FORMS) for name in hashes):
-        raise FetchFailed(
+        raise FetchError(
             f"{entry.hub} is not whole in '{folder}': there is no {', '.join(missing) or 'file of weights'}. "
             "Go online and pull again."
         )
@@ -123,7 +123,7 @@ def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expec
         if (should := expected.get(name)) and should != sha256:
             (folder / name).resolve().unlink()
             (folder / name).unlink(missing_ok=True)
-            raise FetchFailed(
+            raise FetchError(
                 f"'{name}' of {entry.hub} is not the one the model hub announces: its SHA-256 is {sha256}, expected "
                 f"{should}. It was removed. Pull again."
             )
@@ -156,7 +156,7 @@ def _client() -> Any:
         import huggingface_hub.constants
         import huggingface_hub.errors
     except ModuleNotFoundError as error:
-        raise FetchFailed(
+        raise FetchError(
             "The client of the model hub is not installed: `pip install 'editgauge[torch]'` brings it."
         ) from error
     return huggingface_hub
@@ -182,30 +182,30 @@ def _errors(entry: WeightsEntry) -> Iterator[None]:
     try:
         yield
     except client.errors.GatedRepoError as error:
-        raise FetchFailed(
+        raise FetchError(
             f"{entry.hub} is gated: accept its license on its page of the model hub, log in with `hf auth login`, and "
             f"pull again; {by_hand}."
         ) from error
     except client.errors.RevisionNotFoundError as error:
-        raise FetchFailed(f"{entry.hub} has no such revision at the model hub: {_first_line(error)}") from error
+        raise FetchError(f"{entry.hub} has no such revision at the model hub: {_first_line(error)}") from error
     except client.errors.RepositoryNotFoundError as error:
-        raise FetchFailed(f"The model hub shows no {entry.hub}; is it private, and are you logged in?") from error
+        raise FetchError(f"The model hub shows no {entry.hub}; is it private, and are you logged in?") from error
     except client.errors.LocalEntryNotFoundError as error:
-        raise FetchFailed(
+        raise FetchError(
             f"{entry.hub} is not whole in the cache of the model hub, and the hub was not reached. Go online (is "
             f"HF_HUB_OFFLINE set?) and pull again; {by_hand}."
         ) from error
     except client.errors.HTTPError as error:
-        raise FetchFailed(
+        raise FetchError(
             f"{entry.hub} could not be fetched: {_first_line(error) or type(error).__name__}. Is this machine online? "
             f"Files that came whole are kept. Pull again; {by_hand}."
         ) from error
     except OSError as error:
         if error.errno is None:  # the client's own complaint about what came, not the system's about where it goes
-            raise FetchFailed(
+            raise FetchError(
                 f"{entry.hub} did not arrive whole: {_first_line(error)} Pull again; {by_hand}."
             ) from error
-        raise FetchFailed(
+        raise FetchError(
             f"{entry.hub} could not be kept in the cache of the model hub: {error.strerror}. "
             f"Make room there, or set HF_HOME to a folder that can be written; {by_hand}."
         ) from error

@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import EditGaugeError
+from editgauge.errors import EditGaugeError
 
 Array = NDArray[Any]
 Sides = tuple[int, ...]

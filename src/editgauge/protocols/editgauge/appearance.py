@@ -11,11 +11,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.errors import CannotTell
-from editgauge.core.images import Lab, as_lab
-from editgauge.core.masks import BoolMask
-from editgauge.core.recipes import COLORS
-from editgauge.vision.color_names import rgb_of
+from editgauge._util.images import Lab, as_lab
+from editgauge._util.masks import BoolMask
+from editgauge._vision.colors import rgb_of
+from editgauge.errors import UnscorableError
+from editgauge.recipes import COLORS
 
 Lightness = NDArray[np.float32]
 Color = NDArray[np.float32]
@@ -45,7 +45,7 @@ def color_in(text: str | None) -> str | None:
 def _is_color(word: str) -> bool:
     try:
         rgb_of(word)
-    except CannotTell:
+    except UnscorableError:
         return False
     return True
 

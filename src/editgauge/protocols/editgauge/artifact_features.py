@@ -9,14 +9,14 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.masks import grown
+from editgauge._util.masks import grown
 from editgauge.protocols.editgauge.appearance import blurrier, detail, mean_at, residue, uneven
 from editgauge.protocols.editgauge.outlines import bump, rings_of_rim, seen_again, signed_distance, step
 from editgauge.protocols.editgauge.roles import removes
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Lab
-    from editgauge.core.masks import BoolMask
+    from editgauge._util.images import Lab
+    from editgauge._util.masks import BoolMask
     from editgauge.protocols.editgauge.appearance import Lightness
     from editgauge.protocols.editgauge.asked import Values
     from editgauge.protocols.editgauge.view import View

@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from editgauge.core.evidence import Note
-from editgauge.core.types import Score, Scores, Unscored
+from editgauge.evidence import Note
 from editgauge.protocols.editgauge.calibration import NEAREST
+from editgauge.types import Score, Scores, Unscored
 
 if TYPE_CHECKING:
     from editgauge.protocols.editgauge.calibration import Calibration, CalibrationCurve

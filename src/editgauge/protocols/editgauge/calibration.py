@@ -15,9 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.fetch import cache_root
-from editgauge.core.files import read_bytes, write_bytes
+from editgauge._util.files import read_bytes, write_bytes
+from editgauge._util.packages import cache_root
+from editgauge.errors import BadInputError
 
 SCHEMA = 1
 NEAREST = 1e-3
@@ -105,12 +105,12 @@ def read_calibration(written: str) -> Calibration:
     try:
         content = read_bytes(known or Path(file))
     except OSError as error:
-        raise BadInput(
+        raise BadInputError(
             f"The calibration '{file}' cannot be read: {error.strerror}. `editgauge build calibration` makes one."
         ) from error
     hashed = sha256(content).hexdigest()
     if not hashed.startswith(expected):
-        raise BadInput(
+        raise BadInputError(
             f"'{file}' has changed: its SHA-256 begins with {hashed[:SIGNS]}, and {expected} was asked for. "
             "Bring back the file of before, or name it without '@' to start over with this one."
         )
@@ -124,7 +124,7 @@ def _read(file: str, hashed: str, content: bytes) -> Calibration:
     try:
         content_fields = json.loads(content)
         if content_fields["schema"] != SCHEMA:
-            raise BadInput(
+            raise BadInputError(
                 UNREADABLE.format(file, f"its schema is {content_fields['schema']}, this version reads {SCHEMA}")
             )
         curves = {name: read_curve(each["curve"]) for name, each in content_fields["scores"].items()}
@@ -135,7 +135,7 @@ def _read(file: str, hashed: str, content: bytes) -> Calibration:
         }
         return Calibration(file, hashed, str(content_fields["version"]), dict(content_fields["models"]), curves, roles)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BadInput(UNREADABLE.format(file, f"{type(error).__name__} {error}")) from error
+        raise BadInputError(UNREADABLE.format(file, f"{type(error).__name__} {error}")) from error
 
 
 def read_curve(fields: Mapping[str, Any]) -> CalibrationCurve:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from editgauge.core.evidence import Box, Evidence, Note, Region
+from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import as_unit
+from editgauge._util.images import as_unit
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols.editgauge.appearance import detail
 from editgauge.protocols.editgauge.artifact_features import OF_FLAWS, flaws

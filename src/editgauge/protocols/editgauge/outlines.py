@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Lab, Pixels
-from editgauge.core.masks import BoolMask, box_of
+from editgauge._util.images import Lab, Pixels
+from editgauge._util.masks import BoolMask, box_of
 
 Means = NDArray[np.float64]
 """A color for each ring."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from editgauge.core.images import Pixels
+    from editgauge._util.images import Pixels
     from editgauge.models.answers import Patches
 
 BoxSides = tuple[float, float, float, float]

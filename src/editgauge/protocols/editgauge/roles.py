@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.phrases import without_article
+from editgauge._util.phrases import without_article
+from editgauge.edit_types import EDIT_TYPES
 
 if TYPE_CHECKING:
-    from editgauge.core.masks import BoolMask
-    from editgauge.core.types import Edit
+    from editgauge._util.masks import BoolMask
+    from editgauge.types import Edit
 
 
 @dataclass(frozen=True, slots=True)

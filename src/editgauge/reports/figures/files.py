@@ -8,18 +8,18 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from editgauge.core.progress import say
-from editgauge.findings.summary import ALL
+from editgauge._util.progress import say
+from editgauge.analysis.summary import ALL
 from editgauge.reports.context import Context
-from editgauge.reports.sections import heat_map
+from editgauge.reports.sections import edit_types
 from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.reports.sections.sweep import draw, swept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from editgauge.core.run import Run
-    from editgauge.reports.tables import ScoreTable
+    from editgauge.reports._score_tables import ScoreTable
+    from editgauge.results import Run
 
 NAMESPACE = "http://www.w3.org/2000/svg"
 FONTS = "'Bitstream Vera Sans', 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif"
@@ -66,7 +66,7 @@ def figures(run: Run) -> dict[str, bytes]:
 def _of_score(context: Context, table: ScoreTable) -> Iterator[tuple[str, str]]:
     folder = f"{_file_name(table.protocol)}-{_file_name(table.spec.name)}"
     yield f"{folder}/all-edits", of_edit_type(table, context.methods, ALL)
-    yield f"{folder}/heat-map", heat_map.draw(heat_map.heat_map(table, context.methods))
+    yield f"{folder}/heat-map", edit_types.draw(edit_types.heat_map(table, context.methods))
     for number, method in enumerate(context.methods, start=1):
         yield f"{folder}/method-{number}-{_file_name(method)}", of_method(table, context.methods, method)
     for kind in context.edit_types:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane, drawing
+from editgauge._render import text as words
+from editgauge._render.svg import AxisRange, Plane, drawing
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito's palette, which people tell apart whatever their color vision; lines repeat it with other dashes."""

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane, drawing, label, scale_for
+from editgauge._render import text
+from editgauge._render.svg import AxisRange, Plane, drawing, label, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.reports.tables import ScoreTable
-    from editgauge.stats.intervals import Mean
+    from editgauge._stats.intervals import Mean
+    from editgauge.reports._score_tables import ScoreTable
 
 WIDTH, HEIGHT = 400, 230
 LEFT, TOP, BOTTOM = 52, 26, 42
@@ -87,13 +87,13 @@ def _labels(lines: Sequence[SweepLine], field: Plane) -> list[Markup]:
     last = float("inf")
     for end, name in ends:
         last = min(end + 4, last - LABEL_GAP)
-        placed.append(label(field.right + INSET + 6, last, words.shortened(name, LONGEST_LABEL) or "as it is"))
+        placed.append(label(field.right + INSET + 6, last, text.shortened(name, LONGEST_LABEL) or "as it is"))
     return placed
 
 
 def _spoken(line: SweepLine, decimals: int) -> str:
     said = (
-        f"{words.plain(point.value)} {words.number(point.mean.value, decimals) if point.mean else 'no score'}"
+        f"{text.plain(point.value)} {text.number(point.mean.value, decimals) if point.mean else 'no score'}"
         for point in line.points
     )
     return (f"{line.label}: " if line.label else "") + ", ".join(said)

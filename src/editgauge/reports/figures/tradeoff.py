@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.findings.summary import ALL
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, Plane, drawing, label, round_values, scale_for
+from editgauge._render import text as words
+from editgauge._render.svg import AxisRange, Plane, drawing, label, round_values, scale_for
+from editgauge.analysis.summary import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.summary import Cell, ScoreKey
-    from editgauge.stats.intervals import Mean
+    from editgauge._stats.intervals import Mean
+    from editgauge.analysis.summary import Cell, ScoreKey
+    from editgauge.types import ScoreSpec
 
 WIDTH, HEIGHT = 470, 372
 LEFT, TOP, RIGHT, BOTTOM = 58, 30, 454, 318

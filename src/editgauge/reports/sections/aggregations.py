@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge.findings.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper
-from editgauge.findings.groups.figures import measured_figures
-from editgauge.render.words import estimate_text
+from editgauge._render.text import estimate_text
+from editgauge.analysis.aggregation import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper, measured_figures
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from editgauge._stats.resampling import Estimate
     from editgauge.reports.context import Context
-    from editgauge.stats.resampling import Estimate
 
 
 @dataclass(frozen=True, slots=True)

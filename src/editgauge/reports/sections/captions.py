@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge.findings.captions import (
+from editgauge.analysis.captions import (
     COUNT,
     NONE_NAMED,
     OBJECTS,
@@ -20,7 +20,7 @@ from editgauge.findings.captions import (
     caption_quality,
     caption_quality_svg,
 )
-from editgauge.findings.people.matching import scored_outcomes
+from editgauge.analysis.outcomes import scored_outcomes
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from editgauge.core.evidence import Note, from_json
-from editgauge.findings.people.matching import OutcomeKey
-from editgauge.render import words
+from editgauge._render import text as words
+from editgauge.analysis.outcomes import OutcomeKey
+from editgauge.evidence import Note, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from editgauge.core.run import Key, Run
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.agree import Agreement
-    from editgauge.findings.evaluators.disagreements import Disagreements, DisputedOutcome
+    from editgauge.analysis.agree import Agreement
+    from editgauge.analysis.rating_agreement import Disagreements, DisputedOutcome
+    from editgauge.results import Key, Run
+    from editgauge.types import ScoreSpec
 
 DECIMALS = 2
 MOST_REASONS = 3
@@ -110,7 +110,7 @@ def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[Key, str, str]]
 
     What is damaged is left out: the gallery says so.
     """
-    for key, name, text in run.all_evidence(edits):
+    for key, name, text in run.iter_evidence(edits):
         try:
             piece = from_json(json.loads(text))
         except (ValueError, KeyError, TypeError):

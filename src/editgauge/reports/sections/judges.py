@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from editgauge.judges.panel import is_panel
+from editgauge._render import text
+from editgauge._stats.raters import krippendorff
+from editgauge.judges._panel import is_panel
 from editgauge.protocols import read_variant, variant_name
-from editgauge.render import words
 from editgauge.reports.sections.disputes import notes_of
 from editgauge.reports.sections.standard import TemplateSection
-from editgauge.stats.raters import krippendorff
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from editgauge.core.run import Run
-    from editgauge.core.types import ScoreSpec
+    from editgauge._stats.intervals import Numbers
     from editgauge.reports.context import Context
-    from editgauge.stats.intervals import Numbers
+    from editgauge.results import Run
+    from editgauge.types import ScoreSpec
 
 MOST_SHOWN = 6
 MOST_REASONS = 2
@@ -126,7 +126,7 @@ def _of_score(family: str, name: str, by_judge: Mapping[str, Values], context: C
             JudgeDispute(
                 outcomes[place],
                 str(context.run.edits.get(outcomes[place].edit, {}).get("instruction") or ""),
-                words.plain(round(spread[place], 2)),
+                text.plain(round(spread[place], 2)),
                 [
                     JudgeAnswer(judge, _said(values, outcomes[place]), reasons[outcomes[place], judge][:MOST_REASONS])
                     for judge, values in by_judge.items()
@@ -139,7 +139,7 @@ def _of_score(family: str, name: str, by_judge: Mapping[str, Values], context: C
 
 def _said(values: Values, outcome: JudgedOutcome) -> str:
     value = values.get(outcome)
-    return "no score" if value is None else words.plain(round(value, 2))
+    return "no score" if value is None else text.plain(round(value, 2))
 
 
 def _reasons(

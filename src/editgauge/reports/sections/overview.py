@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from editgauge.core.text import counted
-from editgauge.findings.answer import MethodName, ScoreStandings
-from editgauge.findings.summary import ALL, FEW_SOURCES, Cell
-from editgauge.render import words
-from editgauge.reports.outcomes import NOT_APPLICABLE
+from editgauge._render import text
+from editgauge._util.text import counted
+from editgauge.analysis.headline import MethodName, ScoreStandings
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
+from editgauge.reports._outcomes import NOT_APPLICABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.answer import Part
-    from editgauge.findings.summary import ScoreKey
+    from editgauge.analysis.headline import Part
+    from editgauge.analysis.summary import ScoreKey
+    from editgauge.reports._outcomes import ScoredOutcome
     from editgauge.reports.context import Context
-    from editgauge.reports.outcomes import ScoredOutcome
+    from editgauge.types import ScoreSpec
 
 SMALL_SAMPLE = 50
 """Below that many source images the overview says that the sample is small."""
@@ -150,7 +150,7 @@ def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup
             level += 1
     parts = [
         Markup("{} is significantly better than all others at {}").format(
-            _bold(method), _listed([words.spaced(kind) for kind in kinds])
+            _bold(method), _listed([text.spaced(kind) for kind in kinds])
         )
         for method, kinds in won.items()
     ]
@@ -193,7 +193,7 @@ def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
     for outcome in missing:
         by_method.setdefault(outcome.method, set()).add(outcome.edit)
     edits = {method: context.tally.edits(method) for method in by_method}
-    why = words.spaced("missing_outcome")
+    why = text.spaced("missing_outcome")
     if len(by_method) == 1:
         ((method, lacking),) = by_method.items()
         verb = "lacks" if len(lacking) == 1 else "lack"
@@ -206,7 +206,7 @@ def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
 
 
 def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) -> Markup:
-    reasons = Counter(words.spaced(_first_reason(outcome)) for outcome in outcomes)
+    reasons = Counter(text.spaced(_first_reason(outcome)) for outcome in outcomes)
     of_methods = Counter(outcome.method for outcome in outcomes)
     return Markup("{:,} of {} {} ({}): {}.").format(
         len(outcomes),
@@ -226,12 +226,12 @@ def _partly(outcomes: Sequence[ScoredOutcome]) -> Markup:
     one = len(outcomes) == 1
     who = f"{counted(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
     if one and len(reasons) > 1:
-        return Markup("{}: {}.").format(who, _listed([words.spaced(reason) for reason, _ in reasons]))
+        return Markup("{}: {}.").format(who, _listed([text.spaced(reason) for reason, _ in reasons]))
     usual = reasons[0][0]
     how = "as" if len(reasons) == 1 else "mostly as"
-    meaning = words.meaning(usual)
+    meaning = text.meaning(usual)
     return Markup("{}, {} {}: {}").format(
-        who, how, words.spaced(usual), meaning[:1].lower() + meaning[1:] or "see below."
+        who, how, text.spaced(usual), meaning[:1].lower() + meaning[1:] or "see below."
     )
 
 
@@ -248,7 +248,7 @@ def _first_reason(outcome: ScoredOutcome) -> str:
 def _method(cell: Cell, decimals: int) -> Markup:
     mean = cell.mean
     values = (mean.value, mean.low, mean.high) if mean else ()
-    numbers = [words.number(value, decimals) for value in values if value is not None]
+    numbers = [text.number(value, decimals) for value in values if value is not None]
     form = '{} <span class="told">{} [{}, {}]</span>' if len(numbers) > 1 else '{} <span class="told">{}</span>'
     return Markup(form).format(_bold(cell.method), *numbers)  # noqa: S704 - a phrase of this file
 

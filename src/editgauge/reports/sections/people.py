@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from editgauge.findings.agree import LEVELS
-from editgauge.findings.evaluators.judge_choices import SPEC as JUDGED
-from editgauge.render import words
-from editgauge.render.svg import AxisRange
+from editgauge._render import text as words
+from editgauge._render.svg import AxisRange
+from editgauge._stats.intervals import Mean
+from editgauge.analysis.agree import LEVELS
+from editgauge.analysis.choice_agreement import SPEC as JUDGED
 from editgauge.reports.sections.profiles import ProfileRow, plot
-from editgauge.stats.intervals import Mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from editgauge.core.types import ScoreSpec
-    from editgauge.findings.agree import Agreement
-    from editgauge.findings.evaluators.choice_agreement import ChosenScore, ChosenScores
-    from editgauge.findings.evaluators.ranking import RankedScore, Ranking
-    from editgauge.findings.evaluators.rating_agreement import RatedScore
-    from editgauge.findings.evaluators.triplets import SelectedScore, SelectedScores
-    from editgauge.findings.people.matching import Matched
-    from editgauge.findings.people.ratings import PreferredOutcome, Rating
-    from editgauge.stats.resampling import Estimate
+    from editgauge._stats.resampling import Estimate
+    from editgauge.analysis.agree import Agreement
+    from editgauge.analysis.choice_agreement import ChosenScore, ChosenScores, SelectedScore, SelectedScores
+    from editgauge.analysis.outcomes import Matched
+    from editgauge.analysis.ranking import RankedScore, Ranking
+    from editgauge.analysis.rating_agreement import RatedScore
+    from editgauge.analysis.ratings import PreferredOutcome, Rating
+    from editgauge.types import ScoreSpec
 
 DECIMALS = 2
 NO_AGREEMENT, GUESSING = 0.0, 0.5

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.findings.summary import ALL
-from editgauge.render import words
-from editgauge.render.svg import AxisRange, drawing
+from editgauge._render import text
+from editgauge._render.svg import AxisRange, drawing
+from editgauge.analysis.summary import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from editgauge.reports.tables import ScoreTable
-    from editgauge.stats.intervals import Mean
+    from editgauge._stats.intervals import Mean
+    from editgauge.reports._score_tables import ScoreTable
 
 ROW, TOP, BOTTOM = 21, 4, 20
 LABEL, PLOT, NUMBER = 152, 118, 52
@@ -40,7 +40,7 @@ def of_method(table: ScoreTable, methods: Sequence[str], method: str) -> Markup:
             shown.cell.mean.value for place, shown in enumerate(row) if place != mine and shown and shown.cell.mean
         ]
         own = row[mine]
-        label = "all edits" if edit_type == ALL else words.spaced(edit_type)
+        label = "all edits" if edit_type == ALL else text.spaced(edit_type)
         lines.append(ProfileRow(label, own.cell.mean if own else None, others))
     return plot(lines, table.scale, table.decimals, f"{table.title} of {method} by edit type")
 
@@ -51,7 +51,7 @@ def of_edit_type(table: ScoreTable, methods: Sequence[str], edit_type: str) -> M
         ProfileRow(method, shown.cell.mean if shown else None)
         for method, shown in zip(methods, table.rows[edit_type], strict=True)
     ]
-    return plot(lines, table.scale, table.decimals, f"{table.title} at {words.spaced(edit_type)} by method")
+    return plot(lines, table.scale, table.decimals, f"{table.title} at {text.spaced(edit_type)} by method")
 
 
 def plot(lines: Sequence[ProfileRow], scale: AxisRange, decimals: int, title: str) -> Markup:
@@ -65,13 +65,13 @@ def plot(lines: Sequence[ProfileRow], scale: AxisRange, decimals: int, title: st
         '<text class="end-label last" x="{}" y="{}">{}</text>'
     ).format(
         *(LABEL, bottom, LABEL + PLOT, bottom, LABEL, bottom, LABEL + PLOT),
-        *(LABEL, height - 3, words.plain(scale.low), LABEL + PLOT, height - 3, words.plain(scale.high)),
+        *(LABEL, height - 3, text.plain(scale.low), LABEL + PLOT, height - 3, text.plain(scale.high)),
     )
     return drawing([*drawn, axis], width, height, f"{title}: {spoken}", "profile")
 
 
 def _line(line: ProfileRow, scale: AxisRange, decimals: int, y: float) -> Markup:
-    label = words.shortened(line.label, LONGEST_LABEL)
+    label = text.shortened(line.label, LONGEST_LABEL)
     parts = [
         Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(LABEL - 10, y + 4, label),
         Markup('<path class="track" d="M{} {:g}h{}"/>').format(LABEL, y, PLOT),
@@ -90,14 +90,14 @@ def _line(line: ProfileRow, scale: AxisRange, decimals: int, y: float) -> Markup
     parts += [
         Markup('<circle class="dot{}" cx="{:.1f}" cy="{:g}" r="3.6"/>').format(unsure, _x(mean.value, scale), y),
         Markup('<text class="number" x="{}" y="{:g}">{}</text>').format(
-            _end(), y + 4, words.number(mean.value, decimals)
+            _end(), y + 4, text.number(mean.value, decimals)
         ),
     ]
     return Markup().join(parts)
 
 
 def _spoken(line: ProfileRow, decimals: int) -> str:
-    return f"{line.label} {words.number(line.mean.value, decimals) if line.mean else 'no score'}"
+    return f"{line.label} {text.number(line.mean.value, decimals) if line.mean else 'no score'}"
 
 
 def _x(value: float, scale: AxisRange) -> float:

@@ -8,30 +8,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.run import SetScore
-from editgauge.core.run.sets import ALL
-from editgauge.findings.groups.selection import divisions, group_cells
+from editgauge._render.text import interval, number
+from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
-from editgauge.render.words import interval, number
-from editgauge.reports import methods_text as paper
+from editgauge.reports import _paper as paper
+from editgauge.reports._gallery import how_surely_read
+from editgauge.reports._highlights import highlights
+from editgauge.reports._outcomes import Why, missing_scores
+from editgauge.reports._score_tables import SHADES, score_tables
+from editgauge.reports._score_tables import overview as overview_tables
 from editgauge.reports.figures.tradeoff import trade_off
-from editgauge.reports.gallery.data import how_surely_read
-from editgauge.reports.gallery.highlights import highlights
-from editgauge.reports.outcomes import Why, missing_scores
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.overview import in_bold, sentences
 from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.reports.sections.profiles import of_edit_type, of_method
-from editgauge.reports.tables import SHADES, score_tables
-from editgauge.reports.tables import overview as overview_tables
+from editgauge.results import SetScore
+from editgauge.results.sets import ALL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from markupsafe import Markup
 
+    from editgauge.reports._outcomes import Missing
     from editgauge.reports.context import Context
-    from editgauge.reports.outcomes import Missing
 
 Content = dict[str, Any]
 EDIT_TYPES, METHODS, NUMBERS, SETUP = "Edit types", "Methods", "Numbers", "Setup"

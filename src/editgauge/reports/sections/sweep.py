@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge.findings.summary import ALL
+from editgauge.analysis.summary import ALL
 from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
 from editgauge.reports.sections.standard import METHODS, TemplateSection
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from editgauge.reports._score_tables import ScoreTable
     from editgauge.reports.context import Context
-    from editgauge.reports.tables import ScoreTable
 
 VARIANT = re.compile(r"(?P<base>[^\[\]]+)\[(?P<options>[^\[\]]+)\]")
 

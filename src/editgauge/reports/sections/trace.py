@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from editgauge.core.trace.summary import FOLDER, TIMELINE, Profile, read_profile
-from editgauge.render.svg import drawing
-from editgauge.render.words import number, shortened
+from editgauge._render.svg import drawing
+from editgauge._render.text import number, shortened
+from editgauge._util.profiling import FOLDER, TIMELINE, Profile, read_profile
 from editgauge.reports.sections.standard import SETUP, TemplateSection
 
 if TYPE_CHECKING:

@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge.core.edit_types import vocabulary
-from editgauge.findings.aggregates.aggregations import aggregations
-from editgauge.findings.aggregates.trials import TOTAL, TrialCell, count_trials, trial_cells
-from editgauge.render import words
+from editgauge._render import text as words
+from editgauge.analysis.aggregation import TOTAL, TrialCell, aggregations, count_trials, trial_cells
+from editgauge.edit_types import vocabulary
 from editgauge.reports.figures.side_by_side import Mark, Series, plot
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from editgauge._stats.resampling import Estimate
+    from editgauge.reports._score_tables import ScoreTable
     from editgauge.reports.context import Context
-    from editgauge.reports.tables import ScoreTable
-    from editgauge.stats.resampling import Estimate
 
 PROTOCOLS = ("unibench", "unibench-detect")
 SPOKEN = {edit_type: word.replace("_", " ") for word, edit_type in sorted(vocabulary("unibench").items())}

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from editgauge.findings.groups.turns import TurnCell, TurnTable, turn_tables
-from editgauge.render import words
+from editgauge._render import text as words
+from editgauge.analysis._groups import TurnCell, TurnTable, turn_tables
+from editgauge.reports._score_tables import ScoreTable
 from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
 from editgauge.reports.sections.standard import TemplateSection
-from editgauge.reports.tables import ScoreTable
 
 if TYPE_CHECKING:
     from editgauge.reports.context import Context

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from editgauge.render.svg import axis, scale_for, whisker
-from editgauge.render.words import number
+from editgauge._render.svg import axis, scale_for, whisker
+from editgauge._render.text import number
 from editgauge.reports.sections.standard import METHODS, TemplateSection
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from editgauge.findings.summary import Cell
+    from editgauge.analysis.summary import Cell
+    from editgauge.reports._score_tables import ScoreTable
     from editgauge.reports.context import Context
-    from editgauge.reports.tables import ScoreTable
 
 WIDTH = 150
 

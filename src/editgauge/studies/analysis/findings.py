@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
-from editgauge.benchmarks.datasets import Remark
-from editgauge.core.errors import BadInput
-from editgauge.findings.people.attribute_weights import ComparedAttributes
-from editgauge.findings.people.feedback import Feedback, sort_remarks
-from editgauge.findings.people.preferences import pairwise
-from editgauge.findings.people.ratings import PreferredOutcome
-from editgauge.findings.people.study import (
+from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge._stats.raters import answer_matrix, krippendorff, panel
+from editgauge.analysis.feedback import Feedback, sort_remarks
+from editgauge.analysis.preferences import pairwise
+from editgauge.analysis.ratings import PreferredOutcome
+from editgauge.analysis.study import (
     AnswerLevel,
+    ComparedAttributes,
     CountedQuestion,
     LevelAnswer,
     QuestionFindings,
@@ -24,8 +24,8 @@ from editgauge.findings.people.study import (
     StudyFindings,
     question_findings,
 )
-from editgauge.stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge.stats.raters import answer_matrix, krippendorff, panel
+from editgauge.benchmarks.datasets import Remark
+from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord, rating_of, records
 from editgauge.studies.design import DesignQuestion
 from editgauge.studies.store import Rater, StudyItem
@@ -36,14 +36,16 @@ PLACE = {"first": 0, "tie": 1, "second": 2}
 
 
 def findings(study: Study) -> StudyFindings:
-    """What the people of a study said; raises `BadInput` when nothing can be said about methods."""
+    """What the people of a study said; raises `BadInputError` when nothing can be said about methods."""
     design = study.design
     with study.database.read() as session:
         pages = [page for page in records(session) if page.counts]
         sources = {row[0]: row[1]["source"] for row in session.execute(select(StudyItem.key, StudyItem.content))}
         labels = {row[0]: row[1] for row in session.execute(select(Rater.name, Rater.label)) if row[1]}
     if not pages:
-        raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
+        raise BadInputError(
+            f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is."
+        )
     counted = [each for each in design.questions if each.kind in COUNTED and design.unit == "outcome"]
     questions = [_question(study, each, pages, sources) for each in counted]
     return StudyFindings(
@@ -63,7 +65,7 @@ def _compared(page: AnswerRecord, answer: str) -> ComparedAttributes:
 
 
 def compared_attributes(study: Study) -> list[ComparedAttributes]:
-    """The answers of a study about attributes; raises `BadInput` when there are none."""
+    """The answers of a study about attributes; raises `BadInputError` when there are none."""
     questions = [each.id for each in study.design.sided]
     with study.database.read() as session:
         pages = [page for page in records(session) if page.counts]
@@ -71,7 +73,9 @@ def compared_attributes(study: Study) -> list[ComparedAttributes]:
         _compared(page, str(page.answers[name])) for page in pages for name in questions if name in page.answers
     ]
     if not compared:
-        raise BadInput(f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is.")
+        raise BadInputError(
+            f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is."
+        )
     return compared
 
 

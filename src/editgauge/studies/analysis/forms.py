@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import cv2
 from sqlalchemy import select
 
-from editgauge.core.files import write_bytes
-from editgauge.core.images import read_image
+from editgauge._util.files import write_bytes
+from editgauge._util.images import read_image
 from editgauge.studies.analysis.page import checked_page, template_page
 from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.page import PageQuestion, preview

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from editgauge import __version__
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_bytes
-from editgauge.findings.summary import ALL, FEW_SOURCES
-from editgauge.render import words
-from editgauge.render.templates import open_templates
+from editgauge._render import text
+from editgauge._render.templates import open_templates
+from editgauge._util.files import write_bytes
+from editgauge.analysis.summary import ALL, FEW_SOURCES
+from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
-    from editgauge.findings.agree import Agreement
-    from editgauge.findings.people.preferences import PairwisePreferences
-    from editgauge.findings.people.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
-    from editgauge.stats.resampling import Estimate
+    from editgauge._stats.resampling import Estimate
+    from editgauge.analysis.agree import Agreement
+    from editgauge.analysis.preferences import PairwisePreferences
+    from editgauge.analysis.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
     from editgauge.studies.analysis.status import Status
 
 PAGE = "study.html"
@@ -41,12 +41,12 @@ def write_page(study_findings: StudyFindings, status: Status, agreement: Agreeme
 
 
 def checked_page(out: Path, name: str) -> Path:
-    """The path of a page in a folder; raises `BadInput` where something else would be overwritten."""
+    """The path of a page in a folder; raises `BadInputError` where something else would be overwritten."""
     page = out / name
     if out.is_file():
-        raise BadInput(f"'{out}' is a file; give a folder for {name}.")
+        raise BadInputError(f"'{out}' is a file; give a folder for {name}.")
     if page.exists() and GENERATOR.encode() not in page.read_bytes()[:2_000]:
-        raise BadInput(f"'{page}' is not a page of a study; choose another folder, it would be overwritten.")
+        raise BadInputError(f"'{page}' is not a page of a study; choose another folder, it would be overwritten.")
     return page
 
 
@@ -71,7 +71,7 @@ def number(value: float, percent: bool = False) -> str:
     >>> number(-0.5), number(0.256, True)
     ('−0.50', '26%')
     """
-    return words.percent(value) if percent else f"{value:.2f}".replace("-", "−")
+    return text.percent(value) if percent else f"{value:.2f}".replace("-", "−")
 
 
 def methods(question: QuestionFindings) -> list[str]:

@@ -10,13 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.files import open_text, write_jsonl, write_text
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.lines import read_jsonl
-from editgauge.core.reading.sources import read_text
-from editgauge.core.text import csv_text, from_csv_text
-from editgauge.findings.people.ratings import CHOICE_FIELDS, RATING_FIELDS
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge._util.fields import shown
+from editgauge._util.files import open_text, write_jsonl, write_text
+from editgauge._util.text import csv_text, from_csv_text
+from editgauge.analysis.ratings import CHOICE_FIELDS, RATING_FIELDS
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies.answers.records import AnswerRecord, Version, as_time, from_time, rating_of, records
 from editgauge.studies.design import Answers, Design, from_form
 from editgauge.studies.exchange import exchanges
@@ -48,10 +48,10 @@ def write_export(
     form = form or USUAL_FORM[study.design.unit]
     if form not in FORMS:
         if form not in exchanges:
-            raise UnknownName("form of export", form, [*FORMS, *exchanges])
+            raise UnknownNameError("form of export", form, [*FORMS, *exchanges])
         return exchanges.get(form).write(study, out, url)
     if out.suffix not in SUFFIXES:
-        raise BadInput(f"'{out}' must end with .jsonl or .csv, so that it is clear how to write it.")
+        raise BadInputError(f"'{out}' must end with .jsonl or .csv, so that it is clear how to write it.")
     with study.database.read() as session:
         pages = list(records(session, find_rater(session, rater).name if rater else None))
     is_table = out.suffix == ".csv"
@@ -65,7 +65,9 @@ def write_export(
     else:
         lines, columns = list(_choices(counted, study.design, question)), CHOICE_FIELDS
     if not lines and form != "answers":
-        raise BadInput(f"There are no {form} yet. `editgauge study status {study.folder}` shows how far the study is.")
+        raise BadInputError(
+            f"There are no {form} yet. `editgauge study status {study.folder}` shows how far the study is."
+        )
     if is_table:
         write_text(out, _csv(lines, columns))
     else:
@@ -76,11 +78,11 @@ def write_export(
 def _ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None) -> Iterator[dict[str, Any]]:
     """A line per page and question that has a number."""
     if design.unit != "outcome":
-        raise BadInput(
+        raise BadInputError(
             f"A design with the unit '{design.unit}' gives no ratings of outcomes; export choices or answers."
         )
     if question is not None and design.question(question) is None:
-        raise UnknownName("question in this design", question, [each.id for each in design.questions])
+        raise UnknownNameError("question in this design", question, [each.id for each in design.questions])
     for page in pages:
         (shown,) = page.compared
         for name, answer in page.answers.items():
@@ -103,14 +105,14 @@ def _choices(pages: Iterable[AnswerRecord], design: Design, question: str | None
 
 def _side_question(design: Design, question: str | None) -> str:
     if design.unit != "pair":
-        raise BadInput(f"A design with the unit '{design.unit}' gives no choices; export ratings or answers.")
+        raise BadInputError(f"A design with the unit '{design.unit}' gives no choices; export ratings or answers.")
     sided = [each.id for each in design.sided]
     if question is None and len(sided) > 1:
-        raise BadInput(
+        raise BadInputError(
             f"The design asks for a side {len(sided)} times: say which with --question ({', '.join(sided)})."
         )
     if question is not None and question not in sided:
-        raise UnknownName("question about sides in this design", question, sided)
+        raise UnknownNameError("question about sides in this design", question, sided)
     return question or sided[0]
 
 
@@ -142,9 +144,9 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def read_answers(file: Path, design: Design) -> list[AnswerRecord]:
-    """The pages of a file; raises `BadInput` that lists everything wrong with it, line by line."""
+    """The pages of a file; raises `BadInputError` that lists everything wrong with it, line by line."""
     if file.suffix not in SUFFIXES:
-        raise BadInput(f"'{file}' must end with .csv or .jsonl, so that it is clear how to read it.")
+        raise BadInputError(f"'{file}' must end with .csv or .jsonl, so that it is clear how to read it.")
     problems: list[str] = []
     answer_records: list[AnswerRecord] = []
     rows = _csv_rows(file, design, problems) if file.suffix == ".csv" else _jsonl_rows(file, problems)
@@ -155,9 +157,9 @@ def read_answers(file: Path, design: Design) -> list[AnswerRecord]:
             lacking = f"'{error.args[0]}' is missing" if isinstance(error, KeyError) else str(error)
             problems.append(f"{file.name}:{line}: {lacking}")
     if problems:
-        raise BadInput(f"The answers in '{file}' have problems.", problems)
+        raise BadInputError(f"The answers in '{file}' have problems.", problems)
     if not answer_records:
-        raise BadInput(f"'{file}' holds no answers.")
+        raise BadInputError(f"'{file}' holds no answers.")
     return answer_records
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.fields import shown
+from editgauge._util.fields import shown
+from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import ANSWERED, AnswerRecord, final_answers
 from editgauge.studies.answers.submission import page_questions, seen_from_page, stored, write
 from editgauge.studies.assignment import note_served, take
@@ -35,7 +35,7 @@ class Imported:
 
 
 def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> Imported:
-    """Takes all pages in, or none: `BadInput` lists every problem. The same pages again change nothing."""
+    """Takes all pages in, or none: `BadInputError` lists every problem. The same pages again change nothing."""
     items = {item.key: item for item in session.scalars(select(StudyItem))}
     problems = [
         f"page {place}: {problem}"
@@ -43,7 +43,7 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
         for problem in _problems(page, items.get(page.item), design)
     ]
     if problems:
-        raise BadInput("These answers do not fit the study.", problems)
+        raise BadInputError("These answers do not fit the study.", problems)
     result = Imported()
     raters: dict[str, Rater] = {}
     # Pages that counted come first: one that had come too late must not replace one that had not.

@@ -10,12 +10,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge.analysis.outcomes import OutcomeKey
 from editgauge.benchmarks.editinspector.outcome_captions import OutcomeCaption
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.lines import read_jsonl
-from editgauge.core.reading.sources import read_text
-from editgauge.core.run import Run
-from editgauge.findings.people.matching import OutcomeKey
+from editgauge.errors import BadInputError
+from editgauge.results import Run
 from editgauge.studies.design.fields import EDIT_FIELDS, Unit
 
 SIDES_OF_AN_EDIT = ("source", "target")
@@ -97,10 +97,12 @@ def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
 def with_captions(
     candidates: Sequence[PageCandidate], captions: Mapping[tuple[str, str, int], OutcomeCaption]
 ) -> list[PageCandidate]:
-    """The same pages, each with the difference caption of its own outcome; raises `BadInput` where none has one."""
+    """The same pages, each with the difference caption of its own outcome; raises `BadInputError` where none has one."""
     captioned = [_captioned(each, captions) for each in candidates]
     if candidates and all(one is other for one, other in zip(captioned, candidates, strict=True)):
-        raise BadInput(f"None of the {len(captions)} captions belongs to an outcome that this study can ask about.")
+        raise BadInputError(
+            f"None of the {len(captions)} captions belongs to an outcome that this study can ask about."
+        )
     return captioned
 
 
@@ -167,7 +169,7 @@ def _attributes(run: Run, file: Path | None) -> dict[str, dict[str, list[str]]]:
     problems = document.problems()
     problems += [f"{file.name}: entry {n} has no 'edit_id'" for n, e in enumerate(entries, 1) if not _edit_id(e)]
     if problems:
-        raise BadInput(f"The attributes in '{file}' have problems.", problems)
+        raise BadInputError(f"The attributes in '{file}' have problems.", problems)
     return {_edit_id(entry): _listed(entry) for entry in entries}
 
 

@@ -13,13 +13,13 @@ from typing import Any
 from sqlalchemy import insert
 
 from editgauge import __version__
+from editgauge._util.files import DRAFT, write_text
+from editgauge._util.images import pixel_hash, read_image, write_png
+from editgauge._util.progress import progress, say
 from editgauge.benchmarks.editinspector.outcome_captions import read_captions
-from editgauge.core.errors import BadImage, BadInput
-from editgauge.core.files import DRAFT, write_text
-from editgauge.core.images import pixel_hash, read_image, write_png
-from editgauge.core.options import Count
-from editgauge.core.progress import progress, say
-from editgauge.core.run import Run
+from editgauge.errors import BadImageError, BadInputError
+from editgauge.options import Count
+from editgauge.results import Run
 from editgauge.studies.assignment import SHUFFLE_BELOW, draw
 from editgauge.studies.creation.candidates import PageCandidate, offer, with_captions
 from editgauge.studies.creation.gold import GoldItem, read_gold
@@ -68,9 +68,9 @@ def create(
     """
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"'{folder}' is there already. Choose another folder with --out.")
+        raise BadInputError(f"'{folder}' is there already. Choose another folder with --out.")
     if raters < 1 or (items is not None and items < 1):
-        raise BadInput(f"A study needs at least one rater and one item, got {raters} and {items}.")
+        raise BadInputError(f"A study needs at least one rater and one item, got {raters} and {items}.")
     opened = Run.open(Path(run))
     text, beside = find_design(design)
     study_design = read_design(text, Path(design).name)
@@ -81,7 +81,7 @@ def create(
     taken = {item.candidate.key for item in golden}
     rated = sampled([c for c in offered.candidates if c.key not in taken], sample, items, opened, seed)
     if not rated:
-        raise BadInput(_nothing(study_design, opened, offered.skipped))
+        raise BadInputError(_nothing(study_design, opened, offered.skipped))
     for reason, count in offered.skipped.items():
         say(f"{count} outcomes are left out: {reason}.", quiet=quiet)
     draft = folder.resolve().with_name(f"{DRAFT}{secrets.token_hex(16)}")
@@ -214,11 +214,13 @@ class PictureShelf:
     def _copy(self, path: Path) -> str:
         try:
             pixels = read_image(path)
-        except BadImage as error:
-            raise BadInput(f"A picture of the study cannot be used: {error} Was it moved since the run?") from error
+        except BadImageError as error:
+            raise BadInputError(
+                f"A picture of the study cannot be used: {error} Was it moved since the run?"
+            ) from error
         pixel_id = pixel_hash(pixels)
         if self._scored.get(path, pixel_id) != pixel_id:
-            raise BadInput(
+            raise BadInputError(
                 f"The picture '{path}' has other pixels than were scored. Give `editgauge run` again, so that people "
                 "and scores are about the same picture."
             )

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.lines import Spot, read_jsonl
-from editgauge.core.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import Spot, read_jsonl
+from editgauge._util.fields import shown
+from editgauge.errors import BadInputError
 from editgauge.studies.creation.candidates import PageCandidate
 from editgauge.studies.design import Design, DesignQuestion
 from editgauge.studies.design.fields import Value
@@ -33,7 +33,7 @@ class GoldItem:
 
 
 def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -> list[GoldItem]:
-    """The gold items of a file; raises `BadInput` that lists everything wrong with it, line by line."""
+    """The gold items of a file; raises `BadInputError` that lists everything wrong with it, line by line."""
     document = read_jsonl(read_text(file), file.name)
     by_names: dict[tuple[str, ...], list[PageCandidate]] = {}
     for candidate in candidates:
@@ -46,9 +46,9 @@ def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -
         elif item is not None:
             gold_items[item.candidate.key] = item
     if document.faults:
-        raise BadInput(f"The gold items in '{file}' have problems.", document.problems())
+        raise BadInputError(f"The gold items in '{file}' have problems.", document.problems())
     if not gold_items:
-        raise BadInput(f"'{file}' holds no gold items.")
+        raise BadInputError(f"'{file}' holds no gold items.")
     return list(gold_items.values())
 
 

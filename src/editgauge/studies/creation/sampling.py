@@ -9,9 +9,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.run import Run
-from editgauge.findings.people.matching import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
+from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.results import Run
 from editgauge.studies.assignment import draw
 from editgauge.studies.creation.candidates import PageCandidate
 
@@ -24,16 +24,16 @@ def sampled(
 ) -> list[PageCandidate]:
     """The candidates to be rated, in the run's order; of a stratified sample each with the chance that it was taken."""
     if sample not in get_args(Sample):
-        raise UnknownName("way of sampling", sample, get_args(Sample))
+        raise UnknownNameError("way of sampling", sample, get_args(Sample))
     if sample == "all":
         if items is not None and items < len(candidates):
-            raise BadInput(
+            raise BadInputError(
                 f"There are {len(candidates)} items, and {items} are wanted: say which ones, with --sample stratified "
                 "or --sample disagreement; or leave --items out."
             )
         return list(candidates)
     if items is None:
-        raise BadInput(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
+        raise BadInputError(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
     if sample == "stratified":
         chosen = [candidates[place] for place in sorted(_stratified(candidates, items, seed))]
         chances = _chances(Counter(each.cell for each in candidates), items)
@@ -41,7 +41,7 @@ def sampled(
     spread = disagreement(candidates, run)
     known = sorted(spread, key=lambda place: (-spread[place], draw(ANY, seed, "sample", candidates[place].key)))
     if len(known) < items:
-        raise BadInput(f"Only {len(known)} items have two scores that could disagree; {items} are wanted.")
+        raise BadInputError(f"Only {len(known)} items have two scores that could disagree; {items} are wanted.")
     return [candidates[place] for place in sorted(known[:items])]
 
 

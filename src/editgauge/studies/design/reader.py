@@ -9,10 +9,10 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge.core.errors import BadInput, UnknownName
-from editgauge.core.reading.fields import shown, unknown
-from editgauge.core.reading.lines import Spot, read_yaml
-from editgauge.core.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import Spot, read_yaml
+from editgauge._util.fields import shown, unknown
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies.design.checks import check_design
 from editgauge.studies.design.fields import Design, Kind, Unit
 
@@ -33,12 +33,12 @@ def find_design(name: str) -> tuple[str, Path | None]:
         return read_text(Path(name)), Path(name).resolve().parent
     known = built_in()
     if name not in known:
-        raise UnknownName("design", name, [*known, "path/to/design.yaml"])
+        raise UnknownNameError("design", name, [*known, "path/to/design.yaml"])
     return known[name], None
 
 
 def read_design(text: str, file: str) -> Design:
-    """The design in a text; raises one `BadInput` with every problem, each with file and line."""
+    """The design in a text; raises one `BadInputError` with every problem, each with file and line."""
     document = read_yaml(text, file)
     design = None
     if document.value is None and not document.faults:
@@ -48,7 +48,7 @@ def read_design(text: str, file: str) -> Design:
     if document.faults or design is None:
         problems = document.problems()
         count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
-        raise BadInput(f"The design in '{file}' has {count}:", list(dict.fromkeys(problems)))
+        raise BadInputError(f"The design in '{file}' has {count}:", list(dict.fromkeys(problems)))
     return design
 
 

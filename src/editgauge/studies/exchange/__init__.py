@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge.core.registry import Registry
+from editgauge._util.registry import Registry
 
 if TYPE_CHECKING:
     from editgauge.studies.answers.records import AnswerRecord
@@ -27,7 +27,7 @@ class ExchangeFormat:
     write: Callable[[Study, Path, str | None], int]
     """Writes the study's open items into a folder, with pictures under an address; says how many."""
     read: Callable[[Study, Path], list[AnswerRecord]]
-    """The pages answered there; raises `BadInput` that lists everything wrong with the file."""
+    """The pages answered there; raises `BadInputError` that lists everything wrong with the file."""
 
 
 exchanges: Registry[ExchangeFormat] = Registry("exchange", BUILT_IN)

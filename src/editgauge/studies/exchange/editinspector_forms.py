@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from editgauge.core.errors import BadInput
-from editgauge.core.progress import say
-from editgauge.core.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.progress import say
+from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.errors import BadAnswers
 from editgauge.studies.exchange import ExchangeFormat
@@ -47,14 +47,14 @@ Row = Mapping[str, str]
 
 def refuse(_: Study, __: Path, ___: str | None) -> int:
     """Refuses to write: the forms were filled in elsewhere, in a study that is over."""
-    raise BadInput("The format 'editinspector-forms' is read only: it imports EditInspector's published answers.")
+    raise BadInputError("The format 'editinspector-forms' is read only: it imports EditInspector's published answers.")
 
 
 def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
     """A page for each annotator of each edit that the study has."""
     lacking = sorted(DESIGN_QUESTIONS - {question.id for question in study.design.questions})
     if lacking:
-        raise BadInput(f"The study has no question {', '.join(lacking)}; make it with --design editinspector.")
+        raise BadInputError(f"The study has no question {', '.join(lacking)}; make it with --design editinspector.")
     rows = list(csv.DictReader(io.StringIO(read_text(file))))
     items = _items_by_id(study)
     problems: list[str] = []
@@ -70,9 +70,11 @@ def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
         except (KeyError, ValueError, SyntaxError, IndexError, TypeError) as error:
             problems.append(f"row {number}: {type(error).__name__}: {error}")
     if problems:
-        raise BadInput(f"'{file}' is no file of EditInspector's annotations.", problems)
+        raise BadInputError(f"'{file}' is no file of EditInspector's annotations.", problems)
     if not pages:
-        raise BadInput(f"None of the {len(rows)} edits in '{file}' is in the study. Is its benchmark editinspector?")
+        raise BadInputError(
+            f"None of the {len(rows)} edits in '{file}' is in the study. Is its benchmark editinspector?"
+        )
     if incomplete:
         say(f"{incomplete} forms were left out: they lack a reason or a caption that the design asks for.")
     return pages

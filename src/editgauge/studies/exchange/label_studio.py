@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_text
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.fields import shown
+from editgauge._util.files import write_text
+from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, DesignQuestion, from_form
 from editgauge.studies.errors import BadAnswers
@@ -48,7 +48,7 @@ def write_tasks(study: Study, out: Path, url: str | None) -> int:
     """Writes the study's open items, a task each, as `config.xml` and `tasks.json`; says how many."""
     address = picture_address(url, "Label Studio")
     if study.design.attention:
-        raise BadInput(
+        raise BadInputError(
             "Label Studio cannot show an attention check on some tasks only. "
             "Make a study whose design has none; gold items work there."
         )
@@ -86,7 +86,9 @@ def _add_question(top: Xml.Element, question: DesignQuestion) -> None:
     for name, values in question.when.items():
         texts = [str(value) for value in values]
         if any("," in value for value in texts):
-            raise BadInput(f"'{question.id}' is asked when '{name}' is {texts}: Label Studio knows no commas there.")
+            raise BadInputError(
+                f"'{question.id}' is asked when '{name}' is {texts}: Label Studio knows no commas there."
+            )
         place = Xml.SubElement(
             place, "View", visibleWhen="choice-selected", whenTagName=name, whenChoiceValue=",".join(texts)
         )
@@ -137,9 +139,9 @@ def read_export(study: Study, file: Path) -> list[AnswerRecord]:
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 problems.append(f"an annotation of the item {name} cannot be read: {type(error).__name__} {error}")
     if problems:
-        raise BadInput(f"The annotations in '{file}' have problems.", problems)
+        raise BadInputError(f"The annotations in '{file}' have problems.", problems)
     if not pages:
-        raise BadInput(f"'{file}' holds no annotations. Export the project in the format JSON (not JSON-MIN).")
+        raise BadInputError(f"'{file}' holds no annotations. Export the project in the format JSON (not JSON-MIN).")
     return pages
 
 
@@ -147,9 +149,9 @@ def _tasks(file: Path) -> list[Any]:
     try:
         document = json.loads(read_text(file))
     except ValueError as error:
-        raise BadInput(f"'{file}' is not valid JSON: {error}. Export the project in the format JSON.") from error
+        raise BadInputError(f"'{file}' is not valid JSON: {error}. Export the project in the format JSON.") from error
     if not isinstance(document, list):
-        raise BadInput(f"'{file}' must hold a list of tasks. Export the project in the format JSON.")
+        raise BadInputError(f"'{file}' must hold a list of tasks. Export the project in the format JSON.")
     return document
 
 

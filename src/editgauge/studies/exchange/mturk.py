@@ -13,9 +13,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_text
-from editgauge.render.templates import open_templates
+from editgauge._render.templates import open_templates
+from editgauge._util.files import write_text
+from editgauge.errors import BadInputError
 from editgauge.studies.design import Design, DesignQuestion, QuestionFields
 from editgauge.studies.design.answers import LONGEST_TEXT
 from editgauge.studies.design.fields import MTurk
@@ -39,7 +39,7 @@ def write_batch(study: Study, out: Path, url: str | None) -> int:
     """Writes the study's open items, a HIT each, as `layout.html`, `input.csv` and `hit.json`; says how many."""
     terms = study.design.mturk
     if terms is None:
-        raise BadInput("The design does not say what a HIT pays: give it 'mturk: {reward: 0.15}' (US dollars).")
+        raise BadInputError("The design does not say what a HIT pays: give it 'mturk: {reward: 0.15}' (US dollars).")
     address = picture_address(url, "Mechanical Turk")
     tasks = open_tasks(study)
     folder = new_folder(out)

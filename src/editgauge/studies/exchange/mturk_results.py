@@ -18,11 +18,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from editgauge.core.errors import BadInput
-from editgauge.core.files import write_text
-from editgauge.core.progress import say
-from editgauge.core.reading.fields import shown
-from editgauge.core.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.fields import shown
+from editgauge._util.files import write_text
+from editgauge._util.progress import say
+from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, from_form
 from editgauge.studies.errors import BadAnswers
@@ -57,7 +57,7 @@ def read_results(study: Study, file: Path) -> list[AnswerRecord]:
     items = items_by_name(study)
     strange = [row["Input.item"] for row in rows if row["Input.item"] not in items]
     if strange:
-        raise BadInput(f"'{file}' is of another study: this one has no item {shown(strange[0])}.")
+        raise BadInputError(f"'{file}' is of another study: this one has no item {shown(strange[0])}.")
     assessed = [_assess(study, items[row["Input.item"]], row) for row in rows if row["AssignmentStatus"] != "Rejected"]
     dismissed = _dismissed(study.design, assessed)
     reviewed = file.with_name(f"{file.stem}.reviewed.csv")
@@ -73,18 +73,18 @@ def _rows(file: Path) -> tuple[list[str], list[Row]]:
     try:
         rows = [dict(row) for row in reader]
     except csv.Error as error:
-        raise BadInput(f"'{file}' is not valid CSV: {error}.") from error
+        raise BadInputError(f"'{file}' is not valid CSV: {error}.") from error
     columns = list(reader.fieldnames or ())
     lacking = [name for name in NEEDED if name not in columns]
     if lacking:
-        raise BadInput(
+        raise BadInputError(
             f"'{file}' is no results file of this study's batch: it lacks {', '.join(lacking)}. "
             "On the Requester site, open the batch and choose Download CSV."
         )
     if not rows:
-        raise BadInput(f"'{file}' holds no assignments yet.")
+        raise BadInputError(f"'{file}' holds no assignments yet.")
     if any(REST in row for row in rows):
-        raise BadInput(f"A row of '{file}' has more cells than the header has names; download it again.")
+        raise BadInputError(f"A row of '{file}' has more cells than the header has names; download it again.")
     return columns, rows
 
 
@@ -143,7 +143,9 @@ def _all_at_once(row: Mapping[str, str]) -> dict[str, str]:
         (answers,) = json.loads(row[ALL_AT_ONCE])
         return {name: _chosen(value) for name, value in answers.items()}
     except (ValueError, TypeError, AttributeError) as error:
-        raise BadInput(f"{ALL_AT_ONCE} of the assignment {row['AssignmentId']} cannot be read: {error}.") from error
+        raise BadInputError(
+            f"{ALL_AT_ONCE} of the assignment {row['AssignmentId']} cannot be read: {error}."
+        ) from error
 
 
 def _chosen(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import or_, select
 
-from editgauge.core.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.studies.answers.submission import page_questions, seen_from_item
 from editgauge.studies.assignment import draw, is_turn
 from editgauge.studies.design import Answers, Design, checked
@@ -47,7 +47,7 @@ def open_tasks(study: Study) -> list[ExportedTask]:
         items = session.scalars(wanted).all()
         tasks = [_task(study, place, item) for place, item in enumerate(items, start=1)]
     if not tasks:
-        raise BadInput(f"All items of '{study.folder}' have their raters already; there is nothing to assign.")
+        raise BadInputError(f"All items of '{study.folder}' have their raters already; there is nothing to assign.")
     return tasks
 
 
@@ -108,7 +108,7 @@ def picture_address(url: str | None, tool: str) -> str:
     """The address that the pictures lie under, ending with a slash."""
     if url is None or not url.startswith(("http://", "https://", "/")):
         got = "none was given" if url is None else f"got '{url}'"
-        raise BadInput(
+        raise BadInputError(
             f"{tool} shows pictures by their address: put the study's folder 'images' where the raters' browsers reach "
             f"it, and give that address with --url, such as https://lab.example/images; {got}."
         )
@@ -118,8 +118,8 @@ def picture_address(url: str | None, tool: str) -> str:
 def new_folder(out: Path) -> Path:
     """The folder to write into; refuses one that holds something else."""
     if out.suffix:
-        raise BadInput(f"'{out}' looks like a file; this form of export writes a folder, give one with --out.")
+        raise BadInputError(f"'{out}' looks like a file; this form of export writes a folder, give one with --out.")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput(f"'{out}' is there already. Choose another folder with --out.")
+        raise BadInputError(f"'{out}' is there already. Choose another folder with --out.")
     out.mkdir(parents=True, exist_ok=True)
     return out

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
-from editgauge.core.http import server_config
+from editgauge._util.http import server_config
 from editgauge.studies.study import Study
 from editgauge.studies.web import admin, rating, screening
 from editgauge.studies.web.guard import Buckets, Guard, RateLimits, add_headers

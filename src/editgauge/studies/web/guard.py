@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from editgauge.core.http import LARGEST_HEADERS, bounded
+from editgauge._util.http import LARGEST_HEADERS, bounded
 
 REMEMBERED = 10_000
 """This many buckets are kept before those that are full again are forgotten."""

@@ -10,9 +10,9 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 
 from editgauge import __version__
-from editgauge.core.images import image_size
-from editgauge.core.text import counted
-from editgauge.render.templates import open_templates
+from editgauge._render.templates import open_templates
+from editgauge._util.images import image_size
+from editgauge._util.text import counted
 
 
 class Renderer:

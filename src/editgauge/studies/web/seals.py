@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from editgauge.core.files import write_bytes
+from editgauge._util.files import write_bytes
 
 KEY_FILE = "web.key"
 KEY_BYTES = 32

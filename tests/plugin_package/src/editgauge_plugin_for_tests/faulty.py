@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge import Box, CannotTell, Item, Note, Perception, Protocol, Score, Scores, ScoreSpec
+from editgauge import Box, Item, Note, Perception, Protocol, Score, Scores, ScoreSpec, UnscorableError
 
 
 class Faulty(Protocol):
@@ -20,7 +20,7 @@ class Faulty(Protocol):
     deviations: tuple[str, ...] = ()
     scores = (ScoreSpec("first", True, (0.0, 1.0)), ScoreSpec("second", True, (0.0, 1.0)))
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         given: Any = {"first": Score(1.0), "second": Score(1.0)}
         match item.edit.subject:
             case "raises":
@@ -28,9 +28,9 @@ class Faulty(Protocol):
             case "raises-surrogates":
                 raise RuntimeError("a name that is not text: \udce9")
             case "cannot-tell":
-                raise CannotTell("not_detected", "no cat was seen")
+                raise UnscorableError("not_detected", "no cat was seen")
             case "asks-a-model":
-                await see.embed_image(item.source)
+                await perception.embed_image(item.source)
             case "nan":
                 given["first"] = Score(float("nan"))
             case "forgets":

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge import CannotEdit, Edit, Method, Pixels, Refused, read_options
+from editgauge import CannotEditError, Edit, Method, Pixels, Refused, read_options
 
 
 class Negative:
@@ -35,7 +35,7 @@ class Clumsy:
             case "refuses":
                 raise Refused("the filter says no")
             case "cannot":
-                raise CannotEdit("there is no cat")
+                raise CannotEditError("there is no cat")
             case "floats":
                 given = source / 255.0
             case "gray":

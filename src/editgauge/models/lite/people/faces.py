@@ -16,7 +16,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.core.images import Pixels
+from editgauge._util.images import Pixels
 from editgauge.models.answers import EXPRESSIONS, Faces
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.runtime import FromCatalog, card_of, litert, native_output_silenced

@@ -1,0 +1,173 @@
+"""Numbers and phrases of the report: one way to write each of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from editgauge._stats.intervals import Mean
+    from editgauge._stats.resampling import Estimate
+    from editgauge.types import Reason
+
+MEANINGS: dict[Reason, str] = {
+    "missing_outcome": "The method gave no image for this edit.",
+    "unreadable_image": "The source or the edited image cannot be decoded.",
+    "not_applicable": "The score needs a part this edit does not have, such as a mask.",
+    "no_rule": "The protocol has no automatic rule for this edit type.",
+    "not_understood": "The instruction could not be parsed, so it is unknown what to look for.",
+    "unknown_word": "A model with a closed vocabulary does not know the word.",
+    "not_detected": "An object the rule starts from was not seen.",
+    "no_model": "No model plays a role the protocol needs.",
+    "unreachable": "A judge gave no answer this time; the same command asks it again.",
+    "refused": "A judge or a filter refused.",
+    "unparsable": "An answer was not of the asked form.",
+    "budget": "The budget was used up.",
+    "crashed": "The protocol failed on this item; the detail says how.",
+}
+"""What each reason for having no score means."""
+
+MOST_DECIMALS = 6
+TINY = 1e-9
+"""A share this close to none or all is so but for rounding."""
+_ROOT = r"(?:file://)?(?:/|\\\\|[A-Za-z]:[\\/])"
+_PART = r"""[^\s'",;:()<>/\\]+"""
+_PATH = re.compile(
+    rf"""(?P<quote>['"])(?P<quoted>{_ROOT}.*?)(?P=quote)(?!\w)"""
+    rf"|(?<![\w.…<>/\\:])(?P<bare>{_ROOT}{_PART}(?:[/\\]+{_PART})+)"
+)
+"""Absolute paths, of Windows too: in quotes, or bare with at least two parts."""
+_HOMES = frozenset({"home", "Users"})
+
+
+def decimals_for(values: Iterable[float]) -> int:
+    """How many decimals give the typical value three digits, so that a column lines up.
+
+    >>> decimals_for([0.91, 1.0]), decimals_for([31.2, 100.0]), decimals_for([0.0012, 0.0])
+    (3, 1, 5)
+    """
+    sizes = sorted(abs(value) for value in values if value != 0)
+    if not sizes:
+        return 3
+    typical = sizes[len(sizes) // 2]
+    fewest = 3 if sizes[-1] <= 1 else 1
+    return min(max(2 - math.floor(math.log10(typical)), fewest), MOST_DECIMALS)
+
+
+def number(value: float, decimals: int) -> str:
+    """The value with that many decimals; one that would look like zero without being zero keeps a digit.
+
+    >>> number(0.1234, 3), number(-0.5, 1), number(0.00004, 3), number(0.0, 3)
+    ('0.123', '−0.5', '4e−05', '0.000')
+    """
+    written = f"{value:.{decimals}f}"
+    if value != 0 and float(written) == 0:
+        written = f"{value:.0e}"
+    return written.replace("-", "−")
+
+
+def estimate_text(estimate: Estimate | None, limits: tuple[float, float], decimals: int | None = None) -> str:
+    """A number with its interval, cut to the limits of the score: Student's t knows none, the score does."""
+    if estimate is None or estimate.value is None:
+        return f"no score{f': {estimate.reason}' if estimate and estimate.reason else ''}"
+    digits = decimals_for([estimate.value]) if decimals is None else decimals
+    value = number(estimate.value, digits)
+    if estimate.low is None or estimate.high is None:
+        return value
+    return f"{value} {interval(max(estimate.low, limits[0]), min(estimate.high, limits[1]), digits)}"
+
+
+def interval(low: float | None, high: float | None, decimals: int) -> str:
+    """The two ends in brackets; empty without an interval.
+
+    >>> interval(-0.25, 0.5, 2), interval(None, None, 2)
+    ('[−0.25, 0.50]', '')
+    """
+    return "" if low is None or high is None else f"[{number(low, decimals)}, {number(high, decimals)}]"
+
+
+def spoken_interval(mean: Mean, decimals: int) -> str:
+    """The interval as it follows a number in a spoken sentence; empty without one."""
+    if mean.low is None or mean.high is None:
+        return ""
+    return f", 95% interval {number(mean.low, decimals)} to {number(mean.high, decimals)}"
+
+
+def percent(share: float) -> str:
+    """A share as a whole percentage; it is 0% or 100% only when that is exact.
+
+    >>> percent(0.256), percent(0.0), percent(0.001), percent(0.999), percent(1.0)
+    ('26%', '0%', '<1%', '>99%', '100%')
+    """
+    whole = f"{share:.0%}"
+    if TINY < share < 1 - TINY and whole in {"0%", "100%"}:
+        return "<1%" if whole == "0%" else ">99%"
+    return whole
+
+
+def shortened(text: str, longest: int) -> str:
+    """The text, cut with an ellipsis where it has more signs.
+
+    >>> shortened("instruct-pix2pix", 9), shortened("mine", 9)
+    ('instruct…', 'mine')
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def plain(value: float) -> str:
+    """A round number as one says it; infinity as its sign.
+
+    >>> plain(100.0), plain(-0.5), plain(math.inf)
+    ('100', '−0.5', '∞')
+    """
+    return f"{value:g}".replace("inf", "∞").replace("-", "−")
+
+
+def unscored(reasons: Mapping[str, int]) -> str:
+    """What has no score and why, most frequent first; empty when everything has one.
+
+    >>> unscored({"unreadable_image": 1, "missing_outcome": 2}), unscored({"no_rule": 2})
+    ('3 unscored (missing outcome: 2, unreadable image: 1)', '2 unscored: no rule')
+    """
+    if not reasons:
+        return ""
+    total = f"{sum(reasons.values()):,} unscored"
+    if len(reasons) == 1:
+        return f"{total}: {spaced(*reasons)}"
+    by_count = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    return f"{total} ({', '.join(f'{spaced(reason)}: {count:,}' for reason, count in by_count)})"
+
+
+def meaning(reason: str) -> str:
+    """What the reason means; a reason of a newer version is shown without one."""
+    return next((words for known, words in MEANINGS.items() if known == reason), "")
+
+
+def spaced(name: str) -> str:
+    """A name for reading.
+
+    >>> spaced("object_addition")
+    'object addition'
+    """
+    return name.replace("_", " ")
+
+
+def without_folders(text: str) -> str:
+    """The text with every absolute path cut to the file and its folder: a report that is shared tells no more.
+
+    >>> without_folders("There is no image at '/home/me/photos/images/bad.png'.")
+    "There is no image at '…/images/bad.png'."
+    """
+    return _PATH.sub(_cut, text)
+
+
+def _cut(match: re.Match[str]) -> str:
+    quote = match["quote"] or ""
+    path = match["quoted"] or match["bare"]
+    parts = [part for part in re.split(r"[/\\]+", path.removeprefix("file://")) if part and not part.endswith(":")]
+    if parts and parts[0] in _HOMES:
+        parts = parts[2:]  # the next folder is someone's name
+    return quote + "/".join(["…", *parts[-2:]]) + quote

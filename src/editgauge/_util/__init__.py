@@ -1,0 +1,1 @@
+"""Shared helpers: images, masks, files, text, fetching, batching. Imports only the top-level types and errors."""

@@ -1,0 +1,246 @@
+"""Where two pictures differ: regions that a person would call changed, not what re-encoding or a shaky frame leaves.
+
+The edited picture is aligned with its source first. Then colors are compared in CIE Lab, forgiving what lies within
+a pixel of its place and a slight cast over the whole picture, and structure by how brightness varies together. What
+is clearly different grows into what is somewhat different around it; specks are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge._util.images import Pixels, as_lab, cache_latest_images
+from editgauge._util.masks import BoolMask
+from editgauge._vision.registration import Alignment, align
+
+Map = NDArray[np.float32]
+
+LONGER_SIDE = 640
+"""Pictures are compared at no more than that many pixels, where a speck of sensor noise is no region."""
+CLEAR_COLOR = 14.0
+"""Distance in CIE Lab, smoothed, from which two adjacent colors are clearly different."""
+CLEAR_STRUCTURE = 0.75
+"""One minus correlation: from there brightness varies in other ways."""
+FAINT_TEXTURE = 5.0
+"""Standard deviation of lightness, out of 100, about which structure begins to count; re-encoding stays far below."""
+FINE_COLOR = 2.0
+"""Standard deviation in pixels of the blur over colors before they are compared."""
+WEAK = 0.5
+"""The part of a clear difference that belongs to a region which is clear elsewhere."""
+SLIGHT_CAST = 8.0
+"""A distance in Lab over the whole picture that is forgiven."""
+SOME = 4
+"""A cast over the picture is measured on every fourth pixel."""
+SAME = 2.5
+"""Distance in Lab within which a pixel follows the picture's common cast."""
+SMALLEST = 2e-4
+"""The share of the picture under which a region is a speck."""
+SMALL_HOLE = 0.05
+"""Of the region around it."""
+NEAR = 0.012
+"""Of the longer side: gaps so wide within one region are closed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChangedRegion:
+    """One connected region that changed."""
+
+    mask: BoolMask
+    box: tuple[int, int, int, int]
+    """Left, top, right, bottom in pixels of the source; right and bottom excluded."""
+    share: float
+    """Of the picture, from 0 to 1."""
+    strength: float
+    """The mean difference in it; 1 is clearly visible."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """What changed between two pictures, in the source's frame."""
+
+    alignment: Alignment
+    difference: Map
+    """How different every pixel is; clearly so at 1 and above."""
+    cast: tuple[float, float, float]
+    """The shift of lightness, green to red, and blue to yellow that the whole picture underwent, in Lab."""
+    mask: BoolMask
+    regions: tuple[ChangedRegion, ...]
+    """Largest first."""
+
+    @property
+    def share(self) -> float:
+        """How much of the picture changed, from 0 to 1."""
+        return float(self.mask.mean())
+
+
+def change_mask(source: Pixels, edited: Pixels) -> BoolMask:
+    """The pixels of the source that the edit changed; both pictures of one size."""
+    return find_changes(source, edited).mask
+
+
+def changed_regions(source: Pixels, edited: Pixels) -> tuple[ChangedRegion, ...]:
+    """The connected regions that the edit changed, largest first."""
+    return find_changes(source, edited).regions
+
+
+def find_changes(source: Pixels, edited: Pixels) -> Changes:
+    """What changed, how strongly and where, in the source's frame."""
+    alignment = align(source, edited)
+    height, width = source.shape[:2]
+    scale = min(1.0, LONGER_SIDE / max(height, width))
+    known, after = _source(source, scale), _lab(alignment.aligned, scale)
+    before = known.lab
+    seen = _scaled(alignment.valid, before.shape[1], before.shape[0])
+    cast = _common_cast(*(_picked(each, seen) for each in (before, after))) if seen.any() else np.zeros(3, np.float32)
+    difference = _difference(known, after - _forgiven(cast))
+    difference[~seen] = 0
+    clean = _cleaned(difference)
+    mask = _scaled(clean, width, height)
+    full = np.asarray(cv2.resize(difference, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
+    lightness, red, yellow = (float(value) for value in cast)
+    return Changes(alignment, full, (lightness, red, yellow), mask, _regions(mask, full))
+
+
+def _difference(source: _Source, after: Map) -> Map:
+    color = np.maximum(_beyond_reach(source.lab, after), _beyond_reach(after, source.lab))
+    color = np.asarray(cv2.GaussianBlur(color, (0, 0), 1.5), np.float32)
+    structure = _structure_difference(source, np.ascontiguousarray(after[..., 0]))
+    return np.asarray(np.maximum(color / CLEAR_COLOR, structure / CLEAR_STRUCTURE), np.float32)
+
+
+def _beyond_reach(one: Map, other: Map) -> Map:
+    """How far each pixel is from all that the other picture shows within a pixel of its place."""
+    around = np.ones((3, 3), np.uint8)
+    above, below = cv2.dilate(other, around), cv2.erode(other, around)
+    np.subtract(one, above, out=above)
+    np.subtract(below, one, out=below)
+    return lengths(np.maximum(np.maximum(above, below, out=above), 0, out=above))
+
+
+def _structure_difference(source: _Source, other: Map) -> Map:
+    """One minus the correlation of brightness around each pixel, counting less the fainter the texture of both is."""
+    mean, varies = _mean_and_variance(other)
+    together = _around(source.light * other) - source.mean * mean
+    larger = np.maximum(source.varies, varies)
+    # With the larger variance below, texture that vanished counts like texture that became another.
+    likeness = together / np.maximum(larger, 1e-6)
+    return np.asarray((1 - np.clip(likeness, 0, 1)) * larger / (larger + FAINT_TEXTURE**2), np.float32)
+
+
+def _mean_and_variance(light: Map) -> tuple[Map, Map]:
+    """Around each pixel."""
+    mean = _around(light)
+    return mean, np.maximum(_around(light * light) - mean**2, 0)
+
+
+def _around(values: Map) -> Map:
+    return np.asarray(cv2.GaussianBlur(values, (0, 0), 3.0), np.float32)
+
+
+def _picked(colors: Map, where: BoolMask) -> NDArray[np.float32]:
+    """The colors that count, one row each; all of them, which is usual, without a copy."""
+    return colors.reshape(-1, 3) if where.all() else colors[where]
+
+
+def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The shift in Lab that most of the picture underwent; none when more of it stayed as it was."""
+    shift = after[::SOME] - before[::SOME]
+    middle = np.median(shift, axis=0)
+    followed, stayed = lengths(shift - middle) < SAME, lengths(shift) < SAME
+    return np.asarray(middle if followed.mean() > stayed.mean() else np.zeros(3), np.float32)
+
+
+def lengths(colors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Of colors as vectors; numpy's norm takes many times as long where they are short."""
+    squares = (colors * colors).reshape(-1, 1, 3)
+    sums = np.asarray(cv2.transform(squares, np.ones((1, 3), np.float32)), np.float32)
+    return np.asarray(np.sqrt(sums).reshape(colors.shape[:-1]))
+
+
+def _forgiven(cast: NDArray[np.float32]) -> NDArray[np.float32]:
+    return cast * min(1.0, SLIGHT_CAST / max(float(np.linalg.norm(cast)), 1e-6))
+
+
+def _cleaned(difference: Map) -> BoolMask:
+    """Regions that are clear somewhere, closed and filled; specks are left out."""
+    gap = max(1, round(NEAR * max(difference.shape)))
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * gap + 1, 2 * gap + 1))
+    weak = (difference >= WEAK).astype(np.uint8)
+    # The border is continued, or closing would lose what touches the picture's edge.
+    padded = cv2.copyMakeBorder(weak, gap, gap, gap, gap, cv2.BORDER_REPLICATE)
+    closed = np.asarray(cv2.morphologyEx(padded, cv2.MORPH_CLOSE, disc), np.uint8)[gap:-gap, gap:-gap]
+    kept = np.zeros(difference.shape, np.bool_)
+    for part in _parts(_filled(closed)):
+        clear = (difference >= 1) & part
+        if clear.sum() >= SMALLEST * part.size:
+            kept |= part
+    return kept
+
+
+def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The regions without their small holes; a large one is what was left as it was."""
+    outlines, kinds = cv2.findContours(mask, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
+    result = mask.copy()
+    if kinds is None:
+        return result
+    for outline, (_, _, _, outer) in zip(outlines, kinds[0], strict=True):
+        if outer >= 0 and cv2.contourArea(outline) < SMALL_HOLE * cv2.contourArea(outlines[outer]):
+            cv2.drawContours(result, [outline], -1, 1, cv2.FILLED)
+    return result
+
+
+def _regions(mask: BoolMask, difference: Map) -> tuple[ChangedRegion, ...]:
+    regions = [
+        ChangedRegion(part, _box(part), float(part.mean()), float(difference[part].mean())) for part in _parts(mask)
+    ]
+    return tuple(sorted(regions, key=lambda region: -region.share))
+
+
+def _parts(mask: NDArray[Any]) -> list[BoolMask]:
+    count, places = cv2.connectedComponents(mask.astype(np.uint8))
+    return [places == part for part in range(1, count)]
+
+
+def _box(mask: BoolMask) -> tuple[int, int, int, int]:
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
+
+
+class _Source(NamedTuple):
+    """What is known of a source before any of its outcomes is seen."""
+
+    lab: Map
+    light: Map
+    mean: Map
+    """Of the light around each pixel."""
+    varies: Map
+
+
+@cache_latest_images
+def _source(picture: Pixels, scale: float) -> _Source:
+    lab = _lab(picture, scale)
+    light = np.ascontiguousarray(lab[..., 0])
+    source = _Source(lab, light, *_mean_and_variance(light))
+    for each in source:
+        each.setflags(write=False)
+    return source
+
+
+def _lab(picture: Pixels, scale: float) -> Map:
+    if scale < 1:
+        picture = np.asarray(cv2.resize(picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA))
+    lab = as_lab(picture)
+    # Encoders keep color at half the resolution, as eyes do: its finest grain says nothing.
+    lab[..., 1:] = cv2.GaussianBlur(lab[..., 1:], (0, 0), FINE_COLOR)
+    return lab
+
+
+def _scaled(mask: BoolMask, width: int, height: int) -> BoolMask:
+    if mask.shape == (height, width):
+        return mask
+    return cv2.resize(mask.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0

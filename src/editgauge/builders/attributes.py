@@ -1,0 +1,257 @@
+"""The verb `build attributes`: what the source image shows and what its edit should show, in phrases, for every edit.
+
+One file for each seed: `attributes.jsonl`, `attributes.seed1.jsonl` … Every one of them is what `run --attributes`
+takes, so that a score per seed is a run per file. A judge's calls are kept next to the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import read_image
+from editgauge._util.progress import progress, say
+from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
+from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
+from editgauge.engine.judges import Jury, read_jury
+from editgauge.errors import BadImageError, BadInputError, UnscorableError
+from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges._cost import CallBound
+from editgauge.options import Amount, Count, JudgeOptions
+from editgauge.protocols.augclip import _attributes as by_rules
+from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, written_by
+from editgauge.types import Edit
+
+MOST_TOKENS = 1024
+"""Thirty long attributes need more than the usual 512."""
+VARIED = 1.0
+"""The temperature of several seeds: at 0 they would all be the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """An edit without attributes, and why."""
+
+    edit: str
+    seed: int
+    fault: str
+    """A word of a closed list: a judge's fault, or a reason for having no score."""
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What `attributes` left behind."""
+
+    files: tuple[Path, ...]
+    """One per seed."""
+    made: int
+    kept: int
+    lacking: tuple[Lacking, ...]
+    asking: CallBound | None = None
+    """Of a dry run: what the judge can be asked at most."""
+
+    @property
+    def faults(self) -> Counter[str]:
+        """How many edits lack attributes for each fault."""
+        return Counter(each.fault for each in self.lacking)
+
+
+def attributes(
+    benchmark: str | Path,
+    *,
+    out: str | Path,
+    judge: str | None = None,
+    rules: bool = False,
+    data: str | Path | None = None,
+    images: str | Path | None = None,
+    limit: Count | None = None,
+    seeds: Count = 1,
+    length: str | None = None,
+    number: Count | None = None,
+    temperature: float | None = None,
+    price: str | None = None,
+    budget: Amount | None = None,
+    max_tokens: Count | None = None,
+    prompts: str | Path | None = None,
+    replay: bool = False,
+    dry_run: bool = False,
+    quiet: bool = False,
+) -> Written:
+    """Write the attributes of a benchmark's edits, for the protocol augclip.
+
+    Run the same command again to continue after a stop: what the file holds is kept.
+
+    Example:
+        $ editgauge build attributes sample --rules --out attributes.jsonl
+        >>> editgauge.build.attributes("sample", rules=True, out="attributes.jsonl")
+
+    Args:
+        benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
+        out: JSONL file to write; further seeds get files next to it (`NAME.seed1.jsonl`).
+        rules: take the attributes from the text of the edit, without a judge.
+        seeds: number of times a judge is asked about each edit.
+        length: `short` (under five words) or `long` (over five); default: the judge decides.
+        number: number of attributes for source and target; default: the judge decides.
+        temperature: sampling temperature of the judge; default 0, and 1 with several seeds.
+        max_tokens: maximum length of an answer in tokens; default 1024.
+        dry_run: ask and write nothing; say what a judge can be asked at most.
+        quiet: print no progress or remarks.
+    """
+    wanted = _wanted(length, number)
+    _check(judge, rules, seeds, wanted)
+    edits = open_benchmark(benchmark, data, images).edits[:limit]
+    file = Path(out)
+    if judge is None and not dry_run:
+        work = AttributeFiles(file, edits, 1, by_rules.BY, quiet)
+        with work.saved():
+            for edit, seed in work.left():
+                try:
+                    work.add(edit, seed, by_rules.extract(edit))
+                except UnscorableError as unable:
+                    work.lack(edit, seed, unable)
+        return work.written()
+    warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
+    judges = JudgeOptions(
+        judge=judge,
+        price=price,
+        budget=budget,
+        max_tokens=max_tokens,
+        temperature=warmth,
+        prompts=prompts,
+        replay=replay,
+    )
+    jury = read_jury(judges, max_tokens=MOST_TOKENS)
+    name = next(iter(jury.addresses), by_rules.BY)
+    by = written_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
+    work = AttributeFiles(file, edits, seeds, by, quiet)
+    if dry_run:
+        questions = len(PROMPTS) * len(list(work.left()))
+        texts = edit_bytes(edits)
+        asking = most_calls(jury, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
+        return Written((), 0, 0, (), asking)
+    with work.saved():
+        run_async(_ask(work, jury, wanted))
+    return work.written()
+
+
+def _wanted(length: str | None, number: int | None) -> Wanted:
+    known = [each for each in LENGTHS if each]
+    for each in known:
+        if length in (None, each):
+            return Wanted(each if length else None, number)
+    raise BadInputError(f"--length is one of {', '.join(known)}; got '{length}'.")
+
+
+def _check(judge: str | None, rules: bool, seeds: int, wanted: Wanted) -> None:
+    if rules == (judge is not None):
+        raise BadInputError(
+            "Attributes come from rules or from a judge: give --rules, or --judge with an address such as "
+            "openai:MODEL@URL or transformers:FOLDER."
+        )
+    if seeds < 1 or (wanted.number is not None and wanted.number < 1):
+        raise BadInputError("--seeds and --number are at least 1.")
+    if rules and (seeds > 1 or wanted != Wanted()):
+        raise BadInputError("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
+
+
+async def _ask(work: AttributeFiles, jury: Jury, wanted: Wanted) -> None:
+    """Asks for everything that is left."""
+    prompt = partial(open_prompt, folder=jury.prompts)
+    async with the_judge(jury, transcripts_beside(work.out)) as judge:
+
+        async def one(task: tuple[Edit, int]) -> None:
+            edit, seed = task
+            try:
+                source = await asyncio.to_thread(read_image, edit.source.path)
+                work.add(edit, seed, await ask_attributes(edit, source, judge.ask, prompt, work.by, wanted, seed))
+            except UnscorableError as unable:
+                work.lack(edit, seed, unable)
+            except BadImageError as unreadable:
+                work.lack(edit, seed, UnscorableError("unreadable_image", str(unreadable)))
+
+        await each_of(judge, work.left(), one)
+
+
+class AttributeFiles:
+    """The files of a benchmark's attributes while they are filled."""
+
+    def __init__(self, out: Path, edits: Sequence[Edit], seeds: int, by: str, quiet: bool) -> None:
+        self._files = [seed_file(out, seed) for seed in range(seeds)]
+        self._by_seed = [_earlier(file, by) for file in self._files]
+        self._edits = edits
+        self._quiet = quiet
+        self._made = 0
+        self._kept = sum(edit.id in known for edit in edits for known in self._by_seed)
+        self._lacking: list[Lacking] = []
+        self.out = out
+        self.by = by
+
+    @contextmanager
+    def saved(self) -> Iterator[None]:
+        """Shows progress; whatever happens, what was made until then is written."""
+        total = len(self._edits) * len(self._files)
+        try:
+            with progress("attributes", total, quiet=self._quiet, done=self._kept) as self._advance:
+                yield
+        finally:
+            for file, attributes in zip(self._files, self._by_seed, strict=True):
+                order = [edit.id for edit in self._edits if edit.id in attributes]
+                others = [name for name in attributes if name not in set(order)]
+                write_attributes(file, {name: attributes[name] for name in (*order, *others)})
+
+    def left(self) -> list[tuple[Edit, int]]:
+        """What is to be done: edits with the seeds for which there is nothing yet."""
+        return [
+            (edit, seed) for seed, known in enumerate(self._by_seed) for edit in self._edits if edit.id not in known
+        ]
+
+    def add(self, edit: Edit, seed: int, attributes: Attributes) -> None:
+        """Adds the attributes of an edit."""
+        self._by_seed[seed][edit.id] = attributes
+        self._made += 1
+        self._advance()
+
+    def lack(self, edit: Edit, seed: int, unable: UnscorableError) -> None:
+        """Counts an edit for which there are none."""
+        fault = unable.fault if isinstance(unable, NoAnswer) else unable.reason
+        self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
+        self._advance()
+
+    def written(self) -> Written:
+        """What came of it, as printed."""
+        done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
+        files = ", ".join(str(file) for file in self._files)
+        summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
+        say(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
+        for fault, count in sorted(done.faults.items()):
+            first = next(each for each in done.lacking if each.fault == fault)
+            say(f"  {fault}: {count}, for example {first.edit}: {first.detail}", quiet=self._quiet)
+        return done
+
+
+def _earlier(file: Path, by: str) -> dict[str, Attributes]:
+    """What a file holds already; attributes by someone else are not mixed with these."""
+    if not file.exists():
+        return {}
+    attributes = read_attributes(file)
+    others = sorted({each.by or "an unnamed source" for each in attributes.values() if each.by != by})
+    if others:
+        raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another --out.", others)
+    return attributes
+
+
+def seed_file(out: Path, seed: int) -> Path:
+    """The file of one seed.
+
+    >>> seed_file(Path("attributes.jsonl"), 0).name, seed_file(Path("attributes.jsonl"), 2).name
+    ('attributes.jsonl', 'attributes.seed2.jsonl')
+    """
+    return out.with_name(f"{out.stem}.seed{seed}{out.suffix}") if seed else out

@@ -1,0 +1,130 @@
+"""EditVal's public form as it follows from a review: `{class: {image: {edit type: {"from": […], "to": […]}}}}`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from editgauge._util.fields import shown, unknown
+from editgauge._util.files import write_json
+from editgauge._util.phrases import read_placing
+from editgauge._vision.geometry import middle, third
+from editgauge.benchmarks.editval import SIDES, SIZES, TYPES
+from editgauge.builders.review.file import LONGEST_VALUE, Review, ReviewCandidate, ReviewPicture
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import UnscorableError
+
+Edits = dict[str, dict[str, dict[str, dict[str, list[str]]]]]
+
+
+def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> str | None:
+    """Why an operation cannot be used, or None when it can; it belongs to one edit type alone (appendix E)."""
+    if not value.strip() or len(value) > LONGEST_VALUE:
+        return f"an operation has 1 to {LONGEST_VALUE} signs, got {shown(value)}"
+    unreadable = form_fault(candidate.task, value)
+    if unreadable:
+        return unreadable
+    kept = (each for each in review.of_group(candidate.group) if each.field == "operation" and each.is_kept)
+    others = [(each.task, each.value) for each in kept if each.id != candidate.id]
+    return overlap_fault(candidate.task, value, others)
+
+
+def overlap_fault(edit_type: str, value: str, others: Iterable[tuple[str, str]]) -> str | None:
+    """Why an operation is not new, given the other operations of the class with their types.
+
+    >>> overlap_fault("texture", "Golden", [("color", "golden")])
+    "'Golden' is an operation of color already"
+    >>> overlap_fault("object_replacement", "dog", [("object_addition", "dog")]) is None
+    True
+    """
+    for kind, known in others:
+        is_apart = kind != edit_type and (_names_new_object(kind) or _names_new_object(edit_type))
+        if _plain(known) == _plain(value) and not is_apart:
+            return f"'{value}' is an operation of {kind} already"
+    return None
+
+
+def _names_new_object(edit_type: str) -> bool:
+    """Adding a dog and replacing something by a dog are different operations with the same word."""
+    return EDIT_TYPES[edit_type].effect in {"adds", "replaces"}
+
+
+def form_fault(edit_type: str, value: str) -> str | None:
+    """Why an operation's words cannot be read, or None when they can.
+
+    >>> form_fault("size", "huge")
+    "unknown wish 'huge'. There are: large, small."
+    """
+    words = " ".join(value.lower().split())
+    if edit_type == "positional_addition":
+        try:
+            read_placing(words)
+        except UnscorableError as unable:
+            return unable.detail
+    allowed: Mapping[str, Sequence[str]] = {"size": SIZES, "position_replacement": tuple(SIDES)}
+    if edit_type in allowed and words not in allowed[edit_type]:
+        return unknown("wish", value, allowed[edit_type])
+    return None
+
+
+def edits_of(review: Review) -> Edits:
+    """The edits: for every image of a class and every type that suits it, some of the operations, drawn by chance."""
+    suits = {(each.group, each.task) for each in review.candidates if each.field == "suits" and each.is_kept}
+    operations: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for each in review.candidates:
+        if each.field == "operation" and each.is_kept and (each.group, each.task) in suits:
+            known = {_plain(value) for value in operations[each.group, each.task]}
+            operations[each.group, each.task] += [] if _plain(each.value) in known else [each.value]
+    number, seed = int(review.settings.get("per_type", 1)), int(review.settings.get("seed", 0))
+    edits: Edits = {}
+    for group in review.groups:
+        for picture in group.pictures:
+            by_class: dict[str, dict[str, list[str]]] = {}
+            for kind in TYPES:
+                before, fitting = _fitting(kind, group.name, operations[group.name, kind], picture)
+                drawn = _drawn(fitting, number, (seed, group.name, picture.number, kind))
+                if drawn:
+                    by_class[kind] = {"from": [before], "to": drawn}
+            if by_class:
+                edits.setdefault(group.name.replace(" ", "_"), {})[str(picture.number)] = by_class
+    return edits
+
+
+def write_editval(review: Review, file: Path) -> None:
+    """Writes the edits; takes the file away when none is left, for an older one would mislead."""
+    edits: Any = edits_of(review)
+    if edits:
+        write_json(file, edits)
+    else:
+        file.unlink(missing_ok=True)
+
+
+def _fitting(kind: str, class_: str, operations: Sequence[str], picture: ReviewPicture) -> tuple[str, list[str]]:
+    """What is there before, and those operations that would change it."""
+    if kind == "position_replacement":
+        own = next((each for each in picture.instances if each.class_ == class_), None)
+        side = third(middle((own.box[0], own.box[1], own.box[2], own.box[3]))[0], picture.width) if own else ""
+        return side, [each for each in operations if _plain(each) != side]
+    if kind in {"object_addition", "object_replacement"}:
+        present = {_plain(each.class_) for each in picture.instances}
+        return (class_ if kind == "object_replacement" else ""), [
+            each for each in operations if _plain(each) not in present
+        ]
+    return "", list(operations)
+
+
+def _drawn(operations: Sequence[str], number: int, key: tuple[object, ...]) -> list[str]:
+    """At most that many, by a chance that depends on the key and the words alone, in their own order."""
+
+    def chance(word: str) -> bytes:
+        return hashlib.sha256("\0".join(map(str, (*key, word))).encode("utf-8", "surrogatepass")).digest()
+
+    chosen = sorted(operations, key=chance)[:number]
+    return [each for each in operations if each in chosen]
+
+
+def _plain(words: str) -> str:
+    return " ".join(words.casefold().replace("_", " ").split())

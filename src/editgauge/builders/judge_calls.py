@@ -1,0 +1,99 @@
+"""What the builders that ask a judge share: the judge itself, many questions at once, and a loop to run them in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from editgauge._util.progress import say
+from editgauge.engine.judges import Jury
+from editgauge.errors import BadInputError
+from editgauge.judges import Answer, ModelJudge, Question, open_judge, open_prompt
+from editgauge.judges._cost import BYTES_PER_TOKEN, CallBound
+from editgauge.judges.prompts import Prompt
+from editgauge.types import Edit
+
+T = TypeVar("T")
+Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
+"""Puts one question to a judge."""
+OpenPrompt = Callable[[str], Prompt]
+"""Opens a prompt by its name."""
+RULES = "rules"
+"""In place of a judge's address: proposals come from rules."""
+WAITING = 4
+"""This many questions per place at the endpoint are under way: their pictures are in memory."""
+
+
+def transcripts_beside(out: Path) -> Path:
+    """Where the calls of a judge are kept."""
+    return out.with_name(f"{out.stem}.transcripts")
+
+
+def the_judge(jury: Jury, transcripts: Path) -> ModelJudge:
+    """The one judge of a jury; its calls are kept in a folder, so that nothing is asked twice."""
+    (address,) = jury.addresses.values()
+    return open_judge(
+        address,
+        transcripts=transcripts,
+        parameters=jury.parameters,
+        price=jury.price,
+        budget=jury.budget,
+        replay=jury.replay,
+    )
+
+
+def written_by(jury: Jury, prompts: Sequence[str]) -> str:
+    """The name of the one judge of a jury, with the versions of the prompts that it is asked with."""
+    (judge,) = jury.addresses
+    opened = [open_prompt(name, folder=jury.prompts) for name in prompts]
+    return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
+
+
+def most_calls(
+    jury: Jury, questions: int, *, prompts: Sequence[str], text_bytes: int, images: int = 0, quiet: bool = False
+) -> CallBound:
+    """What the judge of a builder can be asked at most, which is printed too; nothing is asked.
+
+    Args:
+        jury: the one judge.
+        questions: the most that there are, without repair questions.
+        prompts: their names; one may hold another, so that they are added up.
+        text_bytes: what is put into them at most, besides earlier answers.
+        images: the most that one of them shows.
+        quiet: print nothing.
+    """
+    if not jury.addresses:
+        raise BadInputError("--dry-run says what a judge would be asked; rules ask no judge.")
+    (address,) = jury.addresses.values()
+    judge = open_judge(address, parameters=jury.parameters, price=jury.price)
+    longest = sum(len(open_prompt(name, folder=jury.prompts).text.encode()) for name in prompts)
+    earlier = jury.max_tokens * BYTES_PER_TOKEN
+    bound = judge.bound(questions, text_bytes=longest + text_bytes + earlier, images=images)
+    cost = "give --price for the cost" if bound.cost is None else f"cost at most {bound.cost:.4g}"
+    say(
+        f"{bound.judge}: at most {bound.questions:,} questions, {bound.calls:,} calls with repair questions, "
+        f"{bound.prompt_tokens:,} tokens of prompts and {bound.completion_tokens:,} of answers; {cost}. "
+        "Nothing was asked.",
+        quiet=quiet,
+    )
+    return bound
+
+
+def edit_bytes(edits: Iterable[Edit]) -> int:
+    """The most bytes of text that one of the edits has."""
+    return max(
+        (len(f"{each.instruction}{each.source_caption}{each.target_caption}".encode()) for each in edits), default=0
+    )
+
+
+async def each_of(judge: ModelJudge, things: Sequence[T], one: Callable[[T], Awaitable[None]]) -> None:
+    """Does one for each of them, as many at once as the judge answers."""
+    places = asyncio.Semaphore(WAITING * judge.at_once)
+
+    async def turn(thing: T) -> None:
+        async with places:
+            await one(thing)
+
+    await asyncio.gather(*(turn(thing) for thing in things))

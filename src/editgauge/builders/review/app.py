@@ -1,0 +1,183 @@
+"""The pages of a review: made on the server, so that a reload shows what is on disk; a script saves the waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import resources
+from typing import Annotated, Any, get_args
+from urllib.parse import quote, unquote
+
+from fastapi import Depends, FastAPI, HTTPException, Request
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from editgauge import __version__
+from editgauge._render.templates import open_templates
+from editgauge.builders.review.desk import IMAGE_TYPES, Desk, Unfit, Verdict, read_proposal
+from editgauge.builders.review.file import Review, ReviewCandidate
+from editgauge.builders.review.pages import group_page
+from editgauge.errors import EditGaugeError
+from editgauge.studies.web.guard import Guard, RateLimits, add_headers
+from editgauge.studies.web.visitors import Fields, read_form
+
+COOKIE = "editgauge_reviewer"
+COOKIE_SECONDS = 365 * 24 * 3600
+LONGEST_NAME = 60
+LOCAL = ["127.0.0.1", "localhost"]
+"""Another site's name may be made to lead here."""
+Form = Annotated[Fields, Depends(read_form)]
+
+
+def make_app(desk: Desk) -> FastAPI:
+    """The application for one review file."""
+    app = FastAPI(title="Review", openapi_url=None, docs_url=None, redoc_url=None)
+    app.add_middleware(Guard, rate=RateLimits().address)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
+    app.mount("/house", StaticFiles(directory=str(resources.files("editgauge.studies.web") / "static")))
+    app.mount("/static", StaticFiles(directory=str(resources.files(__package__ or "") / "static")))
+    app.add_exception_handler(EditGaugeError, _broken)
+    fill = _templates()
+
+    @app.get("/")
+    def show(request: Request, group: str | None = None, fault: str = "") -> Response:
+        review, reviewer = desk.review, _reviewer(request)
+        if reviewer is None:
+            return _html(fill, "name", title=_title(review))
+        shown = review.group(group) if group is not None else _next_open(review)
+        if shown is None:
+            raise HTTPException(404, "There is no such group of candidates.")
+        return _html(fill, "review", **group_page(review, shown, reviewer), title=_title(review), fault=fault)
+
+    @app.post("/name")
+    def take_name(fields: Form) -> Response:
+        name = " ".join(fields.get("name", [""])[-1].split())[:LONGEST_NAME]
+        answer = RedirectResponse("/", 303)
+        if name:
+            answer.set_cookie(COOKIE, quote(name), COOKIE_SECONDS, httponly=True, samesite="strict")
+        else:
+            answer.delete_cookie(COOKIE)
+        return answer
+
+    @app.post("/decide")
+    def decide(request: Request, fields: Form) -> Response:
+        reviewer = _known_reviewer(request)
+        form = {name: values[-1] for name, values in fields.items()}
+        verdict = next((each for each in get_args(Verdict) if each == form.get("verdict")), None)
+        if verdict is None:
+            raise HTTPException(422, "That is no verdict.")
+        wants_json = "application/json" in request.headers.get("accept", "")
+        try:
+            changed = desk.decide(
+                form.get("candidate", ""), reviewer, verdict, form.get("value", ""), form.get("anchor") or None
+            )
+        except KeyError as error:
+            raise HTTPException(404, "There is no such candidate; load the page again.") from error
+        except Unfit as unfit:
+            if wants_json:
+                return JSONResponse({"fault": str(unfit)}, 422)
+            return RedirectResponse(f"/?group={quote(form.get('group', ''))}&fault={quote(str(unfit))}", 303)
+        if not wants_json:
+            return RedirectResponse(f"/?group={quote(changed.group)}", 303)
+        return JSONResponse(_answer(desk.review, changed, reviewer, fill))
+
+    def changed(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], None]) -> Response:
+        """The page of a group after a form changed it; it says why where the form could not."""
+        reviewer = _known_reviewer(request)
+        form = {name: values[-1].strip() for name, values in fields.items()}
+        group, fault = form.get("group", ""), ""
+        try:
+            change(group, reviewer, form)
+        except KeyError as error:
+            raise HTTPException(404, "There is no such group of candidates; load the page again.") from error
+        except Unfit as unfit:
+            fault = f"&fault={quote(str(unfit))}"
+        return RedirectResponse(f"/?group={quote(group)}{fault}", 303)
+
+    @app.post("/add")
+    def add(request: Request, fields: Form) -> Response:
+        def change(group: str, reviewer: str, form: dict[str, str]) -> None:
+            proposal = read_proposal(form.get("what", ""), form.get("value", ""), form.get("anchor") or None)
+            desk.add(group, reviewer, proposal)
+
+        return changed(request, fields, change)
+
+    @app.post("/color")
+    def color(request: Request, fields: Form) -> Response:
+        def change(group: str, reviewer: str, form: dict[str, str]) -> None:
+            desk.correct_color(group, reviewer, form.get("instance", ""), form.get("color", ""))
+
+        return changed(request, fields, change)
+
+    @app.post("/crop")
+    def crop(request: Request, fields: Form) -> Response:
+        return changed(request, fields, lambda group, _, form: desk.crop(group, _square(form)))
+
+    @app.get("/picture/{place}")
+    def picture(place: int, group: str) -> Response:
+        try:
+            path = desk.picture(group, place)
+            return FileResponse(path, media_type=IMAGE_TYPES[path.suffix.lower()])
+        except KeyError as error:
+            raise HTTPException(404, "There is no such picture.") from error
+
+    return app
+
+
+def _square(form: dict[str, str]) -> tuple[int, int, int] | None:
+    """Left, top and side of a crop; None where it is to be undone."""
+    if form.get("undo"):
+        return None
+    try:
+        return int(form["left"]), int(form["top"]), int(form["side"])
+    except (KeyError, ValueError) as error:
+        raise Unfit("a crop needs left, top and side as whole numbers of pixels") from error
+
+
+def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Environment) -> dict[str, Any]:
+    """What the script puts into the page."""
+    group = review.group(changed.group)
+    words = group_page(review, group, reviewer) if group else {}
+    row = next(row for row in words["rows"] if row["candidate"].id == changed.id)
+    html = fill.get_template("candidate.html.j2").render(words, row=row)
+    return {"html": html, "status": changed.status, "progress": words["whole"], "group": words["progress"]}
+
+
+def _next_open(review: Review) -> Any:
+    """The first group that someone still has to look at, or else the first."""
+    waiting = {each.group for each in review.candidates if each.status == "proposed"}
+    return next((group for group in review.groups if group.name in waiting), next(iter(review.groups), None))
+
+
+def _reviewer(request: Request) -> str | None:
+    return unquote(request.cookies.get(COOKIE, ""))[:LONGEST_NAME] or None
+
+
+def _known_reviewer(request: Request) -> str:
+    reviewer = _reviewer(request)
+    if reviewer is None:
+        raise HTTPException(401, "Tell your name first: load the page again.")
+    return reviewer
+
+
+def _title(review: Review) -> str:
+    return {"unibench": "UniBench review", "editval": "EditVal review"}[review.kind]
+
+
+def _templates() -> Environment:
+    environment = open_templates("editgauge.builders.review")
+    environment.globals.update(version=__version__)
+    environment.filters["quoted"] = quote
+    return environment
+
+
+def _html(fill: Environment, template: str, **words: Any) -> HTMLResponse:
+    return HTMLResponse(fill.get_template(f"{template}.html.j2").render(words))
+
+
+def _broken(_: Request, error: Exception) -> JSONResponse:
+    """A disk that is full, a file that was taken away: the reviewer must know that nothing was saved."""
+    response = JSONResponse({"fault": f"Not saved: {error}"}, 500)
+    add_headers(response.headers)
+    return response

@@ -1,0 +1,234 @@
+"""The review file while people work at it: every answer is checked, saved, and only then confirmed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from editgauge.builders.editval.file import operation_fault, write_editval
+from editgauge.builders.review.file import (
+    CandidateGroup,
+    ColorCorrection,
+    Decision,
+    FieldName,
+    Kind,
+    Review,
+    ReviewCandidate,
+    ReviewPicture,
+    built_beside,
+    decided,
+    read_review,
+    review_beside,
+    withdrawn,
+    write_review,
+)
+from editgauge.builders.unibench.file import write_unibench
+from editgauge.builders.unibench.proposals import (
+    FIELDS,
+    Proposal,
+    candidates_of,
+    color_fault,
+    fault_of,
+    proposal_of,
+)
+from editgauge.builders.unibench.squares import cropped, square_of
+from editgauge.errors import BadInputError
+
+IMAGE_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+    ".bmp": "image/bmp",
+}
+"""What is served: pictures that browsers show, by suffix; never a page or a script."""
+Verdict = Literal["keep", "drop", "withdraw"]
+BUILD: dict[Kind, Callable[[Review, Path], None]] = {"unibench": write_unibench, "editval": write_editval}
+
+
+class Unfit(Exception):
+    """Words that a candidate may not have; the message says why."""
+
+
+class Desk:
+    """One review file. Safe for threads; a file that someone else changed meanwhile is read again first.
+
+    Args:
+        file: what was built, or its review file.
+        images: the folder of the pictures, when it is not where the review file says.
+    """
+
+    def __init__(self, file: Path, images: Path | None = None) -> None:
+        self.file = review_beside(file)
+        self._lock = threading.RLock()
+        self._seen = (0, 0)
+        self._review = self._read()
+        self.images = images or (self.file.parent / self._review.images)
+        if images is None and not self.images.resolve().is_relative_to(self.file.parent.resolve()):
+            raise BadInputError(
+                f"'{self.file}' says that its pictures lie outside its own folder, in '{self.images}'. A review file "
+                "from others could name any folder of yours; if this one is right, give it with --images."
+            )
+        if not self.images.is_dir():
+            raise BadInputError(f"There is no folder of pictures at '{self.images}'; give --images.")
+
+    @property
+    def review(self) -> Review:
+        """The review as it is on disk now."""
+        with self._lock:
+            return self._review if self._stamp() == self._seen else self._read()
+
+    def picture(self, group: str, place: int) -> Path:
+        """Where a picture of a group lies; raises `KeyError` when there is none, or when it lies elsewhere."""
+        candidates = self.review.group(group)
+        if candidates is None or not 0 <= place < len(candidates.pictures):
+            raise KeyError(group)
+        path = (self.images / candidates.pictures[place].file).resolve()
+        if not path.is_relative_to(self.images.resolve()) or not path.is_file():
+            raise KeyError(group)
+        if path.suffix.lower() not in IMAGE_TYPES:
+            raise KeyError(group)
+        return path
+
+    def decide(
+        self, name: str, reviewer: str, verdict: Verdict, value: str = "", anchor: str | None = None
+    ) -> ReviewCandidate:
+        """Saves a reviewer's word; raises `KeyError` for an unknown candidate and `Unfit` for words it may not have."""
+        with self._lock:
+            review = self.review
+            candidate = next((each for each in review.candidates if each.id == name), None)
+            if candidate is None:
+                raise KeyError(name)
+            changed = self._changed(review, candidate, reviewer, verdict, " ".join(value.split()), anchor)
+            self._save(review.with_candidate(changed))
+            return changed
+
+    def add(self, group: str, reviewer: str, proposal: Proposal) -> ReviewCandidate:
+        """Saves a candidate that a reviewer thought of; raises `KeyError` for an unknown group and `Unfit` for words it
+        may not have."""
+        with self._lock:
+            review, shown = self._unibench(group)
+            fault = fault_of(proposal, shown.pictures[0], review.classes)
+            if fault:
+                raise Unfit(fault)
+            [plain] = candidates_of([proposal], group)
+            names = {each.id for each in review.of_group(group)}
+            number = next(each for each in range(1, len(names) + 2) if f"{plain.id}-added-{each}" not in names)
+            named = plain.model_copy(update={"id": f"{plain.id}-added-{number}", "added_by": reviewer})
+            candidate = decided(named, Decision(by=reviewer, status="accepted", at=_now()))
+            self._save(review.model_copy(update={"candidates": [*review.candidates, candidate]}))
+            return candidate
+
+    def correct_color(self, group: str, reviewer: str, instance: str, color: str) -> None:
+        """Saves the color that an object really has, or none; what asked for this very color is no longer asked for."""
+        with self._lock:
+            review, shown = self._unibench(group)
+            word = " ".join(color.split()).casefold() or None
+            picture = shown.pictures[0]
+            own = next((each for each in picture.instances if each.id == instance), None)
+            if own is None:
+                raise Unfit(f"there is no object '{instance}' in the picture")
+            if word and (fault := color_fault(word)):
+                raise Unfit(fault)
+            said = ColorCorrection(group=group, instance=instance, was=own.color, color=word, by=reviewer, at=_now())
+            changed: dict[str, Any] = {"pictures": [_colored(picture, instance, word)]}
+            if shown.uncropped:
+                changed["uncropped"] = _colored(shown.uncropped, instance, word)
+            whole = review.with_group(shown.model_copy(update=changed))
+            self._save(whole.model_copy(update={"corrections": [*review.corrections, said]}))
+
+    def crop(self, group: str, box: tuple[int, int, int] | None) -> None:
+        """Crops the picture of a group to a square (left, top, side), or undoes that; the old file stays.
+
+        Objects that vanish take their candidates with them, until the crop is undone.
+        """
+        with self._lock:
+            review, shown = self._unibench(group)
+            whole = shown.uncropped or shown.pictures[0]
+            try:
+                picture = cropped(whole, square_of(box, whole), self.images) if box else whole
+            except BadInputError as unable:
+                raise Unfit(str(unable)) from unable
+            uncropped = whole if box else None
+            self._save(review.with_group(shown.model_copy(update={"pictures": [picture], "uncropped": uncropped})))
+
+    def _unibench(self, group: str) -> tuple[Review, CandidateGroup]:
+        review = self.review
+        shown = review.group(group)
+        if shown is None or review.kind != "unibench":
+            raise KeyError(group)
+        return review, shown
+
+    def _changed(
+        self,
+        review: Review,
+        candidate: ReviewCandidate,
+        reviewer: str,
+        verdict: Verdict,
+        value: str,
+        anchor: str | None,
+    ) -> ReviewCandidate:
+        at = _now()
+        if verdict == "withdraw" and candidate.added_by != reviewer:
+            return withdrawn(candidate, reviewer)
+        if verdict != "keep":  # who takes back what was only their own idea drops it
+            return decided(candidate, Decision(by=reviewer, status="dropped", at=at))
+        if (value, anchor) == (candidate.proposed, candidate.proposed_anchor) or candidate.field == "suits":
+            return decided(candidate, Decision(by=reviewer, status="accepted", at=at))
+        fault = _fault(review, candidate, value, anchor)
+        if fault:
+            raise Unfit(fault)
+        return decided(candidate, Decision(by=reviewer, status="edited", value=value, anchor=anchor, at=at))
+
+    def _save(self, review: Review) -> None:
+        write_review(review, self.file)
+        self._review, self._seen = review, self._stamp()
+        BUILD[review.kind](review, built_beside(self.file))
+
+    def _read(self) -> Review:
+        self._seen = self._stamp()
+        self._review = read_review(self.file)
+        return self._review
+
+    def _stamp(self) -> tuple[int, int]:
+        try:
+            status = self.file.stat()
+        except FileNotFoundError:
+            return 0, 0
+        return status.st_mtime_ns, status.st_size
+
+
+def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
+    """What a form asks to add: `what` is a task, one of its fields and the object, such as `move place cat-1`."""
+    task, _, rest = what.partition(" ")
+    field, _, instance = rest.partition(" ")
+    kind = next((each for each in FIELDS if each == task), None)
+    part: FieldName | None = next((each for each in FIELDS[kind] if each == field), None) if kind else None
+    if kind is None or part is None or (kind == "generate") == bool(instance):
+        raise Unfit(f"there is nothing to add called '{what}'")
+    return Proposal(kind, instance or None, part, " ".join(value.split()), anchor if part == "place" else None)
+
+
+def _colored(picture: ReviewPicture, instance: str, color: str | None) -> ReviewPicture:
+    """The picture with another color for one of its objects."""
+    instances = [
+        each.model_copy(update={"color": color}) if each.id == instance else each for each in picture.instances
+    ]
+    return picture.model_copy(update={"instances": instances})
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _fault(review: Review, candidate: ReviewCandidate, value: str, anchor: str | None) -> str | None:
+    if review.kind == "editval":
+        return operation_fault(candidate, value, review)
+    group = review.group(candidate.group)
+    if group is None:
+        return f"there is no picture '{candidate.group}'"
+    return fault_of(proposal_of(candidate, value, anchor), group.pictures[0], review.classes)

@@ -1,0 +1,121 @@
+"""What a caption mentions, and templates made from its own words: `A cat on a mat` becomes `A {target} on a mat`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from editgauge._util.text import with_article
+from editgauge.benchmarks.wording import SPOKEN_COLORS
+from editgauge.errors import UnscorableError
+from editgauge.models.vocabulary import resolve
+from editgauge.models.vocabulary.phrases import english
+
+LONGEST = 3
+"""Words in the name of a class: 'baseball bat', 'hair drier'."""
+_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+_COLOR_BEFORE = re.compile(rf"\b(?:{'|'.join(sorted(SPOKEN_COLORS))})\s+$", re.IGNORECASE)
+_PREPOSITION = (
+    r"(?:on top of|in front of|next to|to the left of|to the right of|on|in|at|by|under|above|below|behind|beside|near|"
+    r"inside|against|over)"
+)
+_PLACED = re.compile(rf"\b{_PREPOSITION}\s+(?:an?|the|his|her|its|their|some)\s+(?:[\w-]+\s+){{0,2}}$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words of a caption that stand for a class."""
+
+    class_: str
+    start: int
+    end: int
+    is_plural: bool
+
+
+def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
+    """What the caption mentions, from left to right; longer names come first, so that a hot dog is no dog.
+
+    >>> [(each.class_, each.start) for each in mentions("A cat beside two hot dogs", ("cat", "dog", "hot dog"))]
+    [('cat', 2), ('hot dog', 17)]
+    """
+    words = list(_WORD.finditer(caption))
+    taken: set[int] = set()
+    listed = []
+    for length in range(LONGEST, 0, -1):
+        for first in range(len(words) - length + 1):
+            span = range(first, first + length)
+            start, end = words[first].start(), words[first + length - 1].end()
+            named = None if taken & set(span) else _named(caption[start:end].casefold(), tuple(classes))
+            if named:
+                taken |= set(span)
+                listed.append(Mention(named[0], start, end, named[1]))
+    return tuple(sorted(listed, key=lambda each: each.start))
+
+
+@cache
+def _named(words: str, classes: tuple[str, ...]) -> tuple[str, bool] | None:
+    """The class that these words name and nothing else, and whether they name several."""
+    if words.split()[0] in english().determiners:
+        return None
+    try:
+        class_ = resolve(words, classes)
+    except UnscorableError:
+        return None
+    return None if "head noun" in class_.how else (class_.word, "plural" in class_.how)
+
+
+def with_slot(caption: str, mention: Mention) -> str:
+    """The caption with another class in place of a mention."""
+    return f"{caption[: mention.start]}{{target}}{caption[mention.end :]}"
+
+
+def with_color(caption: str, mention: Mention) -> str:
+    """The caption with another color for a mention.
+
+    >>> with_color("A black cat on a mat", Mention("cat", 8, 11, False))
+    'A {color} cat on a mat'
+    """
+    before = _COLOR_BEFORE.sub("", caption[: mention.start])
+    return f"{before}{{color}} {caption[mention.start :]}"
+
+
+def with_place(caption: str, mention: Mention, anchors: Sequence[Mention]) -> str | None:
+    """The caption with another place for a mention, where the caption says what it is next to.
+
+    >>> with_place("A cat sits on an old suitcase.", Mention("cat", 2, 5, False), [Mention("suitcase", 21, 29, False)])
+    'A cat sits {position} a {anchor}.'
+    """
+    for anchor in anchors:
+        between = caption[mention.end : anchor.start] if anchor.start > mention.end else ""
+        placed = _PLACED.search(between)
+        if placed:
+            return (
+                f"{caption[: mention.end]}{between[: placed.start()]}{{position}} a {{anchor}}{caption[anchor.end :]}"
+            )
+    return None
+
+
+def with_addition(caption: str) -> str:
+    """The caption with something new in the picture.
+
+    >>> with_addition("A cat on a mat.")
+    'A cat on a mat, and a {target} {position} the {anchor}.'
+    """
+    return f"{caption.rstrip(' .!')}, and a {{target}} {{position}} the {{anchor}}."
+
+
+def plain_caption(classes: Sequence[str]) -> str:
+    """A caption for a picture that has none.
+
+    >>> plain_caption(["cat", "umbrella"])
+    'A photo of a cat and an umbrella'
+    """
+    return f"A photo of {' and '.join(with_article(each) for each in classes)}"
+
+
+def mention_of(caption: str, class_: str, classes: Sequence[str]) -> Mention | None:
+    """Where a caption mentions a class in the singular."""
+    single = (each for each in mentions(caption, classes) if each.class_ == class_ and not each.is_plural)
+    return next(single, None)

@@ -1,0 +1,153 @@
+"""Candidates by a judge: a draft for each picture, asked again while it does not fit (section 3.2 of UniBench)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel
+
+from editgauge.builders.built import OmittedTask
+from editgauge.builders.judge_calls import Ask, OpenPrompt
+from editgauge.builders.unibench.proposals import Proposal, sorted_out
+from editgauge.builders.unibench.scenes import EditableScene
+from editgauge.judges import NoAnswer, Question, Shown
+from editgauge.judges._questions import Structured
+from editgauge.judges.prompts import RenderedPrompt
+
+PROMPTS = ("unibench_annotation", "unibench_correction")
+SLOTS = {name: f"{{{name}}}" for name in ("target", "color", "position", "anchor")}
+"""What the judge is to write with braces must come through the prompt as it is."""
+CORRECTIONS = 2
+"""How often a draft that does not fit is asked for again; what is wrong even then is left out."""
+MENDABLE = ("unparsable", "truncated")
+
+
+class DraftPlace(BaseModel, extra="forbid"):
+    """A position relative to an anchor."""
+
+    anchor: str
+    words: str
+
+
+class DraftInstance(BaseModel, extra="forbid"):
+    """What one object could become."""
+
+    instance: str
+    color: str | None = None
+    classes: list[str] = []
+    colors: list[str] = []
+    places: list[DraftPlace] = []
+    class_templates: list[str] = []
+    color_templates: list[str] = []
+    move_templates: list[str] = []
+
+
+class DraftGenerate(BaseModel, extra="forbid"):
+    """What could be added."""
+
+    classes: list[str] = []
+    places: list[DraftPlace] = []
+    templates: list[str] = []
+
+
+class TaskProposal(BaseModel, extra="forbid"):
+    """What a judge is to answer."""
+
+    instances: list[DraftInstance]
+    generate: DraftGenerate | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Drafted:
+    """What came of asking about one picture."""
+
+    scene: EditableScene
+    """With the colors that the judge sees."""
+    proposals: tuple[Proposal, ...]
+    left_out: tuple[OmittedTask, ...]
+    """What was wrong with the last draft."""
+
+
+async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: OpenPrompt, number: int) -> Drafted:
+    """The candidates that a judge proposes, `number` of each kind; raises `NoAnswer` when it gives no draft."""
+    first, again = (prompt(name) for name in PROMPTS)
+    request = first.render(**_slots(scene, classes, number), **SLOTS)
+    question = _question(request, scene)
+    for correction in range(CORRECTIONS + 1):
+        try:
+            proposal: TaskProposal = (await ask(question)).value
+        except NoAnswer as unable:
+            if unable.fault not in MENDABLE or correction == CORRECTIONS:
+                raise
+            written, faults = "(nothing that could be read)", [unable.message]
+        else:
+            seen = _with_colors(scene, proposal)
+            fit, wrong = sorted_out(_proposals(proposal, scene), seen.picture, classes)
+            wrong += tuple(_strangers(proposal, scene))
+            if not wrong or correction == CORRECTIONS:
+                return Drafted(seen, fit, wrong)
+            written, faults = json.dumps(proposal.model_dump(), ensure_ascii=False), [each.why for each in wrong]
+        lines = "\n".join(f"- {fault}" for fault in dict.fromkeys(faults))
+        question = _question(again.render(asked=request.text, draft=written, faults=lines), scene)
+    raise AssertionError("the last round returns or raises")
+
+
+def _question(words: RenderedPrompt, scene: EditableScene) -> Question[TaskProposal]:
+    return Question(words=words, form=Structured(TaskProposal), images=(Shown("The picture:", scene.pixels),))
+
+
+def _slots(scene: EditableScene, classes: Sequence[str], number: int) -> dict[str, object]:
+    objects = [f"{name} ({_where(scene, name)})" for name in scene.editable]
+    return {
+        "number": number,
+        "classes": ", ".join(classes),
+        "objects": "; ".join(objects),
+        "present": ", ".join(sorted(scene.classes)),
+        "caption": json.dumps(scene.caption or "none", ensure_ascii=False),
+    }
+
+
+def _where(scene: EditableScene, name: str) -> str:
+    """Its class and its place, in hundredths of the picture."""
+    own = scene.instance(name)
+    left, top, right, bottom = (round(100 * side / scene.picture.width) for side in own.box)
+    return f"{own.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
+
+
+def _with_colors(scene: EditableScene, proposal: TaskProposal) -> EditableScene:
+    """The scene with the colors that the judge sees in place of those that were measured."""
+    seen = {each.instance: each.color for each in proposal.instances if each.color and each.color.strip()}
+    instances = [
+        each.model_copy(update={"color": seen[each.id].strip()}) if each.id in seen else each
+        for each in scene.picture.instances
+    ]
+    return replace(scene, picture=scene.picture.model_copy(update={"instances": instances}))
+
+
+def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
+    for each in proposal.instances:
+        if each.instance not in scene.editable:
+            yield OmittedTask(f"{scene.picture.file}: {each.instance}", f"'{each.instance}' is no object of the list")
+
+
+def _proposals(proposal: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
+    for own in (each for each in proposal.instances if each.instance in scene.editable):
+        yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
+        yield from (Proposal("change_class", own.instance, "template", each) for each in _texts(own.class_templates))
+        yield from (Proposal("change_color", own.instance, "color", word) for word in _texts(own.colors))
+        yield from (Proposal("change_color", own.instance, "template", each) for each in _texts(own.color_templates))
+        for place in own.places:
+            yield Proposal("move", own.instance, "place", " ".join(place.words.split()), place.anchor)
+        yield from (Proposal("move", own.instance, "template", each) for each in _texts(own.move_templates))
+    if proposal.generate:
+        yield from (Proposal("generate", None, "class", word) for word in _texts(proposal.generate.classes))
+        for place in proposal.generate.places:
+            yield Proposal("generate", None, "place", " ".join(place.words.split()), place.anchor)
+        yield from (Proposal("generate", None, "template", each) for each in _texts(proposal.generate.templates))
+
+
+def _texts(words: Sequence[str]) -> list[str]:
+    """The words with single blanks; an empty one is none."""
+    return [" ".join(word.split()) for word in words if word.strip()]

@@ -1,0 +1,142 @@
+"""Candidates by rules: the class list, WordNet, what is seen together, the words of the caption, the room there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from editgauge._util.coco import Coco
+from editgauge._vision.geometry import direction_score
+from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.benchmarks.unibench.sampling import chance_by_key
+from editgauge.builders.built import similar_classes
+from editgauge.builders.unibench.captions import (
+    mention_of,
+    plain_caption,
+    with_addition,
+    with_color,
+    with_place,
+    with_slot,
+)
+from editgauge.builders.unibench.proposals import Proposal
+from editgauge.builders.unibench.scenes import UNPAINTED, EditableScene
+from editgauge.recipes import COLORS
+from editgauge.types import Relation
+
+T = TypeVar("T")
+BY = "rules.v2"
+ALIKE = {
+    "red": ("orange", "pink"),
+    "orange": ("red", "brown", "golden", "yellow"),
+    "yellow": ("golden", "orange"),
+    "green": (),
+    "turquoise": ("blue", "green"),
+    "blue": ("purple",),
+    "purple": ("blue", "pink"),
+    "pink": ("red", "purple"),
+    "brown": ("orange", "golden", "black"),
+    "black": ("gray", "brown"),
+    "white": ("gray",),
+    "gray": ("white", "black"),
+}
+"""Colors that one person calls so and the next otherwise: a change between them would hardly be seen."""
+SIDES: dict[Relation, str] = {
+    "left": "to the left of",
+    "right": "to the right of",
+    "above": "above",
+    "below": "below",
+}
+"""Places that can be judged in the picture's plane; 'behind' or 'next to' cannot, so rules propose none of them."""
+ROOM: dict[Relation, float] = {"left": 0.8, "right": 0.8, "above": 0.5, "below": 0.5}
+"""Of an object's width or height, that must be free next to an anchor; what lies above another may overlap it."""
+NEW_WIDTH = 0.15
+"""Of the picture: how wide and high something new is taken to be."""
+
+
+def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
+    """At most that many candidates of each kind for every task that the scene allows."""
+    proposals = [
+        each for name in scene.editable for each in _of_instance(scene, scene.instance(name), coco, number, seed)
+    ]
+    return [*proposals, *_generate(scene, coco, number)]
+
+
+def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, seed: int) -> Iterator[Proposal]:
+    caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
+    mention = mention_of(caption, own.class_, tuple(coco.classes))
+    others = [scene.instance(name) for name in scene.editable if name != own.id]
+    drawn = _Drawing(seed, scene.picture.number, own.id)
+    words = drawn.first(similar_classes(coco, own.class_, scene.classes), number)
+    if words and mention:
+        yield from (Proposal("change_class", own.id, "class", word) for word in words)
+        yield Proposal("change_class", own.id, "template", with_slot(caption, mention))
+    if own.class_ not in UNPAINTED and mention:
+        other = [each for each in COLORS if own.color and each not in (own.color, *ALIKE.get(own.color, ()))]
+        yield from (Proposal("change_color", own.id, "color", color) for color in drawn.some(other, number))
+        yield Proposal("change_color", own.id, "template", with_color(caption, mention))
+    places = [
+        Proposal("move", own.id, "place", words, anchor.id) for anchor in others for words in _sides(own, anchor, scene)
+    ]
+    if places:
+        anchors = [anchor for each in others if (anchor := mention_of(caption, each.class_, tuple(coco.classes)))]
+        template = with_place(caption, mention, anchors) if mention else None
+        yield from drawn.some(places, number)
+        yield Proposal("move", own.id, "template", template or "A {target} {position} the {anchor}")
+
+
+def _generate(scene: EditableScene, coco: Coco, number: int) -> Iterator[Proposal]:
+    """What is most often seen with what is there, or else is of its kind; next to what is alone of its class."""
+    caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
+    seen = {
+        word: sum(coco.together[own][word] for own in scene.classes if own in coco.together) for word in coco.classes
+    }
+    free = [word for word in coco.classes if word not in scene.classes]
+    kinds = {coco.classes[own] for own in scene.classes if own in coco.classes}
+    often = sorted((word for word in free if seen[word] or coco.classes[word] in kinds), key=lambda word: -seen[word])
+    new_side = NEW_WIDTH * scene.picture.width
+    places = [
+        Proposal("generate", None, "place", words, name)
+        for name in scene.editable
+        for words in map(SIDES.__getitem__, _free_sides(scene.instance(name), new_side, new_side, scene))
+    ]
+    if often and places:
+        yield from (Proposal("generate", None, "class", word) for word in often[:number])
+        yield from places
+        yield Proposal("generate", None, "template", with_addition(caption))
+
+
+def _sides(own: Instance, anchor: Instance, scene: EditableScene) -> list[str]:
+    """The sides of an anchor where there is room, and where the object does not lie already, not even roughly."""
+    free = _free_sides(anchor, own.box[2] - own.box[0], own.box[3] - own.box[1], scene)
+    start, end = scene.centers[anchor.id], scene.centers[own.id]
+    return [SIDES[side] for side in free if direction_score(start, end, side, diagonal=0.0) == 0]
+
+
+def _free_sides(anchor: Instance, width: float, height: float, scene: EditableScene) -> list[Relation]:
+    left, top, right, bottom = anchor.box
+    room: dict[Relation, float] = {
+        "left": left / width,
+        "right": (scene.picture.width - right) / width,
+        "above": top / height,
+        "below": (scene.picture.height - bottom) / height,
+    }
+    return [side for side, free in room.items() if free >= ROOM[side]]
+
+
+class _Drawing:
+    """Chance that depends on the seed, the picture and the object alone."""
+
+    def __init__(self, *key: object) -> None:
+        self._chance = chance_by_key(*key)
+
+    def some(self, words: Sequence[T], number: int) -> list[T]:
+        """At most that many of them, in their own order."""
+        places = self._chance.permutation(len(words))[:number]
+        return [words[place] for place in sorted(places)]
+
+    def first(self, ranked: Sequence[Sequence[str]], number: int) -> list[str]:
+        """At most that many of them, those of the first list before those of the next."""
+        chosen: list[str] = []
+        for words in ranked:
+            chosen += self.some(words, number - len(chosen))
+        return chosen

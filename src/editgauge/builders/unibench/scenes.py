@@ -1,0 +1,201 @@
+"""Images that make good tasks, by the criteria of UniBench (section 3.1), made square with their objects.
+
+Of every other image, and of every object that vanished, it is told why it was left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from editgauge._util.coco import Coco, CocoImage, CocoObject
+from editgauge._util.images import Pixels
+from editgauge._util.masks import BoolMask
+from editgauge._vision.colors import color_word
+from editgauge._vision.geometry import Point, box_area, centroid
+from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.builders.built import OmittedTask
+from editgauge.builders.review.file import ReviewPicture, instance_of
+from editgauge.builders.unibench.captions import mentions
+from editgauge.builders.unibench.squares import Square, best_square
+from editgauge.errors import BadInputError
+
+UNPAINTED = ("person",)
+"""An edit that gives a person another color is not proposed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """What makes an image editable. The paper names the criteria and no numbers; these are ours.
+
+    Args:
+        least_share: of the square, that an editable object covers.
+        most_share: the same, at most; more leaves no room for a change of place.
+        fewest: editable objects that an image needs; a change of place needs a second one as anchor.
+        most_objects: annotated objects that an image may have, however small: a crowded image leaves no freedom.
+        least_kept: of an object, that must lie inside the square for it to be edited.
+    """
+
+    least_share: float = 0.01
+    most_share: float = 0.5
+    fewest: int = 2
+    most_objects: int = 12
+    least_kept: float = 0.9
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 0 <= self.least_share < self.most_share <= 1:
+            problems.append(f"0 <= least_share < most_share <= 1, got {self.least_share:g} and {self.most_share:g}")
+        if not 1 <= self.fewest <= self.most_objects:
+            problems.append(f"1 <= fewest <= most_objects, got {self.fewest} and {self.most_objects}")
+        if not 0 < self.least_kept <= 1:
+            problems.append(f"0 < least_kept <= 1, got {self.least_kept:g}")
+        if problems:
+            raise BadInputError("No image can meet these criteria. What must hold:", problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An image that makes good tasks."""
+
+    image: CocoImage
+    caption: str | None
+    """The caption that mentions the most editable objects; None when no captions were given."""
+    editable: tuple[CocoObject, ...]
+    square: Square
+
+
+def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | OmittedTask]:
+    """All images in an order of chance that depends on the seed and their numbers alone, each chosen or left out."""
+    for image in sorted(coco.images, key=lambda image: _order(seed, image.number)):
+        chosen = _chosen(image, tuple(coco.classes), criteria, with_captions)
+        yield OmittedTask(image.file, chosen) if isinstance(chosen, str) else chosen
+
+
+def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_captions: bool) -> Chosen | str:
+    """The image as it is chosen, or why it is not."""
+    if len(image.objects) > criteria.most_objects:
+        return f"has {len(image.objects)} objects, more than {criteria.most_objects}"
+    alone = [each for each in image.objects if image.count(each.class_) == 1]
+    if len(alone) < criteria.fewest:
+        return f"objects that are alone of their class: {len(alone)}, and {criteria.fewest} are needed"
+    caption, mentioned = _best_caption(image, alone, classes) if with_captions else (None, alone)
+    if len(mentioned) < criteria.fewest:
+        return f"no caption mentions {criteria.fewest} of the objects that are alone of their class"
+    large = [each for each in mentioned if _share(each, image) >= criteria.least_share]
+    square = best_square(image.width, image.height, [each.box for each in large])
+    editable = tuple(each for each in large if square.share_of(each.box) >= criteria.least_kept)
+    if len(editable) < criteria.fewest:
+        return (
+            f"objects that are whole and large enough in the square: {len(editable)}, and {criteria.fewest} are needed"
+        )
+    return Chosen(image, caption, editable, square)
+
+
+def _best_caption(
+    image: CocoImage, alone: Sequence[CocoObject], classes: Sequence[str]
+) -> tuple[str | None, list[CocoObject]]:
+    """The first of the captions that mention the most objects in the singular, and those objects."""
+    best: tuple[str | None, list[CocoObject]] = (None, [])
+    for caption in image.captions:
+        if "{" in caption or "}" in caption:  # it could not become a template
+            continue
+        named = {each.class_ for each in mentions(caption, classes) if not each.is_plural}
+        mentioned = [each for each in alone if each.class_ in named]
+        if len(mentioned) > len(best[1]):
+            best = caption, mentioned
+    return best
+
+
+def _share(each: CocoObject, image: CocoImage) -> float:
+    """How much of the square its box covers; the mask has the last word when the picture is cut."""
+    return box_area(each.box) / min(image.width, image.height) ** 2
+
+
+def _order(seed: int, number: int) -> bytes:
+    return hashlib.sha256(f"{seed} {number}".encode()).digest()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EditableScene:
+    """A square picture and what may be edited in it."""
+
+    picture: ReviewPicture
+    pixels: Pixels
+    editable: tuple[str, ...]
+    """Ids of instances."""
+    left_out: tuple[OmittedTask, ...]
+    """Objects that vanished or may not be edited."""
+    centers: Mapping[str, Point]
+    """The center of mass of every object's outline, by id."""
+
+    @property
+    def caption(self) -> str | None:
+        """The caption that templates are made from."""
+        return self.picture.captions[0] if self.picture.captions else None
+
+    def instance(self, name: str) -> Instance:
+        """The object of that id."""
+        return next(each for each in self.picture.instances if each.id == name)
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """The classes that are in the picture."""
+        return frozenset(each.class_ for each in self.picture.instances)
+
+
+def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria) -> EditableScene | OmittedTask:
+    """The image cut to its square and scaled to `size` with all its objects; or why it is left out after all."""
+    image = chosen.image
+    if pixels.shape[:2] != (image.height, image.width):
+        seen = f"{pixels.shape[1]} x {pixels.shape[0]}"
+        return OmittedTask(image.file, f"is {seen}, while its annotations are of {image.width} x {image.height}")
+    square = chosen.square.cut(pixels, size)
+    instances, editable, gone = [], [], []
+    centers: dict[str, Point] = {}
+    for name, each in image.named_objects():
+        try:
+            whole = each.render(image.width, image.height)
+        except BadInputError as unreadable:
+            return OmittedTask(image.file, str(unreadable))
+        mask = chosen.square.cut_mask(whole, size)
+        if not mask.any():
+            gone.append(OmittedTask(f"{image.file}: {name}", "vanished when the picture was cut and scaled"))
+            continue
+        why = _not_editable(each, whole, mask, chosen, criteria)
+        if why is None:
+            editable.append(name)
+        elif each in chosen.editable:
+            gone.append(OmittedTask(f"{image.file}: {name}", why))
+        centers[name] = centroid(mask)
+        color = None if each.class_ in UNPAINTED else color_word(square, mask)
+        instances.append(instance_of(name, each.class_, mask, color))
+    if len(editable) < criteria.fewest:
+        return OmittedTask(
+            image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"
+        )
+    captions = [chosen.caption] if chosen.caption else []
+    others = [caption for caption in image.captions if caption != chosen.caption]
+    picture = ReviewPicture(
+        file=file,
+        width=size,
+        height=size,
+        number=image.number,
+        captions=[*captions, *others],
+        license=image.license,
+        instances=instances,
+    )
+    return EditableScene(picture, square, tuple(editable), tuple(gone), centers)
+
+
+def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Chosen, criteria: Criteria) -> str | None:
+    if each not in chosen.editable:
+        return "was not chosen"
+    inside = chosen.square.cut_mask(whole, chosen.square.side).sum() / whole.sum()
+    if inside < criteria.least_kept:
+        return f"only {inside:.0%} of it is in the square"
+    share = float(mask.mean())
+    if not criteria.least_share <= share <= criteria.most_share:
+        return f"covers {share:.1%} of the square, not {criteria.least_share:.1%} to {criteria.most_share:.1%}"
+    return None

@@ -1,1 +1,0 @@
-"""Core: the types, errors, registry, images, masks and the run folder. Imports no other room."""

@@ -1,1 +1,0 @@
-"""One picture or one pair: `see`, `changes`, `score`, and `list`."""

@@ -1,0 +1,158 @@
+"""How the right outcome of an edit can be made from the photograph itself, without a generative model.
+
+A benchmark may give an edit a recipe; the reference editors follow it, or depart from it in a known way. So the truth
+about their outcomes is known. `footprint` is the region a right outcome may change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from editgauge._util.masks import Grown, Mask, MayOverhang, Outside, Polygons, Union
+
+if TYPE_CHECKING:
+    from editgauge._util.images import ImageFile
+
+MARGIN = 6
+"""Pixels around an object that a right outcome may touch: feathered edges and inpainting need a little room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cutout:
+    """An object of another photograph, to be pasted."""
+
+    picture: ImageFile
+    outline: Polygons
+
+
+@dataclass(frozen=True, slots=True)
+class _ChangeInPlace:
+    outline: Polygons
+
+    def footprint(self) -> Mask | None:
+        """The object."""
+        return Grown(self.outline, MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Recolor(_ChangeInPlace):
+    """The object gets another color and keeps its shading."""
+
+    color: str
+
+
+@dataclass(frozen=True, slots=True)
+class Texture(_ChangeInPlace):
+    """The object gets another surface and keeps its shading."""
+
+    material: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remove(_ChangeInPlace):
+    """The object is gone and the hole is filled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The object lies elsewhere; `center` is the new center of its bounding box."""
+
+    outline: Polygons
+    center: tuple[float, float]
+
+    def placed(self) -> Polygons:
+        """Where the object lies afterwards."""
+        left, top, right, bottom = self.outline.box()
+        half_width, half_height = (right - left) / 2, (bottom - top) / 2
+        x, y = self.center
+        return self.outline.fitted(x - half_width, y - half_height, x + half_width, y + half_height)
+
+    def footprint(self) -> Mask | None:
+        """The old place and the new one."""
+        return Grown(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """The object is larger or smaller, standing on the same spot."""
+
+    outline: Polygons
+    factor: float
+
+    def placed(self) -> Polygons:
+        """Where the object lies afterwards: scaled about the middle of its lower edge."""
+        left, top, right, bottom = self.outline.box()
+        x, half_width, height = (left + right) / 2, (right - left) / 2 * self.factor, (bottom - top) * self.factor
+        return self.outline.fitted(x - half_width, bottom - height, x + half_width, bottom)
+
+    def footprint(self) -> Mask | None:
+        """The object before and after."""
+        return Grown(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """A new object stands with the middle of its lower edge at `foot`, that many pixels high."""
+
+    cutout: Cutout
+    foot: tuple[float, float]
+    height: float
+
+    def placed(self) -> Polygons:
+        """Where the new object lies."""
+        left, top, right, bottom = self.cutout.outline.box()
+        half_width = (right - left) / 2 * self.height / (bottom - top)
+        x, y = self.foot
+        return self.cutout.outline.fitted(x - half_width, y - self.height, x + half_width, y)
+
+    def footprint(self) -> Mask | None:
+        """The new object."""
+        return Grown(MayOverhang(self.placed()), MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """The object is gone and another of the same height stands on the same spot."""
+
+    outline: Polygons
+    cutout: Cutout
+
+    def pasted(self) -> Paste:
+        """The second half of the work: the new object where the old one stood."""
+        left, top, right, bottom = self.outline.box()
+        return Paste(self.cutout, ((left + right) / 2, bottom), bottom - top)
+
+    def footprint(self) -> Mask | None:
+        """The old object and the new one."""
+        return Grown(Union((self.outline, MayOverhang(self.pasted().placed()))), MARGIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Restyle:
+    """The whole picture looks as if made by other means."""
+
+    style: str
+
+    def footprint(self) -> Mask | None:
+        """None: everything may change."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """Everything but the kept objects is changed: blurred, one color, a material, or another photograph."""
+
+    kept: tuple[Polygons, ...]
+    scene: str | ImageFile
+
+    def footprint(self) -> Mask | None:
+        """All that is not kept, and the kept objects' edges."""
+        return Grown(Outside(Union(self.kept)), MARGIN)
+
+
+Recipe = Recolor | Texture | Remove | Move | Resize | Paste | Replace | Restyle | Background
+COLORS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "gray", "golden")
+MATERIALS = ("brick", "grass", "gravel", "stripes", "dots", "wood")
+STYLES = ("sketch", "grayscale", "sepia", "cartoon", "negative", "oil")
+SCENES = ("blur", "white", "black", "brick", "grass")

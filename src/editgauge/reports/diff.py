@@ -1,0 +1,252 @@
+"""The verb `diff`: what differs between two runs, in tables, and as a page of what got better and what got worse."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from editgauge._render import text as words
+from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
+from editgauge.analysis.diff import Difference, difference
+from editgauge.analysis.gate import values_by_edit
+from editgauge.analysis.outcomes import scored_outcomes
+from editgauge.analysis.significance import merged
+from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
+from editgauge.errors import BadInputError
+from editgauge.reports._outcomes import collect
+from editgauge.reports.context import write_page
+from editgauge.reports.images import EmbeddedAlbum
+from editgauge.reports.pages import claim_html_file
+from editgauge.results import Run
+from editgauge.types import QUESTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from editgauge.analysis.summary import ScoreKey
+    from editgauge.reports._outcomes import ImageFile, ScoredOutcome
+    from editgauge.types import ScoreSpec
+
+STYLES = ("base", "first", "tables", "changes", "media")
+SCRIPTS = ("theme", "leaderboard")
+MOST_SHOWN = 12
+"""Outcomes that got better, and that got worse, with their pictures."""
+LEAST_CHANGE = 0.01
+"""A change by a smaller share of the scale is none to look at."""
+OLD, NEW = "first", "second"
+OutcomePlace = tuple[str, str, int]
+"""Edit, method, seed."""
+
+
+def diff(first: str | Path, second: str | Path, *, report: str | Path | None = None) -> Difference:
+    """Show what differs between two runs, and what caused the change of each mean.
+
+    The causes (edits, missing items, images, models, rules, software) add up to the change. The exit code is 1 if
+    scores differ.
+
+    Example:
+        $ editgauge diff run-of-yesterday run
+        $ editgauge diff run-of-yesterday run --report changes.html
+        >>> editgauge.diff("run-of-yesterday", "run")
+
+    Args:
+        first: run folder.
+        second: another run folder.
+        report: .html file to write: what got better and what got worse from the first run to the second, as pictures.
+    """
+    changes = difference(first, second)
+    if report is not None:
+        write_changes(Run.open(Path(first)), Run.open(Path(second)), changes, Path(report))
+    return changes
+
+
+class MovedScore(NamedTuple):
+    """One score of one outcome in two runs."""
+
+    key: ScoreKey
+    before: float
+    after: float
+    gain: float
+    """How much better it became, as a share of the scale; negative when it became worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedOutcome:
+    """An outcome whose scores moved, ready to show."""
+
+    title: str
+    edit: str
+    method: str
+    pictures: list[tuple[str, str]]
+    """What it is, and its address; an empty address where there is no picture."""
+    lines: list[str]
+    """What moved, the largest change first."""
+    same_pixels: bool
+
+
+def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> Path:
+    """The page; raises `BadInputError` where it cannot be written or nothing can be compared."""
+    claim_html_file(file, "--report", "changes.html")
+    keys = _common_scores(first, second)
+    if not keys:
+        raise BadInputError("The two runs have no primary score in common: score both with the same --protocol.")
+    specs = {key: second.spec(*key) for key in keys}
+    pairs = _pairs(first, second)
+    moves = {place: _moves(*pair, specs) for place, pair in pairs.items()}
+    album = EmbeddedAlbum()
+    shown = {
+        better: [_changed(place, *pairs[place], moves[place], second, album) for place in _most(moves, better=better)]
+        for better in (True, False)
+    }
+    table, verdicts = _table(first, second, specs)
+    return write_page(
+        file,
+        "changes.html.j2",
+        STYLES,
+        SCRIPTS,
+        names=_names(first, second),
+        sentence=_sentence(verdicts),
+        table=as_html(table),
+        better=shown[True],
+        worse=shown[False],
+        unlike=_unlike(first, second, keys, changes.settings),
+        settings={name: [words.without_folders(str(each)) for each in pair] for name, pair in changes.settings.items()},
+        counts=(len(pairs), sum(a.edited != b.edited and _pixels(a) != _pixels(b) for a, b in pairs.values())),
+    )
+
+
+def _names(first: Run, second: Run) -> tuple[str, str]:
+    """The folders, as far as they differ."""
+    one, two = first.folder.resolve(), second.folder.resolve()
+    if one.name != two.name:
+        return one.name, two.name
+    return f"{one.parent.name}/{one.name}", f"{two.parent.name}/{two.name}"
+
+
+def _unlike(first: Run, second: Run, keys: Iterable[ScoreKey], settings: Iterable[str]) -> list[str]:
+    """The protocols and models that differ and take part in a score of both runs."""
+    protocols = {protocol for protocol, _ in keys}
+    roles = {
+        role
+        for manifest in (first.manifest, second.manifest)
+        for protocol in protocols
+        for role in manifest.roles.get(protocol, manifest.models)
+    }
+    taking_part = {*(f"protocol {name}" for name in protocols), *(f"model {role}" for role in roles)}
+    return [name for name in settings if name in taking_part]
+
+
+def _common_scores(first: Run, second: Run) -> list[ScoreKey]:
+    known = {(name, spec.name) for name, entry in first.manifest.protocols.items() for spec in entry.scores}
+    return [key for key in headlines(cell for cell in summarize(second) if cell.edit_type == ALL) if key in known]
+
+
+def _pairs(first: Run, second: Run) -> dict[OutcomePlace, tuple[ScoredOutcome, ScoredOutcome]]:
+    here, there = (
+        {(each.edit, each.method, each.seed): each for group in collect(run).values() for each in group}
+        for run in (first, second)
+    )
+    return {place: (here[place], there[place]) for place in there if place in here}
+
+
+def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, ScoreSpec]) -> list[MovedScore]:
+    """The scores that moved enough to look at, the largest change first."""
+    moves = []
+    for key, spec in specs.items():
+        old, new = before.scores.get(key), after.scores.get(key)
+        if isinstance(old, float) and isinstance(new, float):
+            low, high = spec.range
+            span = high - low if math.isfinite(high - low) else max(abs(old), abs(new)) or 1.0
+            gain = (new - old if spec.higher_is_better else old - new) / span
+            if abs(gain) >= LEAST_CHANGE:
+                moves.append(MovedScore(key, old, new, gain))
+    return sorted(moves, key=lambda moved: -abs(moved.gain))
+
+
+def _most(moves: dict[OutcomePlace, list[MovedScore]], *, better: bool) -> list[OutcomePlace]:
+    """By the sum over the primary scores: a better edit that ruins the rest of the image did not get better."""
+    sign = 1 if better else -1
+    gains = {place: sign * sum(moved.gain for moved in some) for place, some in moves.items()}
+    ranked = sorted((place for place in gains if gains[place] > 0), key=lambda place: (-gains[place], place))
+    return ranked[:MOST_SHOWN]
+
+
+def _changed(
+    place: OutcomePlace,
+    before: ScoredOutcome,
+    after: ScoredOutcome,
+    moves: Sequence[MovedScore],
+    run: Run,
+    album: EmbeddedAlbum,
+) -> ChangedOutcome:
+    edit, method, seed = place
+    files = (("source", after.source), (OLD, before.edited), (NEW, after.edited))
+    return ChangedOutcome(
+        title=run.edits.get(edit, {}).get("instruction", "") or edit,
+        edit=edit,
+        method=f"{method}, seed {seed}" if seed else method,
+        pictures=[(name, _address(file, album)) for name, file in files],
+        lines=[f"{_named(moved.key, run)} {moved.before:.2f} → {moved.after:.2f}".replace("-", "−") for moved in moves],
+        same_pixels=_pixels(before) is not None and _pixels(before) == _pixels(after),
+    )
+
+
+def _address(file: ImageFile | None, album: EmbeddedAlbum) -> str:
+    copies = album.source(file) if file else {}
+    return album.embedded.get(copies.get("small", ""), "")
+
+
+def _pixels(outcome: ScoredOutcome) -> str | None:
+    return outcome.edited.pixels if outcome.edited else None
+
+
+def _named(key: ScoreKey, run: Run) -> str:
+    question = run.spec(*key).question
+    return QUESTIONS[question] if question else key[1]
+
+
+def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[ResultTable, list[tuple[str, str, str]]]:
+    """The means on the edits that both runs have, and every significant change: method, score, better or worse."""
+    outcomes = scored_outcomes(first), scored_outcomes(second)
+    sources = {**outcomes[0].sources, **outcomes[1].sources}
+    rows: list[list[TableCell]] = []
+    verdicts: list[tuple[str, str, str]] = []
+    for key, spec in specs.items():
+        for method in [name for name in second.manifest.methods if name in first.manifest.methods]:
+            before, after = (values_by_edit(each, *key, method) for each in outcomes)
+            pair = merged(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
+            name = Label(f"{_named(key, second)} {'↑' if spec.higher_is_better else '↓'}", "/".join(key))
+            if pair is None or pair.value is None:
+                rows.append([method, name, *[EmptyCell(text="no edit in both")] * 3, ""])
+                continue
+            verdict = {"first": "better", "second": "worse", "neither": "not significant"}[
+                pair.better(higher_is_better=spec.higher_is_better)
+            ]
+            if verdict != "not significant":
+                verdicts.append((method, _named(key, second), verdict))
+            few = pair.clusters < FEW_SOURCES
+            change = ValueCell(pair.value, pair.low, pair.high, n=pair.n, format="+.3f", few=few)
+            both = pair.second_mean, pair.first_mean
+            means = [EmptyCell() if mean is None else ValueCell(mean) for mean in both]
+            style: Literal["strong", "weak"] = "weak" if verdict == "not significant" else "strong"
+            rows.append([method, name, *means, change, Label(verdict, style=style)])
+    columns = [Column("method", align="left"), Column("score", align="left"), Column("first"), Column("second")]
+    return ResultTable([*columns, Column("change"), Column("verdict", align="left")], rows, "Primary scores"), verdicts
+
+
+def _sentence(verdicts: Sequence[tuple[str, str, str]]) -> str:
+    if not verdicts:
+        return "No primary score of any method differs significantly between the two runs."
+    parts = []
+    for word in ("better", "worse"):
+        scores: dict[str, list[str]] = {}
+        for method, name, verdict in verdicts:
+            if verdict == word:
+                scores.setdefault(method, []).append(name)
+        if scores:
+            listed = ", ".join(f"{method} ({', '.join(names)})" for method, names in scores.items())
+            parts.append(f"significantly {word}: {listed}")
+    text = "; ".join(parts)
+    return f"In the second run, {text}."

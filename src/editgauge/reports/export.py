@@ -1,0 +1,479 @@
+"""The rows of a run for other programs, as bytes that come part by part: a million of them never are in memory."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from io import RawIOBase
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from editgauge._render.tables import (
+    Column,
+    EmptyCell,
+    Label,
+    ResultTable,
+    TableCell,
+    ValueCell,
+    as_latex,
+    as_markdown,
+    value_cell,
+)
+from editgauge._render.text import without_folders
+from editgauge._stats.intervals import Mean
+from editgauge._stats.pairwise import Rank
+from editgauge._stats.resampling import Estimate
+from editgauge._util.files import write_bytes, write_parts
+from editgauge._util.text import csv_text
+from editgauge.analysis._groups import divisions, group_cells, values_of
+from editgauge.analysis.aggregation import MeasuredFigure, measured_figures
+from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
+from editgauge.edit_types import vocabulary
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.reports import _paper as paper
+from editgauge.reports.sections.standard import set_tables
+from editgauge.results import Run, SetScore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from editgauge.protocols.unibench._totals import Means
+
+COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
+"""Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail
+quotes is cut to the file and its folder."""
+ROWS_AT_ONCE = 10_000
+ROWS_OF_A_CHUNK = 1 << 15
+"""A multiple of the 1,024 rows that pyarrow writes at a time, so that the bytes of a Parquet file are those of a table
+written in one piece."""
+CHUNKS_OF_A_GROUP = 32
+"""Of a group of rows in a Parquet file, which is held and written at once: the million rows that pyarrow takes."""
+TYPES = {"seed": pa.int64(), "value": pa.float64()}
+GROUP = "group_"
+"""Before the name of a benchmark's own division, in the columns behind the others."""
+
+
+def columns_of(run: Run) -> tuple[str, ...]:
+    """The columns of a run's rows: the usual ones, and one for each division of its benchmark."""
+    return (*COLUMNS, *(f"{GROUP}{name}" for name in divisions(run)))
+
+
+def schema_of(run: Run) -> pa.Schema:
+    """The same with their types."""
+    return pa.schema([(column, TYPES.get(column, pa.string())) for column in columns_of(run)])
+
+
+def tables_of(run: Run) -> Iterator[pa.Table]:
+    """Every score in the run's order, a bounded number of rows at a time."""
+    groups = {name: values_of(run, name) for name in divisions(run)}
+    for scores in run.iter_scores([column for column in COLUMNS if column != "status"]):
+        status = pc.if_else(pc.is_null(scores["value"]), "unscored", "scored")
+        detail = pa.chunked_array([pa.array(map(without_folders, scores["detail"].to_pylist()), pa.string())])
+        place = scores.schema.get_field_index("detail")
+        whole = scores.set_column(place, "detail", detail).append_column("status", status).select(list(COLUMNS))
+        for name, values in groups.items():
+            column = pa.array(map(values.get, scores["edit"].to_pylist()), pa.string())
+            whole = whole.append_column(f"{GROUP}{name}", column)
+        yield whole
+    if run.sets:
+        yield pa.Table.from_pylist([_of_set(score) for score in run.sets], schema=schema_of(run))
+
+
+def _of_set(score: SetScore) -> dict[str, Any]:
+    """A score of a whole set of outcomes, such as a total or FID: it belongs to no edit."""
+    return {
+        "edit_type": score.edit_type,
+        "method": score.method,
+        "protocol": score.protocol,
+        "name": score.name,
+        "value": score.value,
+        "status": "scored" if score.value is not None else "unscored",
+        "reason": score.reason or None,
+        "detail": without_folders(score.detail) or None,
+    }
+
+
+def rows_of(run: Run) -> Iterator[dict[str, Any]]:
+    """The same as one mapping for each score."""
+    for table in tables_of(run):
+        for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+            yield from batch.to_pylist()
+
+
+def as_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[bytes]:
+    """A line of names, and a line for each row; texts that a spreadsheet would take for a formula are marked."""
+    lines = _Lines()
+    writer = csv.DictWriter(lines, columns, lineterminator="\r\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: csv_text(cell) if isinstance(cell, str) else cell for name, cell in row.items()})
+        if len(lines) >= ROWS_AT_ONCE:
+            yield lines.taken()
+    yield lines.taken()
+
+
+class _Lines(list[str]):
+    """Ends lines with a line feed only. Were the writer told so, it would not put a field with a carriage return in
+    quotes (before Python 3.13), and readers take that for the end of a line."""
+
+    def write(self, line: str) -> None:
+        self.append(line.removesuffix("\r\n") + "\n")
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        content = "".join(self).encode()
+        self.clear()
+        return content
+
+
+def as_jsonl(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """A line of JSON for each row."""
+    return (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+
+
+def as_parquet(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[bytes]:
+    """Plain columns, one group of rows after the other; a group without rows where there are none at all."""
+    sink = _Sink()
+    chunks = _chunks(tables, schema)
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        group = list(islice(chunks, CHUNKS_OF_A_GROUP)) or [schema.empty_table()]
+        while group:
+            writer.write_table(pa.concat_tables(group), CHUNKS_OF_A_GROUP * ROWS_OF_A_CHUNK)
+            yield sink.taken()
+            group = list(islice(chunks, CHUNKS_OF_A_GROUP))
+    yield sink.taken()
+
+
+class _Sink(RawIOBase):
+    """Takes what is written until someone asks for it."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        self._parts.append(bytes(content))
+        return len(self._parts[-1])
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        content = b"".join(self._parts)
+        self._parts.clear()
+        return content
+
+
+def _chunks(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
+    """The same rows in chunks of equal size, except for the last."""
+    left = schema.empty_table()
+    for table in tables:
+        left = pa.concat_tables([left, table])
+        while left.num_rows >= ROWS_OF_A_CHUNK:
+            yield left.slice(0, ROWS_OF_A_CHUNK).combine_chunks()
+            left = left.slice(ROWS_OF_A_CHUNK)
+    if left.num_rows:
+        yield left.combine_chunks()
+
+
+UNIBENCH = "unibench"
+UNIBENCH_COLUMNS = (
+    Column("model", align="left"),
+    Column("task", align="left"),
+    Column("target fidelity"),
+    Column("position fidelity"),
+    Column("fidelity, average"),
+    Column("target consistency"),
+    Column("background consistency"),
+    Column("consistency, average"),
+)
+LEGEND = "Averages are means of the scores that a task has; totals are means over tasks, taken before rounding."
+
+
+def unibench_table(run: Run) -> str:
+    """Table 1 of UniBench for every reading of the protocol in the run: methods by tasks, with averages and totals."""
+    readings = [name for name in run.manifest.protocols if name.partition("[")[0] == UNIBENCH]
+    if not readings:
+        raise BadInputError(
+            f"The run '{run.folder}' has no scores of the protocol 'unibench', which table 1 is made of; "
+            f"its protocols are {', '.join(run.manifest.protocols)}."
+        )
+    return "\n".join(as_markdown(_unibench_reading(run, reading)) for reading in readings)
+
+
+def _unibench_reading(run: Run, reading: str) -> ResultTable:
+    means = _unibench_means(run, reading)
+    rows = [row for method in run.manifest.methods for row in _unibench_rows(method, means.get(method, {}))]
+    return ResultTable(UNIBENCH_COLUMNS, rows, f"{reading}: table 1 of UniBench", LEGEND)
+
+
+def _unibench_means(run: Run, reading: str) -> Mapping[str, Means]:
+    """Method to task to kind of score to its mean."""
+    tasks = {edit_type: task for task, edit_type in vocabulary(UNIBENCH).items()}
+    means: dict[str, dict[str, dict[str, float]]] = {}
+    for cell in summarize(run):
+        if cell.protocol == reading and cell.edit_type != ALL and cell.edit_type in tasks and cell.mean:
+            of_task = means.setdefault(cell.method, {}).setdefault(tasks[cell.edit_type], {})
+            of_task[cell.spec.name] = cell.mean.value
+    return means
+
+
+def _unibench_rows(method: str, means: Means) -> list[list[TableCell]]:
+    rows: list[list[TableCell]] = []
+    for task in FIDELITY:
+        scores = means.get(task)
+        if scores is None:
+            continue
+        numbers = [
+            *map(scores.get, ("target_fidelity", "position_fidelity")),
+            average(scores, FIDELITY[task]),
+            *map(scores.get, ("target_consistency", "background_consistency")),
+            average(scores, CONSISTENCY[task]),
+        ]
+        rows.append([method, task.replace("_", " "), *map(_number, numbers)])
+    empty = EmptyCell(text="")
+    head = Label(method, style="strong"), Label("total", style="strong")
+    fidelity, consistency = _number(total(means, FIDELITY)), _number(total(means, CONSISTENCY))
+    return [*rows, [*head, empty, empty, fidelity, empty, empty, consistency]]
+
+
+def _number(value: float | None) -> TableCell:
+    return EmptyCell(text="-") if value is None else value
+
+
+MEAN = ("mean", "low", "high")
+PLACE = ("place", "place_low", "place_high")
+MEANS = (
+    *("protocol", "name", "method", "edit_type", "group", "figure", *MEAN, "n", "source_images", "unscored", "reasons"),
+    *("interval_method", *PLACE),
+)
+
+
+def export(run: str | Path, *, format: str, out: str | Path | None = None, summary: bool = False) -> bytes:  # noqa: A002
+    """Export the scores of a run for other programs, or its summary for a paper.
+
+    Example:
+        $ editgauge export run --format csv > scores.csv
+        $ editgauge export run --format paper --out paper
+        >>> editgauge.export("run", format="csv")
+
+    Args:
+        run: run folder.
+        format: `csv`, `jsonl`, `parquet`: every score; `markdown`, `latex`: the summary; `unibench`: its table 1;
+            `methods-text`, `methods-markdown`, `methods-latex`: how it was measured; `paper`: a folder with all of this
+            and the figures.
+        out: file to write, for paper a folder; default: standard output, in Python the bytes.
+        summary: means with intervals and n, in csv, jsonl and parquet too.
+    """
+    if format == PAPER:
+        return _paper(Run.open(Path(run)), out)
+    parts = export_parts(run, format, summary)
+    if out is None:
+        return b"".join(parts)
+    if Path(out).is_dir():
+        raise BadInputError(f"'{out}' is a folder; give a file such as '{Path(out) / ('scores.' + format)}'.")
+    write_parts(Path(out), parts)
+    return f"{Path(out).name}\n".encode()
+
+
+def export_parts(run: str | Path, format: str, summary: bool = False) -> Iterable[bytes]:  # noqa: A002
+    """What `export` gives without `out`, part by part."""
+    if format in PAPER_TABLES:
+        return PAPER_TABLES[format](Run.open(Path(run)))
+    if format not in FORMATS:
+        raise UnknownNameError("format", format, (*FORMATS, *PAPER_TABLES, PAPER), "editgauge export --help")
+    formats = SUMMARY_FORMATS if summary and format in SUMMARY_FORMATS else FORMATS
+    return formats[format](Run.open(Path(run)))
+
+
+def _paper(run: Run, out: str | Path | None) -> bytes:
+    if out is None:
+        raise BadInputError("The format 'paper' is a folder of files: say where with --out FOLDER.")
+    if Path(out).is_file():
+        raise BadInputError(f"'{out}' is a file; the format 'paper' writes a folder.")
+    files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.files(run)}
+    for name, content in files.items():
+        write_bytes(Path(out) / name, content)
+    return "".join(f"{name}\n" for name in sorted(files)).encode()
+
+
+def means_of(run: Run) -> list[dict[str, Any]]:
+    """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
+    places = RunVerdicts(run).ranks((*edit_types(run), ALL))
+    return [
+        *(
+            _mean_of_cell(cell, places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method)))
+            for cell in summarize(run)
+        ),
+        *(_mean_of_cell(each.cell, None, each.label) for each in group_cells(run)),
+        *map(_mean_of_set, run.sets),
+        *(row for measured in measured_figures(run) for row in _figure(measured)),
+    ]
+
+
+def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, Any]:
+    mean = cell.mean
+    row = _row(cell.protocol, cell.spec.name, cell.method, cell.edit_type, mean, cell.scored)
+    row |= {
+        "group": group,
+        "source_images": mean.clusters if mean else 0,
+        "unscored": sum(cell.unscored.values()),
+        "reasons": "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items()),
+        "interval_method": mean.method if mean else "",
+    }
+    return row | (dict(zip(PLACE, (place.value, place.low, place.high), strict=True)) if place else {})
+
+
+def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
+    """The number that the paper prints for each method, and its other averages, each by its name."""
+    averages = {measured.title: measured.methods}
+    averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.others.items()}
+    for figure, methods in averages.items():
+        for method, estimate in methods.items():
+            yield _row(measured.protocol, " ".join(measured.figure.scores), method, ALL, estimate, estimate.n) | {
+                "group": " ".join(f"{name}={value}" for name, value in measured.figure.where.items()),
+                "figure": figure,
+                "source_images": estimate.clusters,
+                "reasons": estimate.reason,
+                "interval_method": estimate.method,
+            }
+
+
+def _mean_of_set(score: SetScore) -> dict[str, Any]:
+    """A score of a whole set of outcomes, such as a total or FID, in addition to the means."""
+    reasons = [f"{reason} {count}" for reason, count in score.reasons.items()]
+    if score.value is None:
+        reasons.append(f"{score.reason}: {score.detail}".strip(": "))
+    return _row(score.protocol, score.name, score.method, score.edit_type, score, score.n) | {
+        "unscored": score.missing,
+        "reasons": "; ".join(filter(None, reasons)),
+        "interval_method": score.interval_method,
+    }
+
+
+def _row(
+    protocol: str, name: str, method: str, edit_type: str, mean: Mean | Estimate | SetScore | None, n: int
+) -> dict[str, Any]:
+    """A row with all columns of `MEANS`; what is not filled in here or by the caller is empty."""
+    row: dict[str, Any] = dict.fromkeys(MEANS) | {"group": "", "figure": ""}
+    row |= {"protocol": protocol, "name": name, "method": method, "edit_type": edit_type, "n": n}
+    return row | ({"mean": mean.value, "low": mean.low, "high": mean.high} if mean else {})
+
+
+def _means_table(run: Run) -> pa.Table:
+    kinds = {
+        **dict.fromkeys(MEAN, pa.float64()),
+        **dict.fromkeys(("n", "source_images", "unscored", *PLACE), pa.int64()),
+    }
+    schema = pa.schema([(column, kinds.get(column, pa.string())) for column in MEANS])
+    return pa.Table.from_pylist(means_of(run), schema=schema)
+
+
+def _markdown(run: Run) -> bytes:
+    return "\n".join(map(as_markdown, _tables(run))).encode()
+
+
+def _latex(run: Run) -> bytes:
+    return "\n".join(["% needs \\usepackage{booktabs}", *map(as_latex, _tables(run))]).encode()
+
+
+def _tables(run: Run) -> Iterator[ResultTable]:
+    """One table per score: a row per edit type and per group of the benchmark, a column per method."""
+    in_groups = group_cells(run)
+    cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarize(run)}
+    cells |= {(each.cell.protocol, each.cell.spec.name, each.cell.method, each.label): each.cell for each in in_groups}
+    labels = (*edit_types(run), ALL, *dict.fromkeys(each.label for each in in_groups))
+    methods = list(run.manifest.methods)
+    verdicts = RunVerdicts(run)
+    for protocol, entry in run.manifest.protocols.items():
+        for spec in entry.scores:
+            better = "higher" if spec.higher_is_better else "lower"
+            values = f"mean [95% interval] n scored + unscored; few: under {FEW_SOURCES} source images"
+            score_verdicts = verdicts.of(protocol, spec.name)
+            ranks = score_verdicts.ranks if score_verdicts and len(score_verdicts.methods) > 1 else {}
+            yield ResultTable(
+                columns=[
+                    Column("edit type or group" if in_groups else "edit type", align="left"),
+                    *map(Column, methods),
+                ],
+                rows=[
+                    *(
+                        [label, *(_cell(cells.get((protocol, spec.name, method, label))) for method in methods)]
+                        for label in labels
+                    ),
+                    *([["place [95%]", *(str(ranks.get(method, "-")) for method in methods)]] if ranks else []),
+                ],
+                title=f"{protocol}: {spec.name}",
+                legend=f"{better} is better; {values}",
+            )
+    yield from _figure_tables(run, methods)
+    for table in set_tables(run.sets, methods):
+        better = "higher" if table.higher_is_better else "lower"
+        by_kind = zip(*(table.rows[method] for method in methods), strict=True)
+        yield ResultTable(
+            columns=[Column("edit type", align="left"), *map(Column, methods)],
+            rows=[
+                [kind, *(f"{value} {count}".strip() or "-" for value, count in cells)]
+                for kind, cells in zip(table.kinds, by_kind, strict=True)
+            ],
+            title=f"{table.protocol}: {table.name}",
+            legend=f"{better} is better; of all outcomes together [95% interval]",
+        )
+
+
+def _figure_tables(run: Run, methods: list[str]) -> Iterator[ResultTable]:
+    """What the papers print, and the same values averaged otherwise."""
+    for measured in measured_figures(run):
+        yield ResultTable(
+            columns=[Column("average", align="left"), *map(Column, methods)],
+            rows=[
+                [name, *(_estimate(of_methods[method]) for method in methods)]
+                for name, of_methods in measured.averages.items()
+            ],
+            title=measured.title,
+            legend=f"{measured.protocol}; the first row is what the paper prints: {measured.figure.paper}",
+        )
+
+
+def _estimate(estimate: Estimate) -> ValueCell | EmptyCell:
+    if estimate.value is None:
+        return EmptyCell(text=f"none: {estimate.reason}")
+    return value_cell(estimate, n=estimate.n)
+
+
+def _cell(cell: Cell | None) -> ValueCell | EmptyCell:
+    if cell is None:
+        return EmptyCell()
+    unscored, mean = sum(cell.unscored.values()), cell.mean
+    if mean is None:
+        return EmptyCell(unscored, text=f"unscored {unscored}")
+    return value_cell(mean, n=mean.n, unscored=unscored)
+
+
+Export = Callable[[Run], Iterable[bytes]]
+FORMATS: dict[str, Export] = {
+    "csv": lambda run: as_csv(rows_of(run), columns_of(run)),
+    "jsonl": lambda run: as_jsonl(rows_of(run)),
+    "parquet": lambda run: as_parquet(tables_of(run), schema_of(run)),
+    "markdown": lambda run: (_markdown(run),),
+    "latex": lambda run: (_latex(run),),
+    "methods-text": lambda run: (paper.as_text(run).encode(),),
+    "methods-markdown": lambda run: (paper.as_markdown(run).encode(),),
+    "methods-latex": lambda run: (paper.as_latex(run).encode(),),
+}
+PAPER = "paper"
+SUMMARY_FORMATS: dict[str, Export] = {
+    "csv": lambda run: as_csv(means_of(run), MEANS),
+    "jsonl": lambda run: as_jsonl(means_of(run)),
+    "parquet": lambda run: as_parquet([table := _means_table(run)], table.schema),
+}
+PAPER_TABLES: dict[str, Export] = {"unibench": lambda run: (unibench_table(run).encode(),)}
+"""Tables as a paper prints them; they need scores of that paper's protocol."""

@@ -1,1 +1,0 @@
-"""The gallery of the report: pictures, scores and evidence."""

@@ -1,0 +1,208 @@
+"""The pictures of the gallery: small and larger copies, and the difference of two pictures as heat."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+
+from editgauge._render.text import without_folders
+from editgauge._util.files import DRAFT, read_text, write_json
+from editgauge._util.images import Pixels, pixel_hash, read_image, resized, working_size
+from editgauge.errors import BadImageError, BadInputError
+from editgauge.reports._outcomes import ImageFile
+from editgauge.results import ImageStamp
+
+SMALL, LARGE = 360, 1024
+EMBEDDED = 240
+"""Longest sides in pixels; the single-file form has small ones only."""
+QUALITY = 85
+KNOWN = "known.json"
+"""Which copies belong to which image file, so that a refreshed report need not make them again."""
+FULL_HEAT = 128
+"""A change of half the range, in any channel, is the brightest heat."""
+SOURCES_IN_HAND = 8
+"""Edits of one source image follow each other, so a few decoded sources are enough to remember."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decoded:
+    """A picture that can be shown."""
+
+    pixels: Pixels
+    changed: bool
+    """Whether it is no longer the picture that was scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A picture that cannot be shown, and why."""
+
+    problem: str
+
+
+def decode(file: ImageFile) -> Decoded | Absent:
+    """The picture as it is now, or why it cannot be shown."""
+    try:
+        pixels = read_image(Path(file.path))
+    except BadImageError as problem:
+        return Absent(without_folders(str(problem)))
+    return Decoded(pixels, pixel_hash(pixels) != file.pixels)
+
+
+def difference(source: Pixels, edited: Pixels) -> Pixels:
+    """Where and how much the edited picture differs: black where nothing changed, over red to bright yellow."""
+    height, width = source.shape[:2]
+    red, green, blue = cv2.split(cv2.absdiff(source, resized(edited, width, height)))
+    heat = cv2.convertScaleAbs(cv2.max(cv2.max(red, green), blue), alpha=255 / FULL_HEAT)
+    return np.asarray(cv2.applyColorMap(heat, cv2.COLORMAP_INFERNO)[..., ::-1])
+
+
+def fitted(pixels: Pixels, longest: int) -> Pixels:
+    """The picture shrunk so that no side is longer; smaller ones stay as they are."""
+    height, width = pixels.shape[:2]
+    shrink = longest / max(height, width)
+    if shrink >= 1:
+        return pixels
+    size = max(1, round(width * shrink)), max(1, round(height * shrink))
+    return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA))
+
+
+class Album:
+    """The folder of pictures of one report. Files are named by their content, so no name can come from outside."""
+
+    sizes: tuple[int, ...] = (SMALL, LARGE)
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._decoded_source = lru_cache(SOURCES_IN_HAND)(decode)
+        _make_folder(folder)
+        self._there = {path.name for path in folder.iterdir()}
+        self._known = {key: copies for key, copies in _read_known(folder / KNOWN).items() if self._holds(copies)}
+        self._used: dict[str, Json] = {}
+
+    def source(self, file: ImageFile) -> Json:
+        """Names and size of the copies of a source image, or the problem to show in their place."""
+        return self._remembered(_key(file)) or self._place(_key(file), self._decoded_source(file))
+
+    def further(self, path: Path) -> Json:
+        """The same for a further source picture, of which no hash was recorded."""
+        try:
+            return self.source(ImageFile(str(path), pixel_hash(read_image(path))))
+        except BadImageError as problem:
+            return {"problem": without_folders(str(problem))}
+
+    def edited(self, source: ImageFile, edited: ImageFile) -> tuple[Json, Json | None]:
+        """The same for an edited image, and for the difference where both images can be decoded."""
+        key, key_of_both = _key(edited), _key(source, edited)
+        copies, heat = self._remembered(key), self._remembered(key_of_both)
+        if copies and heat:
+            return copies, heat
+        before, after = self._decoded_source(source), decode(edited)
+        copies = self._place(key, after)
+        if isinstance(before, Decoded) and isinstance(after, Decoded):
+            heat = self._place(key_of_both, Decoded(difference(before.pixels, after.pixels), changed=False))
+        return copies, heat
+
+    def finish(self) -> None:
+        """Deletes pictures of an earlier report into the same folder and what a kill left, and notes what is there."""
+        used = {copies[size] for copies in self._used.values() for size in ("small", "large")}
+        for path in self.folder.iterdir():
+            if path.name not in used and path.suffix == ".jpg":
+                path.unlink(missing_ok=True)
+        write_json(self.folder / KNOWN, dict(sorted(self._used.items())))
+
+    def _holds(self, copies: Json) -> bool:
+        return {copies["small"], copies["large"]} <= self._there
+
+    def _remembered(self, key: str) -> Json | None:
+        copies = self._used.get(key) or self._known.get(key)
+        if copies:
+            self._used[key] = copies
+        return copies
+
+    def _place(self, key: str, picture: Decoded | Absent) -> Json:
+        if isinstance(picture, Absent):
+            return {"problem": picture.problem}
+        large = fitted(picture.pixels, self.sizes[-1])
+        small = fitted(large, self.sizes[0])
+        names = [self._keep(_jpeg(pixels)) for pixels in ([small] if small is large else [small, large])]
+        (height, width), (rows, columns) = small.shape[:2], picture.pixels.shape[:2]
+        copies: Json = {"small": names[0], "large": names[-1], "width": width, "height": height}
+        copies |= {"frame": list(working_size(columns, rows))}  # evidence has coordinates of what was measured
+        self._used[key] = {**copies, "changed": True} if picture.changed else copies
+        return self._used[key]
+
+    def _keep(self, content: bytes) -> str:
+        name = hashlib.blake2b(content, digest_size=10).hexdigest() + ".jpg"
+        if name not in self._there:
+            _write_unsynced(self.folder / name, content)
+            self._there.add(name)
+        return name
+
+
+class EmbeddedAlbum(Album):
+    """The pictures inside the page itself, small ones only."""
+
+    sizes = (EMBEDDED,)
+
+    def __init__(self) -> None:
+        self.embedded: dict[str, str] = {}
+        """Name to data address."""
+        self._decoded_source = lru_cache(SOURCES_IN_HAND)(decode)
+        self._known, self._used = {}, {}
+
+    def finish(self) -> None:
+        """There is nothing to tidy."""
+
+    def _keep(self, content: bytes) -> str:
+        name = hashlib.blake2b(content, digest_size=10).hexdigest() + ".jpg"
+        self.embedded[name] = "data:image/jpeg;base64," + base64.b64encode(content).decode()
+        return name
+
+
+def _key(*files: ImageFile) -> str:
+    """Another one whenever a file changes, or the way copies are made. Hashed: a report must not reveal paths."""
+    stamps = [(ImageStamp.of(Path(file.path)), file.pixels) for file in files]
+    return hashlib.blake2b(repr((SMALL, LARGE, QUALITY, FULL_HEAT, stamps)).encode(), digest_size=12).hexdigest()
+
+
+def _jpeg(pixels: Pixels) -> bytes:
+    bgr = cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR)
+    return cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+
+
+def _read_known(path: Path) -> dict[str, Json]:
+    """A lost or damaged list only costs time."""
+    try:
+        stored = json.loads(read_text(path))
+        return {key: copies for key, copies in stored.items() if {"small", "large", "frame"} <= set(copies)}
+    except (OSError, ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _write_unsynced(path: Path, content: bytes) -> None:
+    """Whole or not at all, but without waiting for the disk: a report can be made again, and waits would add up."""
+    draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}{path.suffix}")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as error:
+        raise BadInputError(f"'{path}' cannot be written: {error.strerror or error}. Is the disk full?") from error
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(f"'{folder}' cannot be made: {error.strerror or error}. Choose another folder.") from error

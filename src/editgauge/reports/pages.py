@@ -1,0 +1,84 @@
+"""What every page is made of: its styles and scripts, the policy that pins them, and the mark by which we know it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from editgauge import __version__
+from editgauge._util.files import open_regular
+from editgauge.errors import BadInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
+"""Tells a page of ours, which may be refreshed, from anyone else's, which may not be touched."""
+
+
+def page_in(folder: str | Path, name: str) -> Path:
+    """Where the page will lie; raises `BadInputError` when it cannot be written there."""
+    if Path(folder).is_file():
+        raise BadInputError(f"'{folder}' is a file; give a folder for {name}.")
+    page = Path(folder) / name
+    refuse_a_page_of_others(page)
+    return page
+
+
+def claim_html_file(file: Path, option: str, example: str) -> None:
+    """Raises `BadInputError` when the file is no .html file, or exists and we did not make it."""
+    if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
+        raise BadInputError(f"{option} writes one .html file, and '{file}' is not one; try '{file / example}'.")
+    refuse_a_page_of_others(file)
+
+
+def refuse_a_page_of_others(file: Path) -> None:
+    """Raises `BadInputError` when the file exists and we did not make it."""
+    if not file.exists():
+        return
+    with open_regular(file) as opened:
+        ours = GENERATOR.encode() in opened.read(2_000)
+    if not ours:
+        raise BadInputError(f"'{file}' is not a report; choose a new file, it would be overwritten.")
+
+
+def frame(images: str, styles: Sequence[str], scripts: Sequence[str]) -> dict[str, str]:
+    """What the template of every page asks for, whatever the page shows."""
+    style, early, script = joined("style", styles, "css"), asset("script/early.js"), joined("script", scripts, "js")
+    return {
+        "policy": policy(images, style, early, script),
+        "generator": GENERATOR,
+        "style": style,
+        "early": early,
+        "script": script,
+        "version": __version__,
+    }
+
+
+def policy(images: str, style: str, *scripts: str) -> str:
+    """The page's security policy: only these very texts may run, and no request can leave the page."""
+    allowed = " ".join(map(_pinned, scripts))
+    return (
+        f"default-src 'none'; {images}; style-src {_pinned(style)}; "
+        f"script-src {allowed}; base-uri 'none'; form-action 'none'"
+    )
+
+
+def joined(folder: str, names: Sequence[str], ending: str) -> Markup:
+    """Files of this package as one text."""
+    return Markup("\n").join(asset(f"{folder}/{name}.{ending}") for name in names)
+
+
+def asset(name: str) -> Markup:
+    """The text of a file of this package."""
+    text = (resources.files(__package__ or "") / "templates" / name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704 - a file of this package
+
+
+def _pinned(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

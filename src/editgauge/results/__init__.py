@@ -1,0 +1,34 @@
+"""The run folder: a manifest, the edits, the scores and their evidence. Everything later reads only that folder.
+
+```
+RUN/
+  manifest.json            what was run: options, versions, hashes, what each score means
+  edits.jsonl              the edits, in the benchmark's order
+  scores/000002.jsonl      the journal being written: one checked line per (edit, method, seed, protocol)
+  scores/000001.parquet    a sealed journal: one row per score, columnar
+  evidence/000001.parquet  boxes, masks and notes of the same journal
+  sets.json                scores of whole sets of outcomes, such as FID, where a protocol has them
+  asked.json               what the last command asked of judges: calls, tokens, cost
+  superseded/0001/         an earlier run into this folder whose options differed
+```
+"""
+
+from editgauge.results._journal import EncodedEntry, JournalEntry
+from editgauge.results._records import ImageStamp, Key, ScoreRecord
+from editgauge.results.manifest import Manifest, ProtocolEntry
+from editgauge.results.run import Run
+from editgauge.results.sets import SetScore
+from editgauge.results.writer import RunWriter
+
+__all__ = [
+    "EncodedEntry",
+    "ImageStamp",
+    "JournalEntry",
+    "Key",
+    "Manifest",
+    "ProtocolEntry",
+    "Run",
+    "RunWriter",
+    "ScoreRecord",
+    "SetScore",
+]

@@ -1,0 +1,245 @@
+"""Edits a small fixed set with the current state of an editor, scores it, and logs scores and a contact sheet."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from editgauge._util.files import write_text
+from editgauge._util.images import ImageLike, Pixels, read_image, write_png
+from editgauge.benchmarks import open_benchmark
+from editgauge.engine.result import ScoreResult
+from editgauge.engine.scorer import Scorer
+from editgauge.errors import BadInputError
+from editgauge.options import JudgeOptions, ModelOptions, Pairs
+from editgauge.serving.loggers import Logger, active_loggers
+from editgauge.types import Edit
+
+Editor = Callable[[Image.Image, str], ImageLike]
+"""Takes a source image and an instruction, returns the edited image."""
+HISTORY = "history.jsonl"
+CELL = 192
+"""Pixels of a picture on the contact sheet."""
+LINE = 16
+WHITE, GRAY = (255, 255, 255), (96, 96, 96)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanScore:
+    """One score over the set: its mean over what could be scored, and how much could not."""
+
+    mean: float | None
+    scored: int
+    unscored: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How the editor did at one step."""
+
+    step: int
+    scores: Mapping[str, MeanScore]
+    """By `protocol/score`."""
+    failures: Mapping[str, str]
+    """Edits for which the editor raised an error, and what it said."""
+    sheet: Path
+    """Contact sheet: sources, outcomes and verdicts."""
+    seconds_editing: float
+    seconds_scoring: float
+
+
+class Monitor:
+    """Score an editor on the same few edits repeatedly while it is trained.
+
+    >>> monitor = editgauge.Monitor("sample", out="eval", limit=8, every=500)  # doctest: +SKIP
+    >>> for step, batch in enumerate(batches):  # doctest: +SKIP
+    ...     train_on(batch)
+    ...     monitor.on_step_end(step, pipeline)
+
+    `on_step_end` takes a diffusers pipeline; `evaluate` any function from a source image and an instruction to the
+    edited image. Results go to `out/history.jsonl` and to the trackers that are in use: TensorBoard (files in
+    `out/tensorboard`), a running MLflow run, a running Weights & Biases run.
+
+    Args:
+        benchmark: a name from `editgauge list benchmarks`, or a folder of your own.
+        out: folder for outcomes, contact sheets and history.
+        limit: number of edits; the first ones of the benchmark.
+        every: steps between two evaluations.
+        protocol: how to score, as in `editgauge.score`.
+        models: model profile.
+        judge: model used as judge.
+        log_to: where to log: `tensorboard`, `mlflow`, `wandb`; by default wherever the loop logs already.
+        data: folder with the benchmark's public files.
+        images: folder with its source images.
+    """
+
+    def __init__(
+        self,
+        benchmark: str | Path = "sample",
+        *,
+        out: str | Path,
+        limit: int = 8,
+        every: int = 1,
+        protocol: Sequence[str] = (),
+        models: str | None = None,
+        judge: str | Pairs = (),
+        log_to: Sequence[str] | None = None,
+        data: str | Path | None = None,
+        images: str | Path | None = None,
+    ) -> None:
+        if limit < 1 or every < 1:
+            raise BadInputError(f"`limit` and `every` are at least 1, got {limit} and {every}.")
+        self.folder, self.every = Path(out), every
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._edits: list[Edit] = list(open_benchmark(benchmark, data=data, images=images).edits[:limit])
+        self._sources = [read_image(edit.source.path) for edit in self._edits]
+        self._loggers: list[Logger] = active_loggers(self.folder, log_to)
+        self._scorer = Scorer(protocol, ModelOptions(models=models), JudgeOptions(judge=judge)).__enter__()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the models and close the log files."""
+        self._scorer.__exit__()
+        for logger in self._loggers:
+            logger.close()
+
+    def on_step_end(self, step: int, pipeline: Any, accelerator: Any = None, **options: Any) -> Evaluation | None:
+        """Every few steps, evaluates a diffusers pipeline; on one process only when there is an accelerator.
+
+        Args:
+            step: the number of the training step.
+            pipeline: pipeline that takes `prompt` and `image`, such as InstructPix2Pix.
+            accelerator: `accelerate.Accelerator` of the loop.
+            options: options of the pipeline's call, such as `num_inference_steps`.
+        """
+        if step % self.every or (accelerator is not None and not accelerator.is_main_process):
+            return None
+        with _for_inference(pipeline):
+            return self.evaluate(step, pipeline_editor(pipeline, **options))
+
+    def evaluate(self, step: int, editor: Editor) -> Evaluation:
+        """Edit the set, score it, write and log the result. An error of the editor affects that outcome only."""
+        began = time.perf_counter()
+        outcomes, failures = self._outcomes(step, editor)
+        edited = time.perf_counter()
+        results = self._scored(outcomes)
+        sheet = self.folder / f"step-{step:08d}" / "sheet.png"
+        write_png(_contact_sheet(self._edits, self._sources, outcomes, results), sheet)
+        evaluation = Evaluation(
+            step=step,
+            scores=_means(results, len(self._edits)),
+            failures=failures,
+            sheet=sheet,
+            seconds_editing=edited - began,
+            seconds_scoring=time.perf_counter() - edited,
+        )
+        self._record(evaluation)
+        return evaluation
+
+    def _outcomes(self, step: int, editor: Editor) -> tuple[dict[str, Pixels], dict[str, str]]:
+        outcomes, failures = {}, {}
+        for edit, source in zip(self._edits, self._sources, strict=True):
+            try:
+                outcomes[edit.id] = read_image(editor(Image.fromarray(source), edit.instruction), "outcome")
+            except Exception as error:  # a training run of days must not end because of one picture
+                failures[edit.id] = f"{type(error).__name__}: {error}"
+                continue
+            file = self.folder / f"step-{step:08d}" / f"{edit.id}.png"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_png(outcomes[edit.id], file)
+        return outcomes, failures
+
+    def _scored(self, outcomes: Mapping[str, Pixels]) -> dict[str, ScoreResult]:
+        under_way = {
+            edit.id: self._scorer.submit_edit(edit, source, outcomes[edit.id])
+            for edit, source in zip(self._edits, self._sources, strict=True)
+            if edit.id in outcomes
+        }
+        return {name: future.result() for name, future in under_way.items()}
+
+    def _record(self, evaluation: Evaluation) -> None:
+        line = {**asdict(evaluation), "sheet": str(evaluation.sheet.relative_to(self.folder))}
+        history = self.folder / HISTORY
+        earlier = history.read_text("utf-8") if history.exists() else ""
+        write_text(history, earlier + json.dumps(line) + "\n")
+        values = {name: score.mean for name, score in evaluation.scores.items() if score.mean is not None}
+        values |= {f"unscored/{name}": float(score.unscored) for name, score in evaluation.scores.items()}
+        values |= {"seconds_editing": evaluation.seconds_editing, "seconds_scoring": evaluation.seconds_scoring}
+        values = {f"editgauge/{name}": value for name, value in values.items()}
+        for logger in self._loggers:
+            logger.log(evaluation.step, values, evaluation.sheet)
+
+
+def pipeline_editor(pipeline: Any, seed: int = 0, **options: Any) -> Editor:
+    """A diffusers pipeline as a function; the same seed for every picture, so that steps can be compared."""
+    import torch
+
+    def edit(image: Image.Image, instruction: str) -> ImageLike:
+        generator = torch.Generator().manual_seed(seed)
+        edited: ImageLike = pipeline(prompt=instruction, image=image, generator=generator, **options).images[0]
+        return edited
+
+    return edit
+
+
+@contextmanager
+def _for_inference(pipeline: Any) -> Iterator[None]:
+    """Networks without dropout, and back into training afterwards."""
+    training = [part for part in pipeline.components.values() if getattr(part, "training", False)]
+    for part in training:
+        part.eval()
+    try:
+        yield
+    finally:
+        for part in training:
+            part.train()
+
+
+def _means(results: Mapping[str, ScoreResult], edits: int) -> dict[str, MeanScore]:
+    values: dict[str, list[float]] = {}
+    for result in results.values():
+        for score in result:
+            column = values.setdefault(f"{score.protocol}/{score.name}", [])
+            if score.value is not None:
+                column.append(score.value)
+    return {
+        name: MeanScore(float(np.mean(column)) if column else None, len(column), edits - len(column))
+        for name, column in values.items()
+    }
+
+
+def _contact_sheet(
+    edits: Sequence[Edit],
+    sources: Sequence[Pixels],
+    outcomes: Mapping[str, Pixels],
+    results: Mapping[str, ScoreResult],
+) -> Pixels:
+    """A row for each edit: source, outcome, and under them the instruction and the verdict."""
+    height = CELL + 3 * LINE
+    sheet = Image.new("RGB", (2 * CELL + LINE, height * len(edits)), WHITE)
+    draw = ImageDraw.Draw(sheet)
+    for row, (edit, source) in enumerate(zip(edits, sources, strict=True)):
+        top = row * height
+        for column, pixels in enumerate((source, outcomes.get(edit.id))):
+            if pixels is not None:
+                picture = Image.fromarray(pixels)
+                picture.thumbnail((CELL, CELL))
+                sheet.paste(picture, (column * (CELL + LINE), top))
+        verdict = results[edit.id].verdict.sentence if edit.id in results else "No outcome."
+        for number, text in enumerate((edit.instruction, verdict)):
+            draw.text((2, top + CELL + 2 + number * LINE), text[:64], fill=GRAY)
+    return np.asarray(sheet, dtype=np.uint8)

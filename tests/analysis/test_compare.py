@@ -1,0 +1,159 @@
+"""Comparing two methods: on the edits both have, clustered by source, in the direction of the score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from editgauge.analysis.compare import Comparison, compare
+from editgauge.errors import BadInputError, UnknownNameError
+from editgauge.results import JournalEntry, Run
+
+Make = Callable[..., JournalEntry]
+MakeRun = Callable[..., Path]
+
+
+def by_name(comparisons: list[Comparison]) -> dict[str, Comparison]:
+    return {each.spec.name: each for each in comparisons}
+
+
+@pytest.fixture
+def clear(make_run: MakeRun, make_record: Make) -> Path:
+    """Thirty edits of thirty sources; `mine` has 0.2 more of both scores, give or take."""
+    random = np.random.default_rng(0)
+    records = []
+    for place in range(30):
+        base, extra = random.uniform(0.2, 0.5), random.uniform(0.1, 0.3)
+        for method, plus in (("mine", extra), ("theirs", 0.0)):
+            scores = {"gain": base + plus, "loss": base + plus}
+            records.append(make_record(f"e{place}", scores, method=method, place=place, source=f"{place}.png"))
+    return make_run(*records)
+
+
+def test_a_clear_difference_is_told_in_the_direction_of_the_score(clear: Path) -> None:
+    found = by_name(compare(clear, methods=("mine", "theirs")))
+
+    for each in found.values():
+        assert each.difference is not None
+        assert each.difference.value is not None
+        assert 0.15 < each.difference.value < 0.25
+        assert each.difference.low is not None
+        assert each.difference.low > 0
+        assert each.p is not None
+        assert each.p < 0.001
+        assert each.first_mean is not None
+        assert each.second_mean is not None
+        assert each.first_mean - each.second_mean == pytest.approx(each.difference.value)
+    assert found["gain"].verdict == "first"
+    assert found["loss"].verdict == "second"
+
+
+def test_swapping_the_methods_swaps_everything(clear: Path) -> None:
+    forth, back = (
+        by_name(compare(clear, methods=methods))["gain"] for methods in (("mine", "theirs"), ("theirs", "mine"))
+    )
+
+    assert forth.difference is not None
+    assert forth.difference.value is not None
+    assert back.difference is not None
+    assert back.difference.value == -forth.difference.value
+    assert (back.first_mean, back.second_mean, back.p) == (forth.second_mean, forth.first_mean, forth.p)
+    assert back.verdict == "second"
+
+
+def test_the_correction_for_the_scores_shown_stands_beside_the_verdict(clear: Path) -> None:
+    gain, loss = compare(clear, methods=("mine", "theirs"))
+    (alone,) = compare(clear, methods=("mine", "theirs"), score=["gain"])
+    assert gain.p == alone.p == alone.p_over_scores
+    assert gain.p_over_scores == pytest.approx(2 * (gain.p or 0))
+    assert loss.p_over_scores is not None
+
+
+def test_only_edits_that_both_have_are_compared(make_run: MakeRun, make_record: Make) -> None:
+    folder = make_run(
+        make_record("both", {"gain": 0.9}),
+        make_record("both", {"gain": 0.1}, method="theirs"),
+        make_record("mine-only", {"gain": 1.0}, place=1),
+        make_record("mine-scored", {"gain": 1.0}, place=2),
+        make_record("mine-scored", {"gain": "crashed"}, place=2, method="theirs"),
+        make_record("theirs-only", {"gain": 1.0}, place=3, method="theirs"),
+    )
+    gain, loss = compare(folder, methods=("mine", "theirs"), score=["*"])
+
+    assert gain.difference is not None
+    assert gain.difference.value == pytest.approx(0.8)
+    assert (gain.difference.n, gain.only_first, gain.only_second) == (1, 2, 1)
+    assert (gain.first_mean, gain.second_mean) == (0.9, 0.1)
+    assert gain.p is None
+    assert gain.verdict == "neither"
+    assert (loss.difference, loss.p, loss.verdict) == (None, None, "neither")
+
+
+def test_edits_are_paired_whatever_the_seeds(make_run: MakeRun, make_record: Make) -> None:
+    """Seed 7 of one method has nothing to do with seed 7 of another: the mean over its seeds is what a method did."""
+    folder = make_run(
+        make_record("a", {"gain": 0.2}, seed=1),
+        make_record("a", {"gain": 0.4}, seed=2),
+        make_record("a", {"gain": 0.1}, seed=77, method="theirs"),
+        make_record("b", {"gain": 0.5}, seed=1, place=1, source="dog.png"),
+        make_record("b", {"gain": "crashed"}, seed=2, place=1, source="dog.png"),
+        make_record("b", {"gain": 0.1}, seed=77, place=1, source="dog.png", method="theirs"),
+    )
+    gain = compare(folder, methods=("mine", "theirs"))[0]
+
+    assert gain.difference is not None
+    assert gain.difference.value == pytest.approx((0.2 + 0.4) / 2)
+    assert (gain.difference.n, gain.difference.clusters, gain.only_first, gain.only_second) == (2, 2, 0, 0)
+
+
+def test_scores_of_one_source_are_one_cluster(make_run: MakeRun, make_record: Make) -> None:
+    records = [
+        make_record(f"e{place}", {"gain": value}, method=method, place=place, source="the-only.png")
+        for method, value in (("mine", 0.9), ("theirs", 0.1))
+        for place in range(20)
+    ]
+    gain = compare(make_run(*records), methods=("mine", "theirs"))[0]
+
+    assert gain.difference is not None
+    assert (gain.difference.n, gain.difference.clusters, gain.difference.low) == (20, 1, None)
+    assert gain.verdict == "neither"
+
+
+def test_methods_that_do_the_same_are_not_told_apart(make_run: MakeRun, make_record: Make) -> None:
+    records = [
+        make_record(f"e{place}", {"gain": place / 30}, method=method, place=place, source=f"{place}.png")
+        for method in ("mine", "theirs")
+        for place in range(30)
+    ]
+    gain = compare(make_run(*records), methods=("mine", "theirs"))[0]
+
+    assert gain.p == 1
+    assert gain.verdict == "neither"
+
+
+def test_an_unknown_method_gets_a_suggestion(clear: Path) -> None:
+    with pytest.raises(
+        UnknownNameError,
+        match=r"no method in this run called 'thiers'\. Did you mean 'theirs'\? There are: mine, theirs\.",
+    ):
+        compare(clear, methods=("mine", "thiers"))
+
+
+@pytest.mark.parametrize("methods", [["mine", "mine"], ["mine"], [], ["mine", "theirs", "mine"]])
+def test_two_different_methods_are_needed(methods: list[str], clear: Path) -> None:
+    with pytest.raises(BadInputError, match="two different methods"):
+        compare(clear, methods=methods)  # type: ignore[arg-type]
+
+
+def test_without_names_the_only_two_methods_are_compared(clear: Path) -> None:
+    first, second = Run.open(clear).manifest.methods
+    assert compare(clear) == compare(clear, methods=(first, second))
+
+
+def test_with_more_methods_two_must_be_named(make_run: MakeRun, make_record: Make) -> None:
+    three = make_run(*(make_record("cat", {"gain": 0.5}, method=name) for name in "abc"))
+    with pytest.raises(BadInputError, match=r"has 3 methods \(a, b, c\); name two to compare, such as --methods a b"):
+        compare(three)

@@ -1,0 +1,174 @@
+"""The gate fails when a run is surely worse than its baseline, and only then."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from editgauge._cli import app
+from editgauge.analysis.gate import Gate, assert_edit_not_worse, gate
+from editgauge.errors import BadInputError
+from editgauge.results import JournalEntry
+
+MakeRun = Callable[..., Path]
+Make = Callable[..., JournalEntry]
+Scored = Callable[..., Path]
+
+pytest_plugins = ["pytester"]
+PLUGIN = "editgauge._cli.pytest_plugin"
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def scored(make_run: MakeRun, make_record: Make) -> Scored:
+    """A run of 30 source images whose gain is moved by so much."""
+
+    def make(name: str, drop: float = 0.0, edits: int = 30, **manifest: object) -> Path:
+        gains = np.random.default_rng(0).uniform(0.4, 0.9, size=30)[:edits]
+        noise = np.random.default_rng(len(name)).normal(0, 0.02, size=edits)
+        values = np.clip(gains - drop + noise, 0, 1)
+        return make_run(
+            *(
+                make_record(f"e{i}", {"gain": float(value), "loss": float(1 - value)}, place=i, source=f"{i}.png")
+                for i, value in enumerate(values)
+            ),
+            name=name,
+            **manifest,
+        )
+
+    return make
+
+
+def checked(gated: Gate) -> dict[str, str]:
+    return {check.spec.name: check.judged for check in gated.checks}
+
+
+def test_a_surely_worse_run_fails_in_either_direction_of_a_score(scored: Scored, tmp_path: Path) -> None:
+    summary = tmp_path / "gate.md"
+    gated = gate(
+        scored("new", drop=0.2), against=scored("base"), score=["gain", "loss"], max_drop=0.05, summary=summary
+    )
+    assert checked(gated) == {"gain": "worse", "loss": "worse"}
+    assert not gated.passed
+    assert "failed" in summary.read_text()
+    assert "| toy/gain | mine |" in summary.read_text()
+
+
+def test_a_drop_within_the_margin_or_none_passes(scored: Scored) -> None:
+    base = scored("base")
+    assert checked(gate(base, against=base, score=["gain"], max_drop=0)) == {"gain": "not worse"}, "nothing changed"
+    assert checked(gate(scored("alike"), against=base, score=["gain"], max_drop=0.05)) == {"gain": "not worse"}
+    assert checked(gate(scored("little", drop=0.05), against=base, score=["gain"], max_drop=0.1)) == {
+        "gain": "not worse"
+    }
+    assert checked(gate(scored("better", drop=-0.1), against=base, score=["gain"], max_drop=0)) == {"gain": "not worse"}
+
+
+def test_what_cannot_be_said_does_not_fail(scored: Scored) -> None:
+    few = gate(scored("new", drop=0.3, edits=8), against=scored("base", edits=8), score=["gain"], max_drop=0.05)
+    assert checked(few) == {"gain": "undecided"}
+    assert few.passed
+    assert "passed, but 1 of 1 check undecided" in few.markdown
+    assert "fewer than 10 source images" in few.markdown
+    near = gate(scored("near", drop=0.05), against=scored("based"), score=["gain"], max_drop=0.05)
+    assert checked(near) == {"gain": "undecided"}
+
+
+def test_edits_that_lost_their_score_are_counted(make_run: MakeRun, make_record: Make) -> None:
+    def made(name: str, second: float | str) -> Path:
+        scores: dict[str, float | str] = {"gain": second}
+        return make_run(make_record("a", {"gain": 0.5}), make_record("b", scores, place=1), name=name)
+
+    gated = gate(made("new", "crashed"), against=made("base", 0.5), score=["gain"], max_drop=0.1)
+    assert [check.lost for check in gated.checks] == [1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"editgauge": "0.0.1"}, "version of editgauge"),
+        ({"models": {"detector": {"name": "owl", "revision": "2"}}, "roles": {"toy": ["detector"]}}, "models"),
+        (
+            {"models": {"detector": {"name": "owl", "revision": "1", "sha256": "f"}}, "roles": {"toy": ["detector"]}},
+            "the weights or settings of the models changed: detector owl 1",
+        ),
+        ({"benchmark": "others"}, "the benchmark changed"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused(scored: Scored, changes: dict[str, object], reason: str) -> None:
+    models: dict[str, object] = (
+        {"models": {"detector": {"name": "owl", "revision": "1"}}, "roles": {"toy": ["detector"]}}
+        if "models" in changes
+        else {}
+    )
+    with pytest.raises(BadInputError) as refused:
+        gate(scored("new", **changes), against=scored("base", **models), score=["gain"], max_drop=0.05)
+    assert reason in str(refused.value)
+
+
+def test_unfinished_runs_and_odd_margins_are_refused(scored: Scored) -> None:
+    with pytest.raises(BadInputError, match="at least 0"):
+        gate(scored("new"), against=scored("base"), max_drop=-1)
+    with pytest.raises(BadInputError, match="is not finished"):
+        gate(scored("unfinished", finish=False), against=scored("bases"), max_drop=0.1)
+
+
+def test_the_command_ends_with_1_only_when_worse(scored: Scored) -> None:
+    base, bad, good = (str(scored(name, drop=drop)) for name, drop in (("base", 0.0), ("bad", 0.3), ("good", 0.0)))
+    options = ["--against", base, "--score", "gain", "--max-drop", "0.05"]
+    failed, passed = (CliRunner().invoke(app, ["gate", run, *options]) for run in (bad, good))
+    assert failed.exit_code == 1
+    assert "worse" in failed.output
+    assert passed.exit_code == 0
+    assert "not worse" in passed.output
+
+
+def test_the_assertion_shows_the_summary(scored: Scored) -> None:
+    base = scored("base")
+    assert assert_edit_not_worse(scored("same"), base, score=["gain"], max_drop=0.05).passed
+    with pytest.raises(AssertionError, match="toy/gain"):
+        assert_edit_not_worse(scored("worse", drop=0.3), base, score=["gain"], max_drop=0.05)
+
+
+def test_the_plugin_takes_the_baseline_from_the_command_line(scored: Scored, pytester: pytest.Pytester) -> None:
+    base, bad = scored("base"), scored("bad", drop=0.3)
+    pytester.makepyfile(f"""
+        def test_same(assert_edit_not_worse):
+            assert_edit_not_worse({str(base)!r}, score=["gain"], max_drop=0.05)
+
+        def test_worse(assert_edit_not_worse):
+            assert_edit_not_worse({str(bad)!r}, score=["gain"], max_drop=0.05)
+    """)
+    is_installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
+    plugin = (*(() if is_installed else ("-p", PLUGIN)), "-p", "no:cacheprovider")
+    pytester.runpytest_inprocess(*plugin, "--edit-baseline", str(base)).assert_outcomes(passed=1, failed=1)
+    pytester.runpytest_inprocess(*plugin).assert_outcomes(skipped=2)
+
+
+@pytest.mark.parametrize(("status", "summary"), [(0, "passed"), (1, "failed"), (2, "")])
+def test_the_action_passes_its_inputs_on_and_ends_as_the_gate_does(tmp_path: Path, status: int, summary: str) -> None:
+    """The script of `action.yml`, with a stand-in that writes down how it was called."""
+    (step,) = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    program = tmp_path / "bin" / "editgauge"
+    program.parent.mkdir()
+    writes = f"echo {summary} > gate.md" if summary else "true"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > called\n{writes}\nexit {status}\n')
+    program.chmod(0o755)
+    inputs = {"RUN": "my run", "AGAINST": "baseline", "MAX_DROP": "0.05", "SCORE": "edit *", "METHOD": ""}
+    assert inputs.keys() == step["env"].keys()
+    environment = {**inputs, "PATH": f"{program.parent}:/usr/bin:/bin", "GITHUB_STEP_SUMMARY": str(tmp_path / "page")}
+    ended = subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=False)
+
+    expected = ["gate", "my run", "--against", "baseline", "--max-drop", "0.05"]
+    assert ended.returncode == status
+    assert (tmp_path / "called").read_text().splitlines() == [
+        *expected, "--score", "edit", "--score", "*", "--summary", "gate.md",
+    ]  # fmt: skip
+    assert ((tmp_path / "page").read_text().strip() if summary else "") == summary

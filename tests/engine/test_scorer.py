@@ -1,0 +1,23 @@
+"""A scorer that stays open."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from editgauge._util.images import png_bytes
+from editgauge.engine.scorer import SOURCES_KEPT, RecentSources
+from editgauge.errors import BadImageError
+
+
+def test_a_source_that_comes_again_is_decoded_once_and_large_ones_are_not_kept() -> None:
+    small, large = (png_bytes(np.full((side, side, 3), 90, np.uint8)) for side in (64, 1200))
+    sources = RecentSources()
+    assert sources.load(small).pixels is sources.load(bytes(bytearray(small))).pixels
+    assert sources.load(large).pixels is not sources.load(large).pixels
+    first = sources.load(small).pixels
+    for shade in range(SOURCES_KEPT):
+        sources.load(png_bytes(np.full((32, 32, 3), shade, np.uint8)))
+    assert sources.load(small).pixels is not first
+    with pytest.raises(BadImageError, match="source image"):
+        sources.load(b"no picture")
