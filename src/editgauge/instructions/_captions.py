@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
-from editgauge.core.types import Position, Step
 from editgauge.instructions._lexicon import (
     action_base,
     adjective_kinds,
@@ -20,7 +19,15 @@ from editgauge.instructions._lexicon import (
     words,
 )
 from editgauge.instructions._parser import parse_clause
-from editgauge.instructions._phrases import SIDES, Phrase, Words, find_placement, read_number, read_phrase, read_placement
+from editgauge.instructions._phrases import (
+    SIDES,
+    Phrase,
+    Words,
+    find_placement,
+    read_number,
+    read_phrase,
+    read_placement,
+)
 from editgauge.instructions._steps import (
     NOT_UNDERSTOOD,
     add,
@@ -33,6 +40,7 @@ from editgauge.instructions._steps import (
     to_activity,
 )
 from editgauge.instructions._words import MARKS, Word, skip, text_of, tokenize
+from editgauge.types import Position, Step
 
 _ARTICLES = frozenset({"a", "an", "the", "some"})
 _FRAMES = frozenset({"photo", "image", "picture", "photograph", "close-up", "closeup", "shot", "view", "pic"})
@@ -43,7 +51,24 @@ _CLEAR_SIMILARITY = 0.6
 """From this ratio on, a single difference is sure."""
 _MAX_DIFFERENCES = 3
 _FUNCTION_WORDS = frozenset(
-    {"and", "that", "which", "who", "there", "this", "his", "her", "its", "their", "it", "just", "now", "also", "very", "really"}
+    {
+        "and",
+        "that",
+        "which",
+        "who",
+        "there",
+        "this",
+        "his",
+        "her",
+        "its",
+        "their",
+        "it",
+        "just",
+        "now",
+        "also",
+        "very",
+        "really",
+    }
 )
 _LEADS = frozenset({"as", "while", "including", "featuring", "accompanied", "surrounded", "adorned", "lined", "filled"})
 _LACKS = frozenset({"minus", "without", "no"})
@@ -61,7 +86,11 @@ def is_caption(clause: Sequence[Word]) -> bool:
         return False
     if match_any((*lists_in("verbs"), "wishes", "modals"), clause)[1] and clause[0] not in _ARTICLES:
         is_noun = clause[0] in {"park", "plant", "line", "color", "letter", "box", "mirror"}
-        return is_noun and match_any(lists_in("verbs"), clause)[1] == 1 and list(clause[1:2]) in (["with"], ["in"], ["on"], ["at"])
+        return (
+            is_noun
+            and match_any(lists_in("verbs"), clause)[1] == 1
+            and list(clause[1:2]) in (["with"], ["in"], ["on"], ["at"])
+        )
     if clause[0] in words("definite") | words("pronouns") | {"there", "what", "no", "less", "fewer", "instead", "as"}:
         return False
     if any(token in {"should", "could", "must", "would", "can", "need", "needs", "now"} for token in clause):
@@ -335,7 +364,9 @@ def _new_description(gone: Words, come: Words, owner: str | None, *, follows: bo
     if kind is None or kind not in _DESCRIPTIONS or not (follows or kind == "action"):
         return None
     before = " ".join(gone) if gone and old_kind == kind else None
-    return Step(type=kind, subject=owner, from_=before, to=size_or_text(come) if kind == "size" else " ".join(come), sure=True)
+    return Step(
+        type=kind, subject=owner, from_=before, to=size_or_text(come) if kind == "size" else " ".join(come), sure=True
+    )
 
 
 def _new_predicate(gone: Words, come: Words, owner: str | None) -> list[Step]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from editgauge.core.text import ing
+from editgauge._util.text import ing
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|d|re|ll|ve|m))(?!\w)", re.IGNORECASE)

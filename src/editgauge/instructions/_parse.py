@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from editgauge.core.edit_types import EDIT_TYPES
-from editgauge.core.errors import BadInput
-from editgauge.core.types import Reading, Step
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInput
 from editgauge.instructions._captions import caption_objects, compare_captions, is_caption, read_caption
 from editgauge.instructions._lexicon import lists_in, match, mentions, singular, words
 from editgauge.instructions._requests import Request, split_requests
 from editgauge.instructions._rules import mention, read_request
 from editgauge.instructions._steps import NOT_UNDERSTOOD, Context
 from editgauge.instructions._words import MAX_WORDS, Word, tokenize
+from editgauge.types import Reading, Step
 
 _LATIN = range(0x250)
 

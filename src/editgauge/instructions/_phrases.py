@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from editgauge.core.types import Position, Relation
 from editgauge.instructions._lexicon import (
     action_base,
     adjective_kinds,
@@ -24,6 +23,7 @@ from editgauge.instructions._lexicon import (
 )
 from editgauge.instructions._parser import MODIFIERS, head_position, subtree_end
 from editgauge.instructions._words import MARKS, Word, skip, text_of, token_at
+from editgauge.types import Position, Relation
 
 Words = Sequence[Word]
 POSSESSIVE = frozenset({"his", "her", "its", "their", "my", "your", "our"})
@@ -80,7 +80,9 @@ class Phrase:
         """The descriptions before the noun that the word lists contain."""
         front = self.front[:-1] if match("compounds", self.front[-2:]) == 2 else self.front
         listed = adjective_kinds()
-        return tuple(str(word) for word in front[:-1] if word in listed or is_activity(word) or word.endswith("-shaped"))
+        return tuple(
+            str(word) for word in front[:-1] if word in listed or is_activity(word) or word.endswith("-shaped")
+        )
 
     @property
     def is_worn(self) -> bool:
@@ -100,7 +102,9 @@ class Phrase:
     @property
     def is_scene(self) -> bool:
         """Whether it is a place that can be a background."""
-        return mentions("places", self.words) or any(word.tag == "NNP" and word.raw[:1].isupper() for word in self.words)
+        return mentions("places", self.words) or any(
+            word.tag == "NNP" and word.raw[:1].isupper() for word in self.words
+        )
 
     @property
     def is_image(self) -> bool:
@@ -172,7 +176,11 @@ def _opening(tokens: Words, start: int) -> tuple[Phrase, int]:
         elif read_number(token) is not None and _counts(tokens, at):
             phrase = replace(phrase, count=read_number(token))
         elif token in words("definite") | words("indefinite") and following and token != "one":
-            which = (*phrase.which, "other") if token == "other" and phrase.determiner in words("definite") else phrase.which
+            which = (
+                (*phrase.which, "other")
+                if token == "other" and phrase.determiner in words("definite")
+                else phrase.which
+            )
             phrase = replace(phrase, determiner=phrase.determiner or str(token), which=which)
         elif not (token in {"only", "just", "exactly"} and following):
             break
@@ -195,7 +203,12 @@ def _partitive(phrase: Phrase, token: Word) -> Phrase | None:
 def _counts(tokens: Words, at: int) -> bool:
     """Tell whether a number stands before a noun; "one" alone stands for a noun."""
     following = token_at(tokens, at + 1)
-    return bool(following) and following not in MARKS | _PREPOSITIONS and not following.startswith("'") and not is_boundary(tokens, at + 1)
+    return (
+        bool(following)
+        and following not in MARKS | _PREPOSITIONS
+        and not following.startswith("'")
+        and not is_boundary(tokens, at + 1)
+    )
 
 
 def _is_pronoun(tokens: Words, at: int) -> bool:
@@ -207,9 +220,19 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
     if not following or following in MARKS or is_boundary(tokens, at + 1):
         return not (token == "both" and following == "the")
     if token == "her":
-        acts = action_base(following) == following and not in_list("worn", following) and not in_list("parts", following)
+        acts = (
+            action_base(following) == following and not in_list("worn", following) and not in_list("parts", following)
+        )
         ends = at + 2 >= len(tokens) or is_boundary(tokens, at + 2)
-        is_noun = following in words("noun_verbs") and following not in {"smile", "sleep", "jump", "dance", "run", "walk", "stand"}
+        is_noun = following in words("noun_verbs") and following not in {
+            "smile",
+            "sleep",
+            "jump",
+            "dance",
+            "run",
+            "walk",
+            "stand",
+        }
         return (acts and (ends or not is_noun)) or (known_kind(following) is not None and at + 2 >= len(tokens))
     return token.dep not in {"det", "nmod", "amod", "mark"} and following.tag[:2] not in {"NN", "JJ"}
 
@@ -224,7 +247,16 @@ def is_boundary(tokens: Words, at: int) -> bool:
         return token.tag not in {"NN", "NNS", "NNP", "JJ"} or token in _PREPOSITIONS or length > 1
     if token in table("pronouns") and token != "one":
         return True
-    articles = words("definite") | words("indefinite") - {"one", "new", "different", "extra", "other", "additional", "more", "few"}
+    articles = words("definite") | words("indefinite") - {
+        "one",
+        "new",
+        "different",
+        "extra",
+        "other",
+        "additional",
+        "more",
+        "few",
+    }
     return token in articles or bool(match_any(("be", "modals"), tokens, at)[1]) or token == "not"
 
 
@@ -260,13 +292,32 @@ def _begins_verb(tokens: Words, start: int, at: int) -> bool:
         return False
     if match_any(("wear", "contain"), tokens, at)[1] or token in {"have", "has", "had", "now"}:
         return True
-    if token.tag in {"RB", "RP", "RBR"} and token in words("adverbs") | {"away", "off", "out", "up", "down", "instead", "together", "back", "closer", "further", "forward"}:
+    if token.tag in {"RB", "RP", "RBR"} and token in words("adverbs") | {
+        "away",
+        "off",
+        "out",
+        "up",
+        "down",
+        "instead",
+        "together",
+        "back",
+        "closer",
+        "further",
+        "forward",
+    }:
         return True
-    if token.tag in _FINITE and token.dep not in MODIFIERS and action_base(token) is not None and token not in words("noun_verbs"):
+    if (
+        token.tag in _FINITE
+        and token.dep not in MODIFIERS
+        and action_base(token) is not None
+        and token not in words("noun_verbs")
+    ):
         return True
     if is_activity(token):
         ends = at + 1 == len(tokens) or is_boundary(tokens, at + 1)
-        return before not in adjective_kinds() and (ends or not (token.dep in MODIFIERS and head_position(tokens, at) > at))
+        return before not in adjective_kinds() and (
+            ends or not (token.dep in MODIFIERS and head_position(tokens, at) > at)
+        )
     is_participle = token.tag in {"VBN", "VBD"} or token.endswith("ed")
     ends = at + 1 == len(tokens) or is_boundary(tokens, at + 1)
     return is_participle and ends and token.dep not in MODIFIERS and token not in {"bed", "seed", "shed"}
@@ -277,18 +328,36 @@ def _begins_predicate(tokens: Words, start: int, at: int, stop: int) -> bool:
     token, before = tokens[at], tokens[at - 1]
     is_last = at + 1 == len(tokens)
     if match_any(("become", "look", "have", "hold", "show", "say", "not", "states"), tokens, at)[1]:
-        return not (is_last and token in {"show", "play", "display", "look", "on", "off", "hold"}) or token in words("states")
+        return not (is_last and token in {"show", "play", "display", "look", "on", "off", "hold"}) or token in words(
+            "states"
+        )
     if token in words("adverbs") - {"little", "a"} or (read_number(token) is not None and not is_last):
         return True
-    only_describes = all(known_kind(word) or word in words("adverbs") | words("shades") | {"color", "colored", "colour"} for word in tokens[at:stop])
+    only_describes = all(
+        known_kind(word) or word in words("adverbs") | words("shades") | {"color", "colored", "colour"}
+        for word in tokens[at:stop]
+    )
     if known_kind(token) and only_describes:
-        is_noun_missing = at - 1 == start and before in adjective_kinds() and before not in words("materials") and is_last
+        is_noun_missing = (
+            at - 1 == start and before in adjective_kinds() and before not in words("materials") and is_last
+        )
         return not is_noun_missing
     phrase = Phrase(words=tuple(tokens[start:at]))
     base = action_base(token)
-    if base is None or (token in words("ing_nouns") and token != base) or (token in words("worn") and not phrase.is_alive):
-        is_noun = any(in_list(name, str(token)) for name in ("text_holders", "containers", "parts", "worn", "people", "animals"))
-        return token.tag == "VB" and not is_noun and token.dep in {"ccomp", "xcomp", "ROOT"} and head_position(tokens, at) < at
+    if (
+        base is None
+        or (token in words("ing_nouns") and token != base)
+        or (token in words("worn") and not phrase.is_alive)
+    ):
+        is_noun = any(
+            in_list(name, str(token)) for name in ("text_holders", "containers", "parts", "worn", "people", "animals")
+        )
+        return (
+            token.tag == "VB"
+            and not is_noun
+            and token.dep in {"ccomp", "xcomp", "ROOT"}
+            and head_position(tokens, at) < at
+        )
     if token not in words("noun_verbs"):
         return True
     if before in adjective_kinds() and before not in words("materials") and not phrase.is_alive:
@@ -322,7 +391,9 @@ def read_phrases(tokens: Words, start: int = 0, *, predicate: bool = False) -> t
             break
         phrases.append(phrase)
         at = end
-        following = at + 3 if list(tokens[at : at + 3]) == ["as", "well", "as"] else skip(tokens, {"and", ",", "or"}, at)
+        following = (
+            at + 3 if list(tokens[at : at + 3]) == ["as", "well", "as"] else skip(tokens, {"and", ",", "or"}, at)
+        )
         if following == at or following >= len(tokens):
             break
         coordinated, _ = read_phrase(tokens, following)
@@ -335,12 +406,20 @@ def read_phrases(tokens: Words, start: int = 0, *, predicate: bool = False) -> t
 def _joined(phrases: list[Phrase]) -> list[Phrase]:
     """Share the article of "the cars and trucks", and join "bride and groom toppers", which is one kind of object."""
     if phrases and phrases[0].determiner in {"the", "all", "both"}:
-        return [phrase if phrase.determiner or phrase.owner else replace(phrase, determiner="the") for phrase in phrases]
+        return [
+            phrase if phrase.determiner or phrase.owner else replace(phrase, determiner="the") for phrase in phrases
+        ]
     if len(phrases) != 2:
         return phrases
     first, second = phrases
     is_bare = not (first.determiner or second.determiner or first.owner or first.count is not None)
-    if is_bare and len(first.words) == 1 and len(second.words) == 2 and not is_plural(first.head) and is_plural(second.head):
+    if (
+        is_bare
+        and len(first.words) == 1
+        and len(second.words) == 2
+        and not is_plural(first.head)
+        and is_plural(second.head)
+    ):
         return [replace(second, words=(*first.words, Word("and"), *second.words))]
     return phrases
 
@@ -395,7 +474,10 @@ def _modifier_end(tokens: Words, at: int, anchor: int) -> int:
         return stop
     for end in range(at + 2, len(tokens)):
         token = tokens[end]
-        is_noun = tokens[end - 1] in words("definite") | words("indefinite") | words("modals") or match("compounds", tokens, end - 1) > 1
+        is_noun = (
+            tokens[end - 1] in words("definite") | words("indefinite") | words("modals")
+            or match("compounds", tokens, end - 1) > 1
+        )
         describes = not is_activity(token) and all(known_kind(word) for word in tokens[end:])
         if not is_noun and (action_base(token) == token or describes):
             return end  # the parser took "sleep" of "the dog that sits on the couch sleep" for a noun

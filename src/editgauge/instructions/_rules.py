@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from editgauge.core.text import ing
-from editgauge.core.types import Position, Step
+from editgauge._util.text import ing
 from editgauge.instructions._lexicon import (
     action_base,
     adjective_kinds,
@@ -58,6 +57,7 @@ from editgauge.instructions._steps import (
     to_activity,
 )
 from editgauge.instructions._words import Word, skip, text_of, token_at
+from editgauge.types import Position, Step
 
 Steps = list[Step]
 _CAUSATIVES = frozenset({"let", "have", "make", "get", "allow", "cause", "show", "force", "keep", "depict"})
@@ -67,13 +67,21 @@ _LINKERS = frozenset({"with", "by", "for", "to", "into"})
 _STATE_TYPES = {"state": "action", "shape": "shape", "surface": "texture", "parts": "alter_parts"}
 _STYLE_NOUNS = frozenset({"effect", "filter", "style", "look", "feel", "vibe", "aesthetic", "mood", "atmosphere"})
 """Words for the manner of an image: "give it a vintage look"."""
-_STYLE_VERBS = {"cartoonize": "cartoon", "brighten": "brighter", "darken": "darker", "blur": "blurred", "lighten": "lighter"}
+_STYLE_VERBS = {
+    "cartoonize": "cartoon",
+    "brighten": "brighter",
+    "darken": "darker",
+    "blur": "blurred",
+    "lighten": "lighter",
+}
 _BEFORE_STYLES = ARTICLES | {
     "look", "like", "be", "style", "of", "in", "as", "if", "made", "by", "was", "is", "it", "were", "painted", "drawn",
     "to", "though", "'s",
 }  # fmt: skip
 _SKIPPED = frozenset({"now", "also", "all", "both", "just", "then", "only", "completely", "fully", "being"})
-_DIRECTIONS = frozenset({"up", "down", "away", "back", "to", "over", "straight", "directly", "backwards", "left", "right"})
+_DIRECTIONS = frozenset(
+    {"up", "down", "away", "back", "to", "over", "straight", "directly", "backwards", "left", "right"}
+)
 """After "look": "look up" is an action, "look old" is not."""
 _VIEWED = frozenset({"camera", "left", "right", "viewer", "front", "away", "us", "forward"})
 _AS_IF = (["as", "if"], ["as", "though"], ["like", "it"], ["like", "they"])
@@ -120,7 +128,9 @@ def _read(kind: str, clause: list[Word], context: Context) -> Steps:
         return steps
     if list(clause[:2]) in _AS_IF[:2] and len(clause) > 2:
         return _as_if(clause, context)
-    asks_amount = clause[0] in {"no", "less", "fewer"} or (clause[0] == "more" and clause[1:2] and clause[1] not in adjective_kinds())
+    asks_amount = clause[0] in {"no", "less", "fewer"} or (
+        clause[0] == "more" and clause[1:2] and clause[1] not in adjective_kinds()
+    )
     if asks_amount and len(clause) > 1:
         return comes_to_exist(parse_clause(clause), context)
     if instead := match("instead", clause):
@@ -176,7 +186,9 @@ def _instead_first(tail: list[Word], context: Context) -> Steps:
     if len(steps) != 1 or not steps[0].to or steps[0].type not in {"object_addition", "positional_addition"}:
         return steps
     before = context.resolve(old)
-    return [replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))]
+    return [
+        replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))
+    ]
 
 
 def _read_wish(tail: list[Word], context: Context) -> Steps:
@@ -208,7 +220,9 @@ def command(clause: list[Word], context: Context) -> Steps:
         return [Step(type="viewpoint", to=text_of(clause), sure=True)]
     if not length or length == len(clause) or clause[length] in words("be") | {"should", "must", "could"}:
         return []
-    verb = {"making": "make", "letting": "let", "having": "have"}.get(text_of(clause[:length]), text_of(clause[:length]))
+    verb = {"making": "make", "letting": "let", "having": "have"}.get(
+        text_of(clause[:length]), text_of(clause[:length])
+    )
     body = _unfronted(parse_clause(clause, command=True)[length:])
     if group == "rotate" and body[0] == "on" and len(body) > 1:  # "zoom in on the baby"
         body = body[1:]
@@ -218,7 +232,12 @@ def command(clause: list[Word], context: Context) -> Steps:
         group = "remove"
     if group == "write" or (group in {"add", "put"} and _is_writing(body)):
         return write(body, context)
-    if body[0] == "that" and group in {"change", "cause"} and len(body) > 3 and body[1] in words("definite") | words("indefinite"):
+    if (
+        body[0] == "that"
+        and group in {"change", "cause"}
+        and len(body) > 3
+        and body[1] in words("definite") | words("indefinite")
+    ):
         return statement(parse_clause(body[1:]), context)  # "make that the woman smiles"
     if "by" in body and group in {"change", "cause"} and (steps := _change_by(body, context)):
         return steps
@@ -315,7 +334,9 @@ def relocate(phrase: Phrase, tail: Words, context: Context) -> Steps:
     if placement is None:
         return [Step(type="position_replacement", subject=subject, to=text_of(tail) or None)]
     anchor, relation = placement.anchor, placement.relation
-    if anchor and anchor.head in words("moods") and (phrase.is_image or not anchor.is_scene):  # "set the scene at night"
+    if (
+        anchor and anchor.head in words("moods") and (phrase.is_image or not anchor.is_scene)
+    ):  # "set the scene at night"
         return [Step(type="style", to=anchor.name, sure=phrase.is_image)]
     if anchor is None:
         return [Step(type="position_replacement", subject=subject, to=relation, position=placement.position, sure=True)]
@@ -384,7 +405,12 @@ def replace_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> 
     if at is None:
         return instead_of(phrase, tail, context)
     new, after = tail[at + 1 :], read_phrase(tail, at + 1)[0]
-    if phrase.words[:1] and phrase.words[0] in words("text_words") or new[0].quoted or (phrase.words and phrase.words[-1].quoted):
+    if (
+        phrase.words[:1]
+        and phrase.words[0] in words("text_words")
+        or new[0].quoted
+        or (phrase.words and phrase.words[-1].quoted)
+    ):
         return [change_text(phrase, tail[:at], new, context)]
     if phrase.head in words("backgrounds") | {"color", "colour"}:
         return [becomes(phrase, new, context)]
@@ -472,7 +498,9 @@ def _counted(phrase: Phrase) -> Phrase | None:
 
 
 def _is_writing(body: Words) -> bool:
-    names_text = any(token.quoted or token in words("say") or token.raw.isupper() or token.isdigit() for token in body[1:])
+    names_text = any(
+        token.quoted or token in words("say") or token.raw.isupper() or token.isdigit() for token in body[1:]
+    )
     return body[0].quoted or (names_text and bool(words("text_words") & set(body[:3])))
 
 
@@ -493,7 +521,9 @@ def written_text(tokens: Words) -> str:
     """Return the text itself: the quotation, or the words without what introduces them."""
     if quoted := [token.raw for token in tokens if token.quoted]:
         return " ".join(quoted)
-    introduction = words("text_words") | words("say") | ARTICLES | {"to", "of", "some", "that", "with", "be", "out", "it"}
+    introduction = (
+        words("text_words") | words("say") | ARTICLES | {"to", "of", "some", "that", "with", "be", "out", "it"}
+    )
     return text_of(tokens[skip(tokens[:-1], introduction) :], raw=True)
 
 
@@ -519,7 +549,9 @@ def fill(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     if at is None:
         return []
     holder = context.resolve(phrase)
-    inside = holder is not None and in_list("containers", holder.split()[-1]) and verb.startswith(("fill", "stuff", "load"))
+    inside = (
+        holder is not None and in_list("containers", holder.split()[-1]) and verb.startswith(("fill", "stuff", "load"))
+    )
     position = Position("in" if inside else "on", holder) if holder else None
     return [add(item, position=position) for item in read_phrases(tail, at + 1)[0]]
 
@@ -560,7 +592,11 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     if "so" in tail:
         clause = parse_clause(tail[skip(tail, {"so", "that"}, list(tail).index(Word("so"))) :])
         about, end = read_phrase(clause, predicate=True)
-        return say_of(phrase, clause[end:], context) if about.pronoun and not phrase.pronoun else statement(clause, context)
+        return (
+            say_of(phrase, clause[end:], context)
+            if about.pronoun and not phrase.pronoun
+            else statement(clause, context)
+        )
     placement = find_placement(tail)
     if phrase.head in words("text_words") and placement and placement.anchor and not phrase.owner:
         phrase = replace(phrase, owner=placement.anchor.name)
@@ -577,7 +613,9 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     if verb == "get" and list(tail[:1]) in (["out"], ["off"], ["away"]):  # "get the tourists out of the picture"
         return [remove(phrase, [], context)]
     predicate = tail[0 if is_style(tail) else modifiers_end(tail) :]
-    if (is_causative or predicate) and (steps := say_of(phrase, predicate, context, may_be_new=verb in {"have", "make"})):
+    if (is_causative or predicate) and (
+        steps := say_of(phrase, predicate, context, may_be_new=verb in {"have", "make"})
+    ):
         return steps
     return _incomplete(verb, phrase, context)
 
@@ -595,7 +633,9 @@ def _say_instead(phrase: Phrase, tail: Words, at: int, context: Context) -> Step
     if steps[0].type in {"color", "texture", "shape", "style", "action"}:
         return [replace(steps[0], from_=None if steps[0].type == "action" else read_value(old).text)]
     before = read_phrase(old)[0].name or None
-    return [replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))]
+    return [
+        replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))
+    ]
 
 
 def _change_by(body: Words, context: Context) -> Steps:
@@ -779,7 +819,9 @@ def style_text(tokens: Words) -> str:
 def change_text(phrase: Phrase, about: Words, new: Words, context: Context, before: Words = ()) -> Step:
     """Build "change the text on the sign from A to B"."""
     named = [word for word in phrase.words if word not in words("text_words")]
-    quoted = [token.raw for token in (*phrase.words, *about) if token.quoted or (token.raw.isupper() and len(token) > 1)]
+    quoted = [
+        token.raw for token in (*phrase.words, *about) if token.quoted or (token.raw.isupper() and len(token) > 1)
+    ]
     old = quoted[0] if quoted else text_of(before, raw=True) or None
     anchors = [find_placement(about), find_placement(new, 1) if new[0].quoted else None]
     anchor = next((placement.anchor for placement in anchors if placement and placement.anchor), None)
@@ -804,8 +846,17 @@ def statement(clause: Words, context: Context, *, question: bool = False) -> Ste
     start = end + modifiers_end(clause[end:])
     start += clause[start] in {"he", "she", "it", "they"}  # "the boy he should laugh"
     verb = token_at(clause, start)
-    has_verb = bool(match_any(("be", "modals", "have", "wear", "hold", "become", "contain", "show", "look", "say", "not"), clause, start)[1])
-    acts = action_base(verb) is not None or is_activity(verb) or verb in {"now", "disappear", "vanish"} or bool(match_any(lists_in("participles"), clause, start)[1])
+    has_verb = bool(
+        match_any(
+            ("be", "modals", "have", "wear", "hold", "become", "contain", "show", "look", "say", "not"), clause, start
+        )[1]
+    )
+    acts = (
+        action_base(verb) is not None
+        or is_activity(verb)
+        or verb in {"now", "disappear", "vanish"}
+        or bool(match_any(lists_in("participles"), clause, start)[1])
+    )
     if not has_verb and not (acts and (question or first.is_definite)):
         placement = read_placement(clause, end)
         if placement and placement.anchor and placement.anchor.is_definite and not first.is_definite:
@@ -984,7 +1035,13 @@ def _owns(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
         return steps
     steps = [give(phrase, item, context, how) for item in items]
     placement = find_placement(after)
-    if how == "have" and placement and placement.relation in SIDES and placement.anchor and not placement.anchor.pronoun:
+    if (
+        how == "have"
+        and placement
+        and placement.relation in SIDES
+        and placement.anchor
+        and not placement.anchor.pronoun
+    ):
         return [replace(step, position=placement.position) for step in steps]
     return steps
 
@@ -1014,7 +1071,9 @@ def _turns_into(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     into = next((at for at, token in enumerate(tail) if token in {"to", "into"}), None)
     if tail[0] in {"change", "transform", "morph", "turn"} and into and into + 1 < len(tail):
         return [becomes(phrase, tail[into + 1 :], context)]
-    is_change = tail[0] in words("become") - {"go", "goes", "grow", "change", "transform", "get", "gets"} and len(tail) > 1
+    is_change = (
+        tail[0] in words("become") - {"go", "goes", "grow", "change", "transform", "get", "gets"} and len(tail) > 1
+    )
     if not is_change or tail[1] in {"around", "away"}:
         return None
     return [becomes(phrase, tail[2:] if tail[1] in {"into", "to", "in"} else tail[1:], context)]
@@ -1125,7 +1184,12 @@ def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     if (base == "face" and _VIEWED & set(tail)) or (base == "turn" and list(tail[1:2]) in (["around"], ["away"])):
         to = " ".join([to_activity(tail[:1]), *(token for token in tail[1:] if token != "the")])
         return [Step(type="viewpoint", subject=subject, to=to, sure=base == "face")]
-    is_verb = len(tail) > 1 and tail[0].tag in {"VB", "VBP"} and tail[0].dep in {"ccomp", "xcomp", "ROOT"} and not known_kind(tail[0])
+    is_verb = (
+        len(tail) > 1
+        and tail[0].tag in {"VB", "VBP"}
+        and tail[0].dep in {"ccomp", "xcomp", "ROOT"}
+        and not known_kind(tail[0])
+    )
     if base or is_activity(tail[0]) or is_verb:
         to = to_activity([token for token in tail if token not in {"now", "instead", "also"}])
         return [Step(type="action", subject=subject, to=to, sure=True)]

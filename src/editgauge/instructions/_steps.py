@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from editgauge.core.text import ing
-from editgauge.core.types import Position, Step
+from editgauge._util.text import ing
 from editgauge.instructions._lexicon import (
     action_base,
     adjective_kinds,
@@ -24,20 +23,49 @@ from editgauge.instructions._lexicon import (
 )
 from editgauge.instructions._phrases import SIDES, Phrase, Words, find_placement, read_phrase
 from editgauge.instructions._words import Word, text_of
+from editgauge.types import Position, Step
 
 NOT_UNDERSTOOD = "unspecified"
 ARTICLES = frozenset({"a", "an", "the"})
-_MADE_OF = ("carved from", "carved out of", "carved of", "built from", "constructed of", "constructed from", "crafted from", "knitted from", "woven from", "sculpted from", "composed of", "made with", "made out of", "made of", "made from", "made by", "out of", "built of", "in")
+_MADE_OF = (
+    "carved from",
+    "carved out of",
+    "carved of",
+    "built from",
+    "constructed of",
+    "constructed from",
+    "crafted from",
+    "knitted from",
+    "woven from",
+    "sculpted from",
+    "composed of",
+    "made with",
+    "made out of",
+    "made of",
+    "made from",
+    "made by",
+    "out of",
+    "built of",
+    "in",
+)
 _LOOKS = frozenset({"look", "form", "design"})
 _SURFACES = frozenset({"texture", "pattern", "patterns", "print", "material", "surface", "finish", "shape"})
 """Nouns after adjectives: "a wooden look", "a striped pattern"."""
-_AFTER_COLORS = frozenset({"color", "colored", "colour", "coloured", "in", "one", "ones", "instead", "and", ",", "tone", "hue", "pattern"})
-_BEFORE_MOODS = frozenset({"a", "an", "the", "like", "it", "'s", "is", "its", "at", "in", "look", "be", "more", "very", "during", "to"})
+_AFTER_COLORS = frozenset(
+    {"color", "colored", "colour", "coloured", "in", "one", "ones", "instead", "and", ",", "tone", "hue", "pattern"}
+)
+_BEFORE_MOODS = frozenset(
+    {"a", "an", "the", "like", "it", "'s", "is", "its", "at", "in", "look", "be", "more", "very", "during", "to"}
+)
 _CROSSING = frozenset({"jumping", "leaping", "hopping", "stepping", "climbing"})
 """Doing this over an object is not being above it."""
-_AIMING = frozenset({"looking", "pointing", "staring", "gazing", "waving", "barking", "smiling", "laughing", "shouting"})
+_AIMING = frozenset(
+    {"looking", "pointing", "staring", "gazing", "waving", "barking", "smiling", "laughing", "shouting"}
+)
 """Doing this at an object is not being next to it."""
-_BODY_PARTS = frozenset({"hand", "hands", "foot", "feet", "head", "face", "leg", "legs", "arm", "arms", "eye", "eyes", "feather"})
+_BODY_PARTS = frozenset(
+    {"hand", "hands", "foot", "feet", "head", "face", "leg", "legs", "arm", "arms", "eye", "eyes", "feather"}
+)
 """On anything but a living being, these are objects of their own."""
 
 
@@ -141,7 +169,11 @@ def add_placed(phrase: Phrase, tail: Words, context: Context, *, sure: bool = Tr
         return step
     anchor = placement.anchor or Phrase()
     aims = placement.preposition == "at" and tail[0] in _AIMING
-    if aims or anchor.head in words("backgrounds") | words("moods") or placement.preposition in {"with", "towards", "toward"}:
+    if (
+        aims
+        or anchor.head in words("backgrounds") | words("moods")
+        or placement.preposition in {"with", "towards", "toward"}
+    ):
         return step
     position = placement.position
     if anchor.pronoun:
@@ -153,7 +185,9 @@ def add_placed(phrase: Phrase, tail: Words, context: Context, *, sure: bool = Tr
     support = position.anchor if position.relation == "on" else None
     if support and phrase.is_part and (anchor.is_alive or phrase.head not in _BODY_PARTS):
         return replace(step, type="alter_parts", subject=support)
-    return replace(step, subject=support if phrase.is_worn and not in_list("parts", anchor.head) else None, position=position)
+    return replace(
+        step, subject=support if phrase.is_worn and not in_list("parts", anchor.head) else None, position=position
+    )
 
 
 def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> Step:
@@ -162,7 +196,11 @@ def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> Step
     if phrase.determiner == "no":
         return Step(type="object_removal", subject=phrase.name, sure=True)
     described = phrase.words[:-1]
-    if phrase.head in words("hair") and described and all(kind_of(word) == "color" or word in words("shades") for word in described):
+    if (
+        phrase.head in words("hair")
+        and described
+        and all(kind_of(word) == "color" or word in words("shades") for word in described)
+    ):
         hair = f"{subject}'s {phrase.head}" if subject else phrase.head
         return Step(type="color", subject=hair, to=" ".join(described), sure=True)
     if described and singular(phrase.head) in {"pattern", "texture", "print"}:
@@ -307,7 +345,11 @@ def _stripped(tokens: Words) -> Words:
 
 def _is_degree(tokens: Words, at: int) -> bool:
     """Tell whether "a" begins "a bit older"."""
-    if list(tokens[at : at + 1]) not in (["a"], ["an"]) or list(tokens[at + 1 : at + 2]) not in (["bit"], ["little"], ["lot"]):
+    if list(tokens[at : at + 1]) not in (["a"], ["an"]) or list(tokens[at + 1 : at + 2]) not in (
+        ["bit"],
+        ["little"],
+        ["lot"],
+    ):
         return False
     after = tokens[at + 2 : at + 3]
     return not after or bool(known_kind(after[0])) or after[0] in {"more", "less"}
@@ -335,7 +377,9 @@ def _color(tokens: Words) -> Value | None:
     allowed = words("colors") | words("shades") | _AFTER_COLORS
     if rest[0] in words("colors") and "with" in rest[1:-1]:  # "purple with yellow spots"
         return Value("color", text_of(rest))
-    if not any(token in words("colors") for token in rest) or not all(token in allowed or "-" in token for token in rest):
+    if not any(token in words("colors") for token in rest) or not all(
+        token in allowed or "-" in token for token in rest
+    ):
         return None
     named = [token for token in rest if token in words("colors") | words("shades") | {"and"} or "-" in token]
     while named and named[-1] == "and":
@@ -367,7 +411,11 @@ def _listed(tokens: Words) -> Value | None:
         return Value("action" if text in words("states") else "shape", text)
     kinds = [known_kind(token) for token in core if token not in {"and", "or", ","}]
     if kinds and all(kinds) and (not has_article or len(core) < len(rest)):
-        kind = "texture" if "texture" in kinds else next((kind for kind in kinds if kind not in {"other", "age"}), None) or "other"
+        kind = (
+            "texture"
+            if "texture" in kinds
+            else next((kind for kind in kinds if kind not in {"other", "age"}), None) or "other"
+        )
         return Value("shape" if {"shape", "form"} & set(rest) else kind, text)
     if len(core) < len(rest) and _SURFACES & set(rest):
         return Value("shape" if "shape" in rest else "texture", text.removeprefix("of ").removesuffix(" of"))
@@ -384,7 +432,9 @@ def _state_with_particle(core: Words, text: str) -> Value | None:
 
 def _activity(tokens: Words) -> Value | None:
     """Read an activity: "sleeping", "jumping over a fence"."""
-    opens = is_activity(tokens[0]) and (len(tokens) == 1 or action_base(tokens[0]) or tokens[1] in {"the", "a", "at", "in", "on"})
+    opens = is_activity(tokens[0]) and (
+        len(tokens) == 1 or action_base(tokens[0]) or tokens[1] in {"the", "a", "at", "in", "on"}
+    )
     return Value("action", " ".join(tokens)) if opens else None
 
 
