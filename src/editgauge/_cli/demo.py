@@ -35,7 +35,7 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
         quiet: print no progress or remarks.
     """
     folder = Path(out)
-    missing = [each for each in (*_models(), ALONGSIDE) if not any(map(available, each))]
+    missing = [each for each in (*_models(), *ALONGSIDE) if not any(map(available, each))]
     with ThreadPoolExecutor(1) as beside:
         photographs = beside.submit(pull, "photos", quiet=quiet)
         pull_each(missing, quiet=quiet)

@@ -1,19 +1,74 @@
-"""The spaCy pipeline for English."""
+"""The spaCy pipeline for English: found on this machine, loaded once, never downloaded here."""
 
 from __future__ import annotations
 
-import os
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from editgauge.errors import EditGaugeError
+from editgauge.models.weights import MissingWeights, weights_of
+
+MODEL = "en_core_web_sm"
+WEIGHTS = "en-core-web-sm"
+"""The name of the model in `editgauge models list`."""
+ADVICE = (
+    f"English is parsed with spaCy and its model {MODEL}: run `pip install 'editgauge[lite]'` and "
+    f"`editgauge models pull {WEIGHTS}`, or give the edit type and its fields"
+)
+_UNUSED = ["ner", "lemmatizer", "senter"]
+
+
+class MissingParserError(EditGaugeError):
+    """Raised when spaCy or its model is not on this machine."""
+
+    def __init__(self) -> None:
+        super().__init__(ADVICE)
+
+
+def _model() -> str | Path:
+    """Return the installed model package, or else the verified folder of the model in the cache."""
+    if importlib.util.find_spec("spacy") is None:
+        raise MissingParserError
+    if importlib.util.find_spec(MODEL) is not None:
+        return MODEL
+    try:
+        files = weights_of(WEIGHTS)
+    except MissingWeights as error:
+        raise MissingParserError from error
+    files.check()
+    return files.path("config.cfg").parent
+
 
 @cache
 def english_pipeline() -> Any:
-    """Load the pipeline once."""
-    import spacy
+    """Load the pipeline.
 
-    return spacy.load(Path(os.environ["EDITGAUGE_SPACY_DIR"]), exclude=["ner", "lemmatizer", "senter"])
+    Raises:
+        MissingParserError: if spaCy or the model is not on this machine.
+    """
+    model = _model()
+    with _without_torch():
+        import spacy
+
+        return spacy.load(model, exclude=_UNUSED)
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    """Keep spaCy from importing torch, which takes seconds and which this pipeline does not use."""
+    if "torch" in sys.modules:
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]  # `import torch` then raises ImportError
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
 
 
 def is_english(word: str) -> bool:

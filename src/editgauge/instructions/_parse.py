@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.errors import BadInput
+from editgauge.errors import BadInputError
 from editgauge.instructions._captions import caption_objects, compare_captions, is_caption, read_caption
 from editgauge.instructions._lexicon import lists_in, match, mentions, singular, words
 from editgauge.instructions._requests import Request, split_requests
@@ -36,7 +36,7 @@ def parse_instruction(
         'red chair'
     """
     if not text or not text.strip():
-        raise BadInput("The instruction is empty. Say in words what should change, such as 'add a hat to the dog'.")
+        raise BadInputError("The instruction is empty. Say in words what should change, such as 'add a hat to the dog'.")
     if problem := _unreadable(text):
         return Reading((Step(type=NOT_UNDERSTOOD),), "rules", problem)
     tokens = tokenize(text)

@@ -34,12 +34,10 @@ def parse_clause(tokens: Sequence[Word], *, command: bool = False) -> list[Word]
 
 @lru_cache(maxsize=8192)
 def _parse_texts(texts: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
+    pipeline = english_pipeline()  # before any other import of spaCy: it keeps torch out
     from spacy.tokens import Doc
 
-    pipeline = english_pipeline()
-    first, *others = texts
-    spelled = [first, *others, "."]
-    doc = pipeline(Doc(pipeline.vocab, words=spelled))
+    doc = pipeline(Doc(pipeline.vocab, words=[*texts, "."]))
     return tuple((token.tag_, token.dep_, token.head.i) for token in doc)[:-1]
 
 
