@@ -16,7 +16,7 @@ from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of
 from editgauge.options import JudgeOptions
 from editgauge.results.edits import reading_to_json
-from editgauge.types import Edit, Position, Reading, Step
+from editgauge.types import Edit, ParsedInstruction, ParsedStep, Position
 from tests.endpoint import MODEL, Served
 
 
@@ -29,7 +29,7 @@ def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:
         {"steps": [{"edit_type": "color", "subject": "sky", "to": "red", "position": None}]}
     )
     reading = understand("把天空变成红色", judge=[f"openai:{MODEL}@{served.url}"])
-    assert reading == Reading((Step(type="color", subject="sky", to="red", sure=True),), "judge")
+    assert reading == ParsedInstruction((ParsedStep(type="color", subject="sky", to="red", sure=True),), "judge")
 
 
 def test_score_has_its_judge_read_what_the_rules_cannot(served: Served) -> None:
@@ -74,8 +74,10 @@ def test_a_faulty_line_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 def test_a_reading_survives_the_way_through_json() -> None:
-    step = Step(type="positional_addition", subject="dog", to="ball", position=Position("left", "dog"), count=2)
-    reading = Reading((step, Step(type="color", subject="car", to="red", attributes=("red",), sure=True)), "judge", "x")
+    step = ParsedStep(type="positional_addition", subject="dog", to="ball", position=Position("left", "dog"), count=2)
+    reading = ParsedInstruction(
+        (step, ParsedStep(type="color", subject="car", to="red", attributes=("red",), sure=True)), "judge", "x"
+    )
     assert from_json(json.loads(json.dumps(reading_to_json(reading)))) == reading
 
 

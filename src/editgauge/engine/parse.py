@@ -23,7 +23,7 @@ from editgauge.judges import NoAnswer, Question, Shown, open_prompt
 from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
 from editgauge.results.edits import reading_to_json
-from editgauge.types import Reading
+from editgauge.types import ParsedInstruction
 
 KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
 """What a line of a file may say."""
@@ -68,7 +68,7 @@ def understand(
     source: str | Path | None = None,
     judge: str | Pairs = (),
     prompts: str | Path | None = None,
-) -> Reading:
+) -> ParsedInstruction:
     """Read what an instruction, or a target caption, asks for: the edit type, what changes, and into what.
 
     If a judge gives no answer, the rules' reading is returned, and it says why.
@@ -129,7 +129,7 @@ def read_instruction(
     form: str | None,
     source: str | Path | None,
     jury: Jury,
-) -> Reading:
+) -> ParsedInstruction:
     """The judge's reading where there is a judge that gives one, and the rules' otherwise."""
     rules = by_rules(text, source_caption, target_caption, form)
     if not jury.addresses:
@@ -156,7 +156,7 @@ def _question(
     return Question(words=words, form=Structured(JudgedReading), images=images)
 
 
-async def _judge_reading(question: Question[JudgedReading], jury: Jury) -> Reading:
+async def _judge_reading(question: Question[JudgedReading], jury: Jury) -> ParsedInstruction:
     ask = Ask()
     name, judge = next(iter(jury.opened(None, ask).items()))
     try:

@@ -40,7 +40,7 @@ from editgauge.instructions._steps import (
     to_activity,
 )
 from editgauge.instructions._words import MARKS, Word, skip, text_of, tokenize
-from editgauge.types import Position, Step
+from editgauge.types import ParsedStep, Position
 
 _ARTICLES = frozenset({"a", "an", "the", "some"})
 _FRAMES = frozenset({"photo", "image", "picture", "photograph", "close-up", "closeup", "shot", "view", "pic"})
@@ -126,16 +126,16 @@ def caption_objects(caption: str | None) -> list[Phrase]:
     return phrases
 
 
-def read_caption(tokens: Sequence[Word]) -> Step:
+def read_caption(tokens: Sequence[Word]) -> ParsedStep:
     """Return the likely edit of a target caption when the source is unknown."""
     first = next((at for at, token in enumerate(tokens) if token in {".", "!", "?"}), len(tokens))
     body = parse_clause(without_frame(tokens[:first]))
     more = [token for token in tokens[first:] if token not in MARKS]
     phrase, end = read_phrase(body, predicate=True)
     if not phrase.words:
-        return Step(type=NOT_UNDERSTOOD)
+        return ParsedStep(type=NOT_UNDERSTOOD)
     if more and is_mood(more[-1:]):
-        return Step(type="style", subject=phrase.name, to=str(more[-1]))
+        return ParsedStep(type="style", subject=phrase.name, to=str(more[-1]))
     tail = body[end:]
     tail = tail[skip(tail, words("be") | {",", "that", "which", "who"}) :]
     described, plain = _described(phrase)
@@ -147,15 +147,15 @@ def read_caption(tokens: Sequence[Word]) -> Step:
     return _caption_object(phrase, body, tail)
 
 
-def _caption_object(phrase: Phrase, body: Words, tail: Words) -> Step:
+def _caption_object(phrase: Phrase, body: Words, tail: Words) -> ParsedStep:
     if is_style(body) and not tail:
-        return Step(type="style", to=phrase.name)
+        return ParsedStep(type="style", to=phrase.name)
     unlisted = [str(word) for word in phrase.front[:-1] if _is_unlisted(word)]
     if unlisted:
-        return Step(type=NOT_UNDERSTOOD, subject=phrase.without(unlisted).name, to=" ".join(unlisted))
+        return ParsedStep(type=NOT_UNDERSTOOD, subject=phrase.without(unlisted).name, to=" ".join(unlisted))
     if phrase.count and phrase.count > 1:
-        return Step(type="object_addition", subject=phrase.name, to=phrase.name, count=phrase.count, sure=True)
-    return Step(type="object_replacement", to=phrase.name, attributes=phrase.adjectives)
+        return ParsedStep(type="object_addition", subject=phrase.name, to=phrase.name, count=phrase.count, sure=True)
+    return ParsedStep(type="object_replacement", to=phrase.name, attributes=phrase.adjectives)
 
 
 def _is_unlisted(word: str) -> bool:
@@ -163,7 +163,7 @@ def _is_unlisted(word: str) -> bool:
     return known_kind(word) == "other" or word in words("moods") or word.endswith(("ful", "ous", "less", "ish"))
 
 
-def _described(phrase: Phrase) -> tuple[Step | None, Phrase]:
+def _described(phrase: Phrase) -> tuple[ParsedStep | None, Phrase]:
     """Return what the words before the noun ask for, and the phrase without them: "a sitting dog"."""
     for cut in range(1, len(phrase.words)):
         front, noun = phrase.words[:cut], phrase.words[cut:]
@@ -175,7 +175,7 @@ def _described(phrase: Phrase) -> tuple[Step | None, Phrase]:
         if kind in _DESCRIPTIONS | {"alter_parts"}:
             text = size_or_text(front) if kind == "size" else " ".join(front)
             sure = kind == "action" and is_activity(front[-1])
-            return Step(type=kind, subject=plain.name, to=text, count=phrase.count, sure=sure), plain
+            return ParsedStep(type=kind, subject=plain.name, to=text, count=phrase.count, sure=sure), plain
     return None, phrase
 
 
@@ -192,7 +192,7 @@ def kind_of_words(described: Sequence[Word]) -> str | None:
     return next((kind for kind in kinds if kind not in {"other", "age"}), None)
 
 
-def read_predicate(phrase: Phrase, tail: Words) -> Step | None:
+def read_predicate(phrase: Phrase, tail: Words) -> ParsedStep | None:
     """Return what the words after the noun of a caption ask for, or None."""
     name, length = match_any(("wear", "hold"), tail)
     item = read_phrase(tail, length)[0] if length and len(tail) > length else Phrase()
@@ -200,54 +200,56 @@ def read_predicate(phrase: Phrase, tail: Words) -> Step | None:
         return add(item, phrase.name, Position("on", phrase.name) if name == "wear" else None)
     text = " ".join(token for token in tail if token not in _ARTICLES)
     if action_base(tail[0]) == "face":
-        return Step(type="viewpoint", subject=phrase.name, to=text, sure=True)
+        return ParsedStep(type="viewpoint", subject=phrase.name, to=text, sure=True)
     if tail[0] == "from" and len(tail) > 1:
-        return Step(type="viewpoint", subject=phrase.name, to=text.removeprefix("from "), sure=True)
+        return ParsedStep(type="viewpoint", subject=phrase.name, to=text.removeprefix("from "), sure=True)
     activity = next((at for at, token in enumerate(tail) if is_activity(token)), None)
     if tail[0] == "and" and activity is not None:
         pair = [*phrase.words, "and", *(token for token in tail[1:activity] if token not in _ARTICLES)]
-        return Step(type="action", subject=" ".join(pair), to=" ".join(tail[activity:]), sure=True)
+        return ParsedStep(type="action", subject=" ".join(pair), to=" ".join(tail[activity:]), sure=True)
     if tail[0] in words("shapes") or list(tail[1:3]) in (["in", "half"], ["in", "pieces"]):
-        return Step(type="shape", subject=phrase.name, to=" ".join(tail), sure=True)
+        return ParsedStep(type="shape", subject=phrase.name, to=" ".join(tail), sure=True)
     if is_activity(tail[0]) or action_base(tail[0]):
         is_ride = action_base(tail[0]) == "ride"  # the rider may be what is added
-        return Step(type="action", subject=phrase.name, to=to_activity(tail), sure=not is_ride)
+        return ParsedStep(type="action", subject=phrase.name, to=to_activity(tail), sure=not is_ride)
     return _with_item(phrase, tail) if tail[0] == "with" else _located(phrase, tail)
 
 
-def _with_item(phrase: Phrase, tail: Words) -> Step | None:
+def _with_item(phrase: Phrase, tail: Words) -> ParsedStep | None:
     item, _ = read_phrase(tail, 1)
     if {"crossed", "closed", "open", "raised"} & set(item.words[:-1]):
-        return Step(type="action", subject=phrase.name, to=" ".join(["with", *item.words]), sure=True)
+        return ParsedStep(type="action", subject=phrase.name, to=" ".join(["with", *item.words]), sure=True)
     if not item.words:
         return None
     return alter(phrase.name, item) if item.head in words("parts") else add(item, phrase.name, sure=False)
 
 
-def _located(phrase: Phrase, tail: Words) -> Step | None:
+def _located(phrase: Phrase, tail: Words) -> ParsedStep | None:
     placement = read_placement(tail, 0)
     if not placement or not placement.anchor:
         return None
     anchor, preposition = placement.anchor, placement.preposition
     if "pose" in tail:
-        return Step(type="action", subject=phrase.name, to=" ".join(tail))
+        return ParsedStep(type="action", subject=phrase.name, to=" ".join(tail))
     if preposition == "in" and tail[-1] in words("worn"):
         clothes = Phrase(words=tuple(word for word in tail[1:] if word not in _ARTICLES))
         return add(clothes, phrase.name, Position("on", phrase.name))
     if placement.relation in SIDES and preposition != "over":
         is_sure = placement.relation in {"left", "right"}
         to = placement.relation
-        return Step(type="position_replacement", subject=phrase.name, to=to, position=placement.position, sure=is_sure)
+        return ParsedStep(
+            type="position_replacement", subject=phrase.name, to=to, position=placement.position, sure=is_sure
+        )
     if preposition in {"in", "on", "at", "inside"} and {"year", "style"}.isdisjoint(anchor.words):
         if anchor.is_scene or not anchor.determiner or preposition == "in":
             return set_background(anchor, phrase.name, sure=False)
         return None
     if placement.relation == "next to":
-        return Step(type="object_addition", subject=phrase.name, to=anchor.name, attributes=anchor.adjectives)
+        return ParsedStep(type="object_addition", subject=phrase.name, to=anchor.name, attributes=anchor.adjectives)
     return None
 
 
-def compare_captions(source: str, target: str) -> list[Step]:
+def compare_captions(source: str, target: str) -> list[ParsedStep]:
     """Return the steps from one caption to the other; empty if they do not differ in a known way.
 
     >>> compare_captions("a cat sitting on a chair", "a dog sitting on a chair")[0].to
@@ -279,12 +281,12 @@ def _base(word: Word) -> str:
     return action_base(word) or singular(str(word))
 
 
-def _restyled(source: str, target: str) -> Step | None:
+def _restyled(source: str, target: str) -> ParsedStep | None:
     """Read "a photo of a lion", "a drawing of a lion"."""
     (old, before), (new, after) = (_medium(tokenize(caption)) for caption in (source, target))
     if not new or old == new or before != after or not before:
         return None
-    return Step(type="style", subject=" ".join(before), from_=old or None, to=new, sure=True)
+    return ParsedStep(type="style", subject=" ".join(before), from_=old or None, to=new, sure=True)
 
 
 def _medium(tokens: Sequence[Word]) -> tuple[str, list[Word]]:
@@ -296,22 +298,22 @@ def _medium(tokens: Sequence[Word]) -> tuple[str, list[Word]]:
     return " ".join(body[:at]), body[at + 1 :]
 
 
-def _distinct(steps: Sequence[Step]) -> list[Step]:
+def _distinct(steps: Sequence[ParsedStep]) -> list[ParsedStep]:
     """Drop duplicates, and other words for an activity where an object came, went or changed."""
     unique = list(dict.fromkeys(steps))
     has_objects = any(step.type in _OBJECT_TYPES for step in unique)
     return [step for step in unique if step.type != "action"] if has_objects else unique
 
 
-def _changed_counts(before: Words, after: Words) -> list[Step]:
+def _changed_counts(before: Words, after: Words) -> list[ParsedStep]:
     """Read the plural of a noun that was singular."""
     for old, new in zip(before, after, strict=False):
         if old != new and singular(str(new)) == str(old):
-            return [Step(type="object_addition", subject=str(old), to=str(new))]
+            return [ParsedStep(type="object_addition", subject=str(old), to=str(new))]
     return []
 
 
-def _difference(before: list[Word], after: list[Word], opcode: tuple[str, int, int, int, int]) -> list[Step]:
+def _difference(before: list[Word], after: list[Word], opcode: tuple[str, int, int, int, int]) -> list[ParsedStep]:
     """Read one stretch of words that differs."""
     _, i, j, k, m = opcode
     k += skip(after[k:m], _LEADS)
@@ -323,13 +325,15 @@ def _difference(before: list[Word], after: list[Word], opcode: tuple[str, int, i
     if lacking is not None:
         return _removed(come[lacking + 1 :])
     if come and all(word in _EMPTY for word in come):
-        return _removed(gone) or [Step(type="object_removal", position=Position("on", owner), sure=True)]
+        return _removed(gone) or [ParsedStep(type="object_removal", position=Position("on", owner), sure=True)]
     if come and is_mood(come) and (not gone or is_mood(gone)) and k and after[k - 1] in _LOCATIVES:
-        return [Step(type="style", subject=_main_object(after[:k]), to=" ".join(come), sure=True)]
+        return [ParsedStep(type="style", subject=_main_object(after[:k]), to=" ".join(come), sure=True)]
     if step := _new_description(gone, come, owner, follows=m < len(after)):
         return [step]
     if come and come[0] in words("numbers") and m < len(after) and j < len(before):
-        return [Step(type="object_addition", subject=str(before[j]), to=str(after[m]), count=read_number(come[0]))]
+        return [
+            ParsedStep(type="object_addition", subject=str(before[j]), to=str(after[m]), count=read_number(come[0]))
+        ]
     if not _names_object(before, i, j):
         return _new_predicate(gone, come, owner) or _added(come, before, owner)
     return _exchanged(before, after, (i, j, k, m)) if come else _removed(gone)
@@ -352,24 +356,24 @@ def _without_preposition(tokens: Words) -> Words:
     return tokens[length:]
 
 
-def _new_description(gone: Words, come: Words, owner: str | None, *, follows: bool) -> Step | None:
+def _new_description(gone: Words, come: Words, owner: str | None, *, follows: bool) -> ParsedStep | None:
     """Read a description that is new or replaces another: "red" for "blue", "sleeping"."""
     if not come or not all(known_kind(word) or is_activity(word) for word in come if word not in _PARTICLES):
         return None
     kind, old_kind = kind_of_words(come), kind_of_words(gone) if gone else None
     if kind is None and follows and all(word in words("moods") for word in come):
-        return Step(type="style", subject=owner, to=text_of(come), sure=False)
+        return ParsedStep(type="style", subject=owner, to=text_of(come), sure=False)
     if kind == "color" and old_kind == "texture":  # "golden" for "stone"
         kind = "texture"
     if kind is None or kind not in _DESCRIPTIONS or not (follows or kind == "action"):
         return None
     before = " ".join(gone) if gone and old_kind == kind else None
-    return Step(
+    return ParsedStep(
         type=kind, subject=owner, from_=before, to=size_or_text(come) if kind == "size" else " ".join(come), sure=True
     )
 
 
-def _new_predicate(gone: Words, come: Words, owner: str | None) -> list[Step]:
+def _new_predicate(gone: Words, come: Words, owner: str | None) -> list[ParsedStep]:
     if not come or not (_is_verb(come[0]) or match_any(("wear", "hold"), come)[1]):
         return []
     step = read_predicate(Phrase(words=(Word(owner),)) if owner else Phrase(), come)
@@ -379,7 +383,7 @@ def _new_predicate(gone: Words, come: Words, owner: str | None) -> list[Step]:
     return [replace(step, subject=owner, from_=before)]
 
 
-def _added(come: Words, before: Words, owner: str | None) -> list[Step]:
+def _added(come: Words, before: Words, owner: str | None) -> list[ParsedStep]:
     if not come:
         return []
     if match_any(("other_prepositions", *lists_in("relations")), come)[1] or come[0] == "with":
@@ -393,16 +397,16 @@ def _added(come: Words, before: Words, owner: str | None) -> list[Step]:
     is_shown = singular(phrase.head) in {singular(str(word)) for word in before}
     kind = kind_of_words(phrase.words[:-1]) if len(phrase.words) > 1 else None
     if is_shown and kind in {"color", "texture", "shape"}:  # "with white hair" of hair that was there
-        return [Step(type=kind, subject=str(phrase.head), to=" ".join(phrase.words[:-1]))]
+        return [ParsedStep(type=kind, subject=str(phrase.head), to=" ".join(phrase.words[:-1]))]
     return [add(phrase)]
 
 
-def _removed(gone: Words) -> list[Step]:
+def _removed(gone: Words) -> list[ParsedStep]:
     phrase, _ = read_phrase(_without_preposition(gone)) if gone else (Phrase(), 0)
-    return [Step(type="object_removal", subject=phrase.name, sure=True)] if phrase.words else []
+    return [ParsedStep(type="object_removal", subject=phrase.name, sure=True)] if phrase.words else []
 
 
-def _exchanged(before: Words, after: Words, span: tuple[int, int, int, int]) -> list[Step]:
+def _exchanged(before: Words, after: Words, span: tuple[int, int, int, int]) -> list[ParsedStep]:
     i, j, k, m = span
     old, _ = read_phrase(before[i:])
     if after[k] == "with" and k + 1 < m:
@@ -412,13 +416,13 @@ def _exchanged(before: Words, after: Words, span: tuple[int, int, int, int]) -> 
         return []
     if k > 1 and i > 0 and _base(after[k - 1]) == _base(before[i - 1]) == "play":
         past, present = (f"playing {phrase.name}" for phrase in (old, new))
-        return [Step(type="action", subject=_main_object(after[: k - 1]), from_=past, to=present, sure=True)]
+        return [ParsedStep(type="action", subject=_main_object(after[: k - 1]), from_=past, to=present, sure=True)]
     if k > 0 and after[k - 1] in _LOCATIVES and new.is_scene:
         return [replace(set_background(new, _main_object(after[:k])), from_=old.name)]
     kind = kind_of_words(after[k:m]) if singular(old.head) == singular(new.head) and len(new.words) > 1 else None
     if kind in {"color", "texture", "shape", "action"}:
         past = " ".join(before[i:j])
-        return [Step(type=kind, subject=new.head, from_=past or None, to=" ".join(after[k:m]), sure=True)]
+        return [ParsedStep(type=kind, subject=new.head, from_=past or None, to=" ".join(after[k:m]), sure=True)]
     return [replace_by(old.name, replace(new, count=None), sure=True)]
 
 
@@ -439,16 +443,16 @@ def _noun_near(tokens: Words, start: int, end: int) -> str | None:
     return None
 
 
-def _paired(steps: list[Step]) -> list[Step]:
+def _paired(steps: list[ParsedStep]) -> list[ParsedStep]:
     """Read a removal and an addition as one replacement."""
     if len(steps) == 2 and {steps[0].type, steps[1].type} == {"object_removal", "object_addition"}:
         gone, come = sorted(steps, key=lambda step: step.type != "object_removal")
         old = gone.subject
-        return [Step(type="object_replacement", subject=old, from_=old, to=come.to, attributes=come.attributes)]
+        return [ParsedStep(type="object_replacement", subject=old, from_=old, to=come.to, attributes=come.attributes)]
     return steps
 
 
-def _compare_objects(source: str, target: str) -> list[Step]:
+def _compare_objects(source: str, target: str) -> list[ParsedStep]:
     """Compare captions of different wording by the objects they name."""
     before, after = caption_objects(source), caption_objects(target)
     if not before or not after:
@@ -458,12 +462,12 @@ def _compare_objects(source: str, target: str) -> list[Step]:
     old = next((phrase for phrase in before if _is_same(phrase, main)), None)
     gone = [phrase for phrase in before if singular(phrase.head) not in heads_after]
     if old is None and singular(before[0].head) in heads_after:
-        return [Step(type="object_addition", to=main.name, attributes=main.adjectives)]
+        return [ParsedStep(type="object_addition", to=main.name, attributes=main.adjectives)]
     if old is None:
         dropped = gone[0] if gone else before[0]
         return [replace_by(dropped.without(dropped.adjectives).name, replace(main, count=None), sure=True)]
     if main.words[0] in _EMPTY and gone:
-        return [Step(type="object_removal", subject=gone[0].name)]
+        return [ParsedStep(type="object_removal", subject=gone[0].name)]
     step = read_caption(tokenize(target))
     if step.type == "background":
         placement = find_placement(_content(source))
@@ -471,12 +475,12 @@ def _compare_objects(source: str, target: str) -> list[Step]:
     if step.type == "object_replacement" and len(main.words) > 1 and main.words != old.words:
         return [replace(step, subject=old.name, from_=old.name)]
     if step.type == "object_replacement":
-        return [Step(type="object_removal", subject=gone[0].name)] if gone else []
+        return [ParsedStep(type="object_removal", subject=gone[0].name)] if gone else []
     value = {singular(word) for word in (step.to or "").split()}
     if value and value <= {singular(str(word)) for word in tokenize(source)}:
         heads_before = {singular(phrase.head) for phrase in before}
         fresh = [phrase for phrase in after if singular(phrase.head) not in heads_before]
-        return [Step(type="object_addition", to=fresh[0].name, attributes=fresh[0].adjectives)] if fresh else []
+        return [ParsedStep(type="object_addition", to=fresh[0].name, attributes=fresh[0].adjectives)] if fresh else []
     return [step]
 
 

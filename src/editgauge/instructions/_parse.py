@@ -14,7 +14,7 @@ from editgauge.instructions._requests import Request, split_requests
 from editgauge.instructions._rules import mention, read_request
 from editgauge.instructions._steps import NOT_UNDERSTOOD, Context
 from editgauge.instructions._words import MAX_WORDS, Word, tokenize
-from editgauge.types import Reading, Step
+from editgauge.types import ParsedInstruction, ParsedStep
 
 _LATIN = range(0x250)
 
@@ -22,7 +22,7 @@ _LATIN = range(0x250)
 @lru_cache(maxsize=4096)
 def parse_instruction(
     text: str, source_caption: str | None = None, target_caption: str | None = None, form: str | None = None
-) -> Reading:
+) -> ParsedInstruction:
     """Parse an instruction, or a target caption, into steps.
 
     Args:
@@ -36,35 +36,39 @@ def parse_instruction(
         'red chair'
     """
     if not text or not text.strip():
-        raise BadInputError("The instruction is empty. Say in words what should change, such as 'add a hat to the dog'.")
+        raise BadInputError(
+            "The instruction is empty. Say in words what should change, such as 'add a hat to the dog'."
+        )
     if problem := _unreadable(text):
-        return Reading((Step(type=NOT_UNDERSTOOD),), "rules", problem)
+        return ParsedInstruction((ParsedStep(type=NOT_UNDERSTOOD),), "rules", problem)
     tokens = tokenize(text)
     as_caption = form is not None and "caption" in form
     if not as_caption:
         clauses = split_requests(tokens)
         if not clauses:
-            return Reading((Step(type=NOT_UNDERSTOOD),), "rules", f"{text.strip()} (asks for no change)")
+            return ParsedInstruction(
+                (ParsedStep(type=NOT_UNDERSTOOD),), "rules", f"{text.strip()} (asks for no change)"
+            )
         asks = any(request.kind in {"command", "wish", "question"} for request in clauses)
         if asks or not is_caption(clauses[0].words):
             return _parse_requests(clauses, source_caption, target_caption)
     if source_caption and (compared := compare_captions(source_caption, text)):
-        return Reading(tuple(compared), "captions")
+        return ParsedInstruction(tuple(compared), "captions")
     step = read_caption(tokens)
     if (not as_caption and _is_bare(tokens, step)) or step.type == NOT_UNDERSTOOD:
-        return Reading((step if as_caption else Step(type=NOT_UNDERSTOOD),), "rules", text.strip())
-    return Reading((step,), "rules")
+        return ParsedInstruction((step if as_caption else ParsedStep(type=NOT_UNDERSTOOD),), "rules", text.strip())
+    return ParsedInstruction((step,), "rules")
 
 
-def _is_bare(tokens: Sequence[Word], step: Step) -> bool:
+def _is_bare(tokens: Sequence[Word], step: ParsedStep) -> bool:
     """Tell whether a name without an article is neither a request nor a caption: "sunset"."""
     has_article = tokens[0] in words("indefinite") | words("numbers") or (len(tokens) > 1 and tokens[1] == "of")
     return step.type == "object_replacement" and not has_article
 
 
-def _parse_requests(requests: list[Request], source: str | None, target: str | None) -> Reading:
+def _parse_requests(requests: list[Request], source: str | None, target: str | None) -> ParsedInstruction:
     context = Context(caption=caption_objects(source))
-    steps: list[Step] = []
+    steps: list[ParsedStep] = []
     left: list[str] = []
     only_describes = all(request.kind == "description" for request in requests)
     for request in requests:
@@ -79,14 +83,14 @@ def _parse_requests(requests: list[Request], source: str | None, target: str | N
     return _finished(steps, left, source, target)
 
 
-def _adds_its_verb(steps: Sequence[Step], clause: Sequence[Word]) -> bool:
+def _adds_its_verb(steps: Sequence[ParsedStep], clause: Sequence[Word]) -> bool:
     """Tell whether the verb was taken for the object, as in "add next to the cat"."""
     if not any(match(verbs, clause, 0) for verbs in lists_in("verbs")):
         return False
     return any(step.to == clause[0] for step in steps if EDIT_TYPES[step.type].effect == "adds")
 
 
-def _merged(steps: list[Step], new: list[Step], clause: Sequence[Word]) -> list[Step]:
+def _merged(steps: list[ParsedStep], new: list[ParsedStep], clause: Sequence[Word]) -> list[ParsedStep]:
     """Join the steps of a clause: "remove the cup and put a plate in its place" is one replacement."""
     follows_removal = bool(steps) and len(new) == 1 and "removal" in steps[-1].type
     if follows_removal and new[0].from_ == steps[-1].subject:
@@ -98,12 +102,12 @@ def _merged(steps: list[Step], new: list[Step], clause: Sequence[Word]) -> list[
     return [*steps, *new]
 
 
-def _finished(steps: list[Step], left: list[str], source: str | None, target: str | None) -> Reading:
+def _finished(steps: list[ParsedStep], left: list[str], source: str | None, target: str | None) -> ParsedInstruction:
     """Complete the steps from the captions where the instruction leaves something open."""
     if not steps and source and target and (compared := compare_captions(source, target)):
-        return Reading(tuple(compared), "captions", "; ".join(left))
+        return ParsedInstruction(tuple(compared), "captions", "; ".join(left))
     if not steps:
-        return Reading((Step(type=NOT_UNDERSTOOD),), "rules", "; ".join(left))
+        return ParsedInstruction((ParsedStep(type=NOT_UNDERSTOOD),), "rules", "; ".join(left))
     if source and target:
         steps = [_settled(_recolored(step, source, target), source, target) for step in steps]
         if any(_is_open(step) for step in steps):
@@ -111,10 +115,10 @@ def _finished(steps: list[Step], left: list[str], source: str | None, target: st
     if left:
         steps = [replace(step, sure=False) for step in steps]
     unread = [step.to or step.subject or "" for step in steps if step.type == NOT_UNDERSTOOD]
-    return Reading(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
+    return ParsedInstruction(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
 
 
-def _recolored(step: Step, source: str, target: str) -> Step:
+def _recolored(step: ParsedStep, source: str, target: str) -> ParsedStep:
     """Take a color from the captions: one that is left open, or of "a blue jet" where a jet turns blue."""
     before, after = (_colors(caption) for caption in (source, target))
     fresh = [pair for pair in after if pair not in before]
@@ -129,11 +133,11 @@ def _recolored(step: Step, source: str, target: str) -> Step:
     for color, noun in fresh:
         if color in step.attributes and singular(noun) in shown:
             subject = " ".join(word for word in step.to.split() if word != color)
-            return Step(type="color", subject=subject, to=color)
+            return ParsedStep(type="color", subject=subject, to=color)
     return step
 
 
-def _settled(step: Step, source: str, target: str) -> Step:
+def _settled(step: ParsedStep, source: str, target: str) -> ParsedStep:
     """Decide by the captions whether "it should be a pizza on the tray" adds or replaces an object."""
     if step.type != "object_replacement" or step.sure or not step.to:
         return step
@@ -163,12 +167,12 @@ def _colors(caption: str) -> list[tuple[str, str]]:
     ]
 
 
-def _is_open(step: Step) -> bool:
+def _is_open(step: ParsedStep) -> bool:
     needs_to = step.type not in {"object_removal", "single_instance_removal", NOT_UNDERSTOOD}
     return (needs_to and not step.to) or (step.type == "object_replacement" and not step.from_)
 
 
-def _completed(steps: list[Step], compared: Sequence[Step]) -> list[Step]:
+def _completed(steps: list[ParsedStep], compared: Sequence[ParsedStep]) -> list[ParsedStep]:
     by_type = {step.type: step for step in reversed(compared)}
     return [
         replace(step, subject=step.subject or other.subject, from_=step.from_ or other.from_, to=step.to or other.to)

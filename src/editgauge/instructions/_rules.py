@@ -57,9 +57,9 @@ from editgauge.instructions._steps import (
     to_activity,
 )
 from editgauge.instructions._words import Word, skip, text_of, token_at
-from editgauge.types import Position, Step
+from editgauge.types import ParsedStep, Position
 
-Steps = list[Step]
+Steps = list[ParsedStep]
 _CAUSATIVES = frozenset({"let", "have", "make", "get", "allow", "cause", "show", "force", "keep", "depict"})
 _PREDICATIVE = frozenset({"cause", "change", "paint", "enlarge", "reduce", "resize", "give"})
 """Groups of verbs after which something can be said of the object: "paint the door green"."""
@@ -161,7 +161,7 @@ def _as_if(clause: list[Word], context: Context) -> Steps:
     parsed = parse_clause(clause[2:])
     phrase, _ = read_phrase(parsed, predicate=True)
     steps = [] if phrase.pronoun or phrase.head in words("whole") else statement(parsed, context)
-    return steps or [Step(type="style", to=style_text(clause), sure=True)]
+    return steps or [ParsedStep(type="style", to=style_text(clause), sure=True)]
 
 
 def _how_it_looks(parsed: Words, context: Context) -> Steps:
@@ -217,7 +217,7 @@ def command(clause: list[Word], context: Context) -> Steps:
     name, length = match_any(lists_in("verbs"), clause)
     group = name.removeprefix("verbs.")
     if group == "rotate" and length == len(clause):
-        return [Step(type="viewpoint", to=text_of(clause), sure=True)]
+        return [ParsedStep(type="viewpoint", to=text_of(clause), sure=True)]
     if not length or length == len(clause) or clause[length] in words("be") | {"should", "must", "could"}:
         return []
     verb = {"making": "make", "letting": "let", "having": "have"}.get(
@@ -276,7 +276,7 @@ def _unlisted_verb(clause: list[Word], context: Context) -> Steps:
         return [_unsure(step) for step in move(str(clause[0]), phrase, tail, context)]
     verb = str(clause[0])
     participle = f"{verb}d" if verb.endswith("e") else f"{ing(verb)[:-3]}ed"
-    return [Step(type="action", subject=context.resolve(phrase), to=participle)]
+    return [ParsedStep(type="action", subject=context.resolve(phrase), to=participle)]
 
 
 def add_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
@@ -288,7 +288,7 @@ def add_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     if match("in_its_place", tail) and context.mentioned:
         return [swap(context.mentioned[-1], phrase, context)]
     if "style" in phrase.words:
-        return [Step(type="style", to=phrase.name.removesuffix(" style"), sure=True)]
+        return [ParsedStep(type="style", to=phrase.name.removesuffix(" style"), sure=True)]
     recipient = _recipient(tail)
     return [add_to(phrase, recipient, context)] if recipient else add_all(phrase, tail, context)
 
@@ -328,18 +328,22 @@ def relocate(phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read where an object of the image goes: to a background, to a side, or next to something new."""
     subject, placement = context.resolve(phrase), find_placement(tail)
     if list(tail) == ["on", "fire"]:
-        return [Step(type="action", subject=subject, to="on fire", sure=True)]
+        return [ParsedStep(type="action", subject=subject, to="on fire", sure=True)]
     if token_at(tail, 0) == "in" and (clothes := read_phrase(tail, 1)[0]).is_worn:
         return [give(phrase, clothes, context, "wear")]
     if placement is None:
-        return [Step(type="position_replacement", subject=subject, to=text_of(tail) or None)]
+        return [ParsedStep(type="position_replacement", subject=subject, to=text_of(tail) or None)]
     anchor, relation = placement.anchor, placement.relation
     if (
         anchor and anchor.head in words("moods") and (phrase.is_image or not anchor.is_scene)
     ):  # "set the scene at night"
-        return [Step(type="style", to=anchor.name, sure=phrase.is_image)]
+        return [ParsedStep(type="style", to=anchor.name, sure=phrase.is_image)]
     if anchor is None:
-        return [Step(type="position_replacement", subject=subject, to=relation, position=placement.position, sure=True)]
+        return [
+            ParsedStep(
+                type="position_replacement", subject=subject, to=relation, position=placement.position, sure=True
+            )
+        ]
     is_attached = phrase.is_worn or phrase.is_part
     if anchor.is_scene and relation in {"in", "on", "next to", "in front of"} and not is_attached:
         return [set_background(anchor, subject)]
@@ -347,7 +351,7 @@ def relocate(phrase: Phrase, tail: Words, context: Context) -> Steps:
         return [add_placed(phrase, tail, context, sure=False)]
     if anchor.is_definite or relation in SIDES:
         to = text_of(tail[placement.start : placement.end])
-        return [Step(type="position_replacement", subject=subject, to=to, position=placement.position)]
+        return [ParsedStep(type="position_replacement", subject=subject, to=to, position=placement.position)]
     if relation == "in" and anchor.head not in words("containers"):
         return [set_background(anchor, subject, sure=False)]
     return [add(anchor, subject, sure=False)]
@@ -366,12 +370,12 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
         return say_of(phrase, tail, context)
     if gifts[0].head in _PROPERTIES["color"]:  # "give the door a different color"
         colors = [word for word in gifts[0].words[:-1] if word not in {"different", "new", "other"}]
-        return [Step(type="color", subject=context.resolve(phrase), to=text_of(colors) or None, sure=True)]
+        return [ParsedStep(type="color", subject=context.resolve(phrase), to=text_of(colors) or None, sure=True)]
     style = [word for word in gifts[0].words if word not in _STYLE_NOUNS]
     has_style = phrase.pronoun in {"it", "this"} or phrase.is_image or phrase.head in words("mood_subjects")
     if has_style and 0 < len(style) < len(gifts[0].words):
         subject = phrase.name if phrase.head == "sky" else None
-        return [Step(type="style", subject=subject, to=text_of(style), sure=True)]
+        return [ParsedStep(type="style", subject=subject, to=text_of(style), sure=True)]
     if swapped := instead_of(gifts[0], tail[end:], context):
         return swapped
     value = read_value([token for token in tail if token != "the"])
@@ -395,7 +399,7 @@ def remove_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> S
     is_amount = len(phrase.words) == 1 and (phrase.head in {"few", "some", "couple"} or read_number(phrase.head))
     if is_amount and context.mentioned:
         count = read_number(phrase.head)
-        return [Step(type="single_instance_removal", subject=context.mentioned[-1].name, count=count, sure=True)]
+        return [ParsedStep(type="single_instance_removal", subject=context.mentioned[-1].name, count=count, sure=True)]
     return [remove(phrase, tail, context)]
 
 
@@ -454,14 +458,16 @@ def move(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
         position = placement.position
         to = placement.relation if position.anchor is None else text_of(tail[placement.start : placement.end])
     is_sure = placement is not None or side is not None
-    return [Step(type="position_replacement", subject=subject, from_=before, to=to, position=position, sure=is_sure)]
+    return [
+        ParsedStep(type="position_replacement", subject=subject, from_=before, to=to, position=position, sure=is_sure)
+    ]
 
 
 def paint(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "paint the fence white", "paint a tree on the wall"."""
     value_words = [token for token in tail if token not in {"in", "with", "to", "into"}]
     if phrase.is_image:
-        return [Step(type="style", to=text_of(value_words) or "colorized")]
+        return [ParsedStep(type="style", to=text_of(value_words) or "colorized")]
     value = read_value(value_words)
     if value.kind not in {"color", "texture"} and not phrase.is_definite:
         return [add_placed(phrase, tail, context, sure=False)]
@@ -481,11 +487,11 @@ def _resize(to: str | None) -> Callable[[str, Phrase, Words, Context], Steps]:
                 return [replace(add(counted, sure=False), count=count or counted.count)]
             return [_unsure(remove(counted, [], context))]
         if phrase.head in {"brightness", "contrast", "saturation", "exposure", "sharpness", "warmth"}:
-            return [Step(type="style", to=phrase.head)]
+            return [ParsedStep(type="style", to=phrase.head)]
         value = read_value([token for token in tail if token != "to"])
         size = to or (value.text if value.kind == "size" else None)
         subject = _owner(phrase, context) if phrase.head == "size" else context.resolve(phrase)
-        return [Step(type="size", subject=subject, to=size, sure=True)]
+        return [ParsedStep(type="size", subject=subject, to=size, sure=True)]
 
     return rule
 
@@ -514,7 +520,7 @@ def write(body: Words, context: Context) -> Steps:
         anchor, relation, cut = read_phrase(body, to + 1)[0], "on", to
     subject = context.resolve(anchor) if anchor else None
     position = Position(relation, subject) if relation else None
-    return [Step(type="text", subject=subject, to=written_text(body[:cut]), position=position, sure=True)]
+    return [ParsedStep(type="text", subject=subject, to=written_text(body[:cut]), position=position, sure=True)]
 
 
 def written_text(tokens: Words) -> str:
@@ -531,16 +537,16 @@ def restyle(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "render the image as a sketch", "blur the background", "apply a watercolor effect"."""
     if verb in {"apply", "use"}:
         style = [word for word in phrase.words if word not in _STYLE_NOUNS]
-        return [Step(type="style", to=text_of(style) or None, sure=True)] if style else []
+        return [ParsedStep(type="style", to=text_of(style) or None, sure=True)] if style else []
     if verb == "draw" and not phrase.is_definite:
         return add_object(verb, phrase, tail, context)
     if verb == "blur" and phrase.head in words("backgrounds"):
-        return [Step(type="background", to="blurred")]
+        return [ParsedStep(type="background", to="blurred")]
     subject = None if phrase.pronoun or phrase.head in words("whole") else context.resolve(phrase)
     to = style_text(tail[skip(tail, {"up", "out", "down"}) :]) or _STYLE_VERBS.get(verb.split()[0], verb)
     if subject and verb in {"darken", "brighten", "lighten", "colorize"}:
-        return [Step(type="color", subject=subject, to=to)]
-    return [Step(type="style", subject=subject, to=to, sure=subject is None)]
+        return [ParsedStep(type="color", subject=subject, to=to)]
+    return [ParsedStep(type="style", subject=subject, to=to, sure=subject is None)]
 
 
 def fill(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
@@ -558,7 +564,7 @@ def fill(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
 
 def empty(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "empty the shelf"."""
-    return [Step(type="object_removal", position=Position("on", context.resolve(phrase)))]
+    return [ParsedStep(type="object_removal", position=Position("on", context.resolve(phrase)))]
 
 
 def dress(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
@@ -570,7 +576,7 @@ def dress(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
 def rotate(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     """Read "rotate the car", "zoom in on the face"."""
     subject = None if phrase.head in words("whole") | {"camera", "view"} else context.resolve(phrase)
-    return [Step(type="viewpoint", subject=subject, to=verb if list(tail) in ([], ["on"]) else text_of(tail))]
+    return [ParsedStep(type="viewpoint", subject=subject, to=verb if list(tail) in ([], ["on"]) else text_of(tail))]
 
 
 def _set_state(group: str) -> Callable[[str, Phrase, Words, Context], Steps]:
@@ -582,7 +588,7 @@ def _set_state(group: str) -> Callable[[str, Phrase, Words, Context], Steps]:
         to = table(f"verbs.{group}")[verb]
         if tail and (list(tail[:2]) == ["in", "half"] or not find_placement(tail)):
             to = f"{to} {text_of(tail)}"
-        return [Step(type=_STATE_TYPES[group], subject=context.resolve(phrase), to=to, sure=group != "parts")]
+        return [ParsedStep(type=_STATE_TYPES[group], subject=context.resolve(phrase), to=to, sure=group != "parts")]
 
     return rule
 
@@ -609,7 +615,7 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
             return [describe(phrase, Value("texture", text_of(new)), context.resolve(phrase))]
         return _change_into(phrase, tail[:at], new, context)
     if verb in {"turn", "switch"} and list(tail[:1]) in (["on"], ["off"]):
-        return [Step(type="action", subject=context.resolve(phrase), to=f"turned {tail[0]}", sure=True)]
+        return [ParsedStep(type="action", subject=context.resolve(phrase), to=f"turned {tail[0]}", sure=True)]
     if verb == "get" and list(tail[:1]) in (["out"], ["off"], ["away"]):  # "get the tourists out of the picture"
         return [remove(phrase, [], context)]
     predicate = tail[0 if is_style(tail) else modifiers_end(tail) :]
@@ -652,7 +658,7 @@ def _change_by(body: Words, context: Context) -> Steps:
             clauses[-1].append(token)
     steps = [step for clause in clauses if clause for step in read_request(classify(clause), context)]
     if about.head in words("backgrounds") and [step.type for step in steps] == ["object_removal", "object_addition"]:
-        return [Step(type="background", from_=steps[0].subject, to=steps[1].to, sure=True)]
+        return [ParsedStep(type="background", from_=steps[0].subject, to=steps[1].to, sure=True)]
     return steps
 
 
@@ -670,7 +676,7 @@ def _change_into(phrase: Phrase, about: Words, new: Words, context: Context) -> 
     if states_text or (phrase.words and phrase.words[-1].quoted):
         return [change_text(phrase, about, new, context, before)]
     if (new[0] in words("say") and len(new) > 1) or (new[0].quoted and in_list("text_holders", phrase.head)):
-        return [Step(type="text", subject=context.resolve(phrase), to=written_text(new), sure=True)]
+        return [ParsedStep(type="text", subject=context.resolve(phrase), to=written_text(new), sure=True)]
     new = new[1:] if new[0] == "be" and len(new) > 1 else new
     step = becomes(phrase, new, context)
     if before and step.from_ in {None, step.subject}:
@@ -683,14 +689,14 @@ def _incomplete(verb: str, phrase: Phrase, context: Context) -> Steps:
     if phrase.head in {"color", "colour"} | words("text_words") | words("backgrounds") | words("whole"):
         return [becomes(phrase, [], context)]
     if verb not in _CAUSATIVES:
-        return [Step(type=NOT_UNDERSTOOD, subject=context.resolve(phrase))]
+        return [ParsedStep(type=NOT_UNDERSTOOD, subject=context.resolve(phrase))]
     if not phrase.is_definite:
         return [add_placed(phrase, [], context, sure=verb in {"have", "make"})]
     if len(phrase.words) < 2:
         return []
     shorter, last = replace(phrase, words=phrase.words[:-1]), phrase.words[-1]
     if verb == "let":
-        return [Step(type="action", subject=context.resolve(shorter), to=to_activity([last]))]
+        return [ParsedStep(type="action", subject=context.resolve(shorter), to=to_activity([last]))]
     return [_unsure(becomes(shorter, [last], context))]
 
 
@@ -718,19 +724,19 @@ COMMANDS: dict[str, Callable[[str, Phrase, Words, Context], Steps]] = {
 """What a verb asks for, by its group in `words.yaml`; called for each object with the words after it."""
 
 
-def becomes(phrase: Phrase, new: Words, context: Context) -> Step:
+def becomes(phrase: Phrase, new: Words, context: Context) -> ParsedStep:
     """Build the step by which an object or a property becomes what the words `new` say."""
     if changed := _property_of(phrase):
         return _change_property(changed, phrase, new, context)
     subject = context.resolve(phrase)
     if not new:
-        return Step(type=NOT_UNDERSTOOD, subject=subject, sure=False)
+        return ParsedStep(type=NOT_UNDERSTOOD, subject=subject, sure=False)
     is_image = phrase.is_image
     if is_image or phrase.pronoun in {"it", "this", "that"} or (phrase.pronoun and subject is None):
         if step := _image_becomes(phrase, new, subject, context):
             return step
     if phrase.head in words("text_words") and not phrase.pronoun:
-        return Step(type="text", subject=_owner(phrase, context), to=written_text(new))
+        return ParsedStep(type="text", subject=_owner(phrase, context), to=written_text(new))
     if list(new[:2]) in (["that", "of"], ["those", "of"], ["one", "of"]) and phrase.words:
         inner, _ = read_phrase(new, 2)
         return swap(phrase, Phrase(words=(Word(phrase.head), Word("of"), *inner.words)), context)
@@ -741,7 +747,7 @@ def becomes(phrase: Phrase, new: Words, context: Context) -> Step:
     if value.phrase is None:
         return describe(phrase, value, subject)
     if phrase.head in words("mood_subjects") and is_mood(new):
-        return Step(type="style", subject=subject, to=style_text(new), sure=True)
+        return ParsedStep(type="style", subject=subject, to=style_text(new), sure=True)
     if phrase.pronoun and placement and placement.relation != "on":
         return add_placed(value.phrase, new[placement.start :], context, sure=False)
     if phrase.pronoun in {"it", "this", "that", "they", "them"}:
@@ -749,14 +755,14 @@ def becomes(phrase: Phrase, new: Words, context: Context) -> Step:
     return swap(phrase, value.phrase, context)
 
 
-def _image_becomes(phrase: Phrase, new: Words, subject: str | None, context: Context) -> Step | None:
+def _image_becomes(phrase: Phrase, new: Words, subject: str | None, context: Context) -> ParsedStep | None:
     """Read a new style, season, hour or weather of the whole image."""
     is_image = not phrase.pronoun
     is_shown = context.in_caption(read_phrase(new)[0].head) is not None
     if (is_style(new) or is_mood(new)) and not is_shown:
-        return Step(type="style", to=style_text(new), sure=is_image or subject is None)
+        return ParsedStep(type="style", to=style_text(new), sure=is_image or subject is None)
     if is_image and phrase.head not in {"painting", "drawing"}:
-        return Step(type="style", to=style_text(new), sure=False)
+        return ParsedStep(type="style", to=style_text(new), sure=False)
     return None
 
 
@@ -768,23 +774,27 @@ def _property_of(phrase: Phrase) -> str:
     return ""
 
 
-def _change_property(name: str, phrase: Phrase, new: Words, context: Context) -> Step:
+def _change_property(name: str, phrase: Phrase, new: Words, context: Context) -> ParsedStep:
     scene, _ = read_phrase(new)
     text = text_of(token for token in new if token not in ARTICLES) or None
     match name:
         case "color" | "size":
-            return Step(type=name, subject=_owner(phrase, context), to=read_value(new).text or None, sure=True)
+            return ParsedStep(type=name, subject=_owner(phrase, context), to=read_value(new).text or None, sure=True)
         case "surface":
             kind = "shape" if phrase.head == "shape" else "texture"
-            return Step(type=kind, subject=_owner(phrase, context), to=text, sure=True)
+            return ParsedStep(type=kind, subject=_owner(phrase, context), to=text, sure=True)
         case "pose":
-            return Step(type="action", subject=_owner(phrase, context), to=text, sure=bool(new))
+            return ParsedStep(type="action", subject=_owner(phrase, context), to=text, sure=bool(new))
         case "background":
-            return set_background(scene) if scene.words else Step(type=name, to=text_of(new) or None, sure=True)
+            return set_background(scene) if scene.words else ParsedStep(type=name, to=text_of(new) or None, sure=True)
         case "view":
-            return set_background(scene, sure=False) if scene.is_scene else Step(type="viewpoint", to=text, sure=True)
+            return (
+                set_background(scene, sure=False)
+                if scene.is_scene
+                else ParsedStep(type="viewpoint", to=text, sure=True)
+            )
         case _:
-            return Step(type="style", to=style_text(new) or None, sure=True)
+            return ParsedStep(type="style", to=style_text(new) or None, sure=True)
 
 
 def _owner(phrase: Phrase, context: Context) -> str | None:
@@ -799,7 +809,7 @@ def _owner(phrase: Phrase, context: Context) -> str | None:
     return context.resolve(Phrase(pronoun=pronoun))
 
 
-def _it_becomes(new: Phrase, subject: str | None, context: Context) -> Step:
+def _it_becomes(new: Phrase, subject: str | None, context: Context) -> ParsedStep:
     """Read "make it a black sheep": the color of a sheep in the caption, or else a replacement."""
     same = context.in_caption(new.head)
     is_several = new.count is not None and new.count > 1
@@ -807,7 +817,7 @@ def _it_becomes(new: Phrase, subject: str | None, context: Context) -> Step:
         return redescribe(same, new, same.name)
     colors = [word for word in new.adjectives if kind_of(word) == "color"]
     if subject is None and colors and len(colors) == len(new.adjectives) and not context.caption:
-        return Step(type="color", subject=new.without(colors).name, to=" ".join(colors), sure=False)
+        return ParsedStep(type="color", subject=new.without(colors).name, to=" ".join(colors), sure=False)
     return add(new, sure=False) if is_several or new.determiner == "more" else replace_by(subject, new, sure=False)
 
 
@@ -816,7 +826,7 @@ def style_text(tokens: Words) -> str:
     return text_of(tokens[skip(tokens, _BEFORE_STYLES) :]).removesuffix(" style").removesuffix(" one")
 
 
-def change_text(phrase: Phrase, about: Words, new: Words, context: Context, before: Words = ()) -> Step:
+def change_text(phrase: Phrase, about: Words, new: Words, context: Context, before: Words = ()) -> ParsedStep:
     """Build "change the text on the sign from A to B"."""
     named = [word for word in phrase.words if word not in words("text_words")]
     quoted = [
@@ -830,10 +840,10 @@ def change_text(phrase: Phrase, about: Words, new: Words, context: Context, befo
         subject = phrase.owner or text_of(word for word in named if word not in {"of", *ARTICLES})
     if subject and not old and not anchor and about and not before:
         old = text_of(about, raw=True)
-    return Step(type="text", subject=subject, from_=old, to=written_text(new), sure=True)
+    return ParsedStep(type="text", subject=subject, from_=old, to=written_text(new), sure=True)
 
 
-def _unsure(step: Step) -> Step:
+def _unsure(step: ParsedStep) -> ParsedStep:
     return replace(step, sure=False)
 
 
@@ -890,7 +900,7 @@ def say_of(phrase: Phrase, tail: Words, context: Context, *, may_be_new: bool = 
         return steps
     weather = _after_be(tail)[:1]
     if phrase.pronoun in {"it", "this"} and set(weather) & {"rain", "snow", "raining", "snowing", "storming"}:
-        return [Step(type="style", to=str(weather[0]), sure=True)]
+        return [ParsedStep(type="style", to=str(weather[0]), sure=True)]
     if tail[0] in {"not", "never", "without", "n't"} or list(tail[:2]) in (["be", "not"], ["is", "not"]):
         return _negated(phrase, tail, context)
     is_new = not phrase.is_definite and phrase.words and not _is_bare_subject(phrase, tail)
@@ -934,16 +944,16 @@ def _negated(phrase: Phrase, tail: Words, context: Context) -> Steps:
     if "but" in tail[:-1]:
         at = list(tail).index(Word("but")) + 1
         if action_base(tail[at]) and action_base(tail[1]):
-            return [Step(type="action", subject=subject, to=to_activity(tail[at:]), sure=True)]
+            return [ParsedStep(type="action", subject=subject, to=to_activity(tail[at:]), sure=True)]
         return say_of(phrase, tail[at:], context)
     rest = [token for token in tail if token not in words("not") | words("be")]
     owns = bool(rest) and rest[0] in words("wear") | words("have") | words("hold")
     if tail[0] == "without" or owns:
         gone, _ = read_phrase(rest, int(owns))
-        return [Step(type="object_removal", subject=gone.name, sure=True)] if gone else []
+        return [ParsedStep(type="object_removal", subject=gone.name, sure=True)] if gone else []
     if rest and rest[0] in {"there", "visible", "present", "in"}:
         return [remove(phrase, [], context)]
-    return [Step(type="action", subject=subject, to=f"not {to_activity(rest)}".strip())]
+    return [ParsedStep(type="action", subject=subject, to=f"not {to_activity(rest)}".strip())]
 
 
 def comes_to_exist(tail: Words, context: Context, *, sure: bool = True) -> Steps:
@@ -965,7 +975,7 @@ def comes_to_exist(tail: Words, context: Context, *, sure: bool = True) -> Steps
         return seen
     placement = find_placement(after)
     if first.is_definite and placement and placement.anchor and placement.anchor.head in words("moods"):
-        return [Step(type="style", to=placement.anchor.name, sure=True)]  # "can we see the bridge at night?"
+        return [ParsedStep(type="style", to=placement.anchor.name, sure=True)]  # "can we see the bridge at night?"
     same = context.in_caption(first.head)
     colors = [word for word in first.adjectives if kind_of(word) == "color"]
     if not sure and len(pairs) == 1 and colors and (same or not context.caption) and not placement:
@@ -995,7 +1005,7 @@ def _says(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     if not is_text and not (is_display and tail[0] in {"read", "reads", "reading"}):
         return None
     subject = phrase.owner if phrase.head in words("text_words") and phrase.owner else context.resolve(phrase)
-    return [Step(type="text", subject=subject, to=written_text(tail[1:]), sure=True)]
+    return [ParsedStep(type="text", subject=subject, to=written_text(tail[1:]), sure=True)]
 
 
 def _shows(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
@@ -1026,7 +1036,7 @@ def _owns(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
         return []
     first, after, subject = items[0], tail[end:], context.resolve(phrase)
     if first.head in words("text_words") and any(token.quoted for token in tail):
-        return [Step(type="text", subject=subject, to=written_text(tail[length:]), sure=True)]
+        return [ParsedStep(type="text", subject=subject, to=written_text(tail[length:]), sure=True)]
     is_plate = len(phrase.words) > 1 and phrase.name in words("text_holders")
     holds = phrase.head in words("containers") and not first.is_part and not is_plate
     if how == "contain" or (holds and how in {"have", "hold"}):
@@ -1050,12 +1060,12 @@ def _part_is(part: Phrase, tail: Words, after: Words, subject: str | None) -> St
     """Read "its eyes closed", "legs up in the air"."""
     if not part.is_definite:
         is_pose = after[0] in {"up", "down", "in", "open", "closed", "crossed", "raised"}
-        return [Step(type="action", subject=subject, to=text_of(tail))] if is_pose else []
+        return [ParsedStep(type="action", subject=subject, to=text_of(tail))] if is_pose else []
     value = read_value(after)
     named = replace(part, owner=subject or "") if part.owner in POSSESSIVE else part
     if value.kind in {"action", "color", "texture", "shape", "size"}:
         return [describe(named, value, named.name)]
-    return [Step(type="action", subject=subject, to=f"with {text_of(tail)}")]
+    return [ParsedStep(type="action", subject=subject, to=f"with {text_of(tail)}")]
 
 
 def _is_seen_from(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
@@ -1063,7 +1073,7 @@ def _is_seen_from(phrase: Phrase, tail: Words, context: Context) -> Steps | None
     if token_at(tail, 0) != "from" or len(tail) < 2:
         return None
     to = text_of(token for token in tail[1:] if token != "the")
-    return [Step(type="viewpoint", subject=context.resolve(phrase), to=to, sure=True)]
+    return [ParsedStep(type="viewpoint", subject=context.resolve(phrase), to=to, sure=True)]
 
 
 def _turns_into(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
@@ -1092,7 +1102,7 @@ def _looks(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     is_image = bool(phrase.pronoun) or phrase.head in words("whole")
     of_image = list(tail[2:4]) in (["it", "was"], ["it", "were"], ["it", "is"], ["it", "'s"], ["if", "it"])
     if is_image and (of_image or ("like" in tail and is_style(tail))):
-        return [Step(type="style", to=style_text(tail[1:]), sure=True)]
+        return [ParsedStep(type="style", to=style_text(tail[1:]), sure=True)]
     if tail[1] in {"better", "good", "nice", "great", "cool"} and list(tail[2:3]) == ["in"]:
         return [becomes(phrase, tail[3:], context)]
     start = skip(tail, {"like", "as", "if", "though"}, 1)
@@ -1132,7 +1142,7 @@ def _is_what(phrase: Phrase, tail: Words, context: Context) -> Steps:
     if tail[0] in {"full", "filled"} and (steps := fill("fill", phrase, tail, context)):
         return steps
     if list(tail) in (["on"], ["off"], ["on", "fire"]):
-        return [Step(type="action", subject=subject, to=text_of(tail), sure=True)]
+        return [ParsedStep(type="action", subject=subject, to=text_of(tail), sure=True)]
     if steps := _is_placed(phrase, tail, context):
         return steps
     if tail[0] in {"from", "seen"}:
@@ -1147,7 +1157,7 @@ def _is_what(phrase: Phrase, tail: Words, context: Context) -> Steps:
 def _is_placed(phrase: Phrase, tail: Words, context: Context) -> Steps:
     placement = read_placement(tail, 0)
     if tail[0] in {"outside", "outdoors", "indoors", "underwater"}:
-        return [Step(type="background", subject=context.resolve(phrase), to=str(tail[0]), sure=True)]
+        return [ParsedStep(type="background", subject=context.resolve(phrase), to=str(tail[0]), sure=True)]
     if not placement or read_value(tail).kind == "texture" or tail[0] in {"with", "out"}:
         return []
     anchor = placement.anchor or Phrase()
@@ -1156,7 +1166,7 @@ def _is_placed(phrase: Phrase, tail: Words, context: Context) -> Steps:
     if tail[0] == "in" and anchor.is_worn:
         return [give(phrase, anchor, context, "wear")]
     if tail[0] == "in" and is_style(tail):
-        return [Step(type="style", to=style_text(tail), sure=True)]
+        return [ParsedStep(type="style", to=style_text(tail), sure=True)]
     return relocate(phrase, tail, context)
 
 
@@ -1166,15 +1176,15 @@ def _passive(group: str, phrase: Phrase, tail: Words, length: int, context: Cont
     if group in {"paint", "change"} and after and after[0] in {"of", "from", "out", "by"}:
         return [describe(phrase, read_value(tail), subject)]
     if tail[0] in {"turned", "switched"} and after and after[0] in {"on", "off"}:
-        return [Step(type="action", subject=subject, to=f"turned {after[0]}", sure=True)]
+        return [ParsedStep(type="action", subject=subject, to=f"turned {after[0]}", sure=True)]
     if group == "change":
         return [becomes(phrase, after[skip(after[:1], {"to", "into", "for"}) :], context)]
     if group == "rotate":
-        return [Step(type="viewpoint", subject=subject, to=text_of(tail))]
+        return [ParsedStep(type="viewpoint", subject=subject, to=text_of(tail))]
     if group == "write":
         return write([*phrase.words, *after], context)
     if group == "paint" and not after:
-        return [Step(type="color", subject=subject, to=text_of(tail), sure=True)]
+        return [ParsedStep(type="color", subject=subject, to=text_of(tail), sure=True)]
     return COMMANDS["put" if group == "add" else group](str(tail[0]), phrase, after, context)
 
 
@@ -1183,7 +1193,7 @@ def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     subject, base = context.resolve(phrase), action_base(tail[0])
     if (base == "face" and _VIEWED & set(tail)) or (base == "turn" and list(tail[1:2]) in (["around"], ["away"])):
         to = " ".join([to_activity(tail[:1]), *(token for token in tail[1:] if token != "the")])
-        return [Step(type="viewpoint", subject=subject, to=to, sure=base == "face")]
+        return [ParsedStep(type="viewpoint", subject=subject, to=to, sure=base == "face")]
     is_verb = (
         len(tail) > 1
         and tail[0].tag in {"VB", "VBP"}
@@ -1192,7 +1202,7 @@ def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     )
     if base or is_activity(tail[0]) or is_verb:
         to = to_activity([token for token in tail if token not in {"now", "instead", "also"}])
-        return [Step(type="action", subject=subject, to=to, sure=True)]
+        return [ParsedStep(type="action", subject=subject, to=to, sure=True)]
     step = becomes(phrase, tail, context)
     is_bare = read_value(tail).kind == "object" and not phrase.pronoun and tail[0] not in words("indefinite")
     return [_unsure(step) if is_bare else step]

@@ -23,7 +23,7 @@ from editgauge.instructions._lexicon import (
 )
 from editgauge.instructions._phrases import SIDES, Phrase, Words, find_placement, read_phrase
 from editgauge.instructions._words import Word, text_of
-from editgauge.types import Position, Step
+from editgauge.types import ParsedStep, Position
 
 NOT_UNDERSTOOD = "unspecified"
 ARTICLES = frozenset({"a", "an", "the"})
@@ -116,25 +116,27 @@ _AGREES: dict[str, Callable[[Phrase], bool]] = {
 }
 
 
-def add(phrase: Phrase, subject: str | None = None, position: Position | None = None, *, sure: bool = True) -> Step:
+def add(
+    phrase: Phrase, subject: str | None = None, position: Position | None = None, *, sure: bool = True
+) -> ParsedStep:
     """Build the addition of an object."""
-    return Step(
+    return ParsedStep(
         type="object_addition", subject=subject, to=phrase.name, position=position, count=phrase.count,
         attributes=phrase.adjectives, sure=sure,
     )  # fmt: skip
 
 
-def alter(owner: str | None, part: Phrase, *, sure: bool = True) -> Step:
+def alter(owner: str | None, part: Phrase, *, sure: bool = True) -> ParsedStep:
     """Build the addition or change of a part."""
     return replace(add(part, owner, sure=sure), type="alter_parts")
 
 
-def set_background(scene: Phrase, subject: str | None = None, *, sure: bool = True) -> Step:
+def set_background(scene: Phrase, subject: str | None = None, *, sure: bool = True) -> ParsedStep:
     """Build a change of the background."""
-    return Step(type="background", subject=subject, to=scene.name or None, attributes=scene.adjectives, sure=sure)
+    return ParsedStep(type="background", subject=subject, to=scene.name or None, attributes=scene.adjectives, sure=sure)
 
 
-def add_to(phrase: Phrase, recipient: Phrase, context: Context) -> Step:
+def add_to(phrase: Phrase, recipient: Phrase, context: Context) -> ParsedStep:
     """Build "add a hat to the dog", "add cookies to the tray"."""
     owner = context.resolve(recipient)
     if phrase.is_part and not (phrase.is_worn and recipient.is_alive):
@@ -148,7 +150,7 @@ def add_to(phrase: Phrase, recipient: Phrase, context: Context) -> Step:
     return add(phrase, position=Position("in" if inside else "on", owner))
 
 
-def add_all(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True) -> list[Step]:
+def add_all(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True) -> list[ParsedStep]:
     """Build an addition with what follows it: "a man holding an umbrella" also asks for the umbrella.
 
     "a kid holding the plate" does not ask for a plate: it is in the image already.
@@ -159,7 +161,7 @@ def add_all(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True)
     return [step, add(item, phrase.name)] if item.words and not item.is_definite else [step]
 
 
-def add_placed(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True) -> Step:
+def add_placed(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True) -> ParsedStep:
     """Build an addition with its placement or activity."""
     placement = find_placement(tail)
     activity = tuple(str(token) for token in tail[:1] if is_activity(token))
@@ -190,11 +192,11 @@ def add_placed(phrase: Phrase, tail: Words, context: Context, *, sure: bool = Tr
     )
 
 
-def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> Step:
+def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> ParsedStep:
     """Build what somebody wears, holds or has: a part, or an addition; what is worn is on its wearer."""
     subject = context.resolve(owner)
     if phrase.determiner == "no":
-        return Step(type="object_removal", subject=phrase.name, sure=True)
+        return ParsedStep(type="object_removal", subject=phrase.name, sure=True)
     described = phrase.words[:-1]
     if (
         phrase.head in words("hair")
@@ -202,7 +204,7 @@ def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> Step
         and all(kind_of(word) == "color" or word in words("shades") for word in described)
     ):
         hair = f"{subject}'s {phrase.head}" if subject else phrase.head
-        return Step(type="color", subject=hair, to=" ".join(described), sure=True)
+        return ParsedStep(type="color", subject=hair, to=" ".join(described), sure=True)
     if described and singular(phrase.head) in {"pattern", "texture", "print"}:
         return describe(owner, Value("texture", " ".join(described)), subject)
     grows = in_list("plants", owner.head) and in_list("grown", phrase.head)
@@ -212,16 +214,16 @@ def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> Step
     return add(phrase, subject, Position("on", subject) if is_worn and subject else None)
 
 
-def remove(phrase: Phrase, tail: Words, context: Context) -> Step:
+def remove(phrase: Phrase, tail: Words, context: Context) -> ParsedStep:
     """Build a removal: of all objects of a kind, or of one of several."""
     if phrase.head in words("backgrounds"):
-        return Step(type="background", sure=False)
+        return ParsedStep(type="background", sure=False)
     placement = find_placement(tail)
     selects = placement is not None and placement.anchor is None and placement.relation in {"left", "right", "center"}
     subject = context.resolve(phrase)
     is_one = phrase.count == 1 or (phrase.determiner in {"a", "an"} and not is_plural(phrase.head))
     if not (phrase.which or selects or is_one):
-        return Step(
+        return ParsedStep(
             type="object_removal", subject=subject, count=phrase.count, attributes=phrase.adjectives, sure=bool(subject)
         )
     is_ordinal = bool({"second", "third", "fourth", "fifth"} & set(phrase.which))
@@ -229,13 +231,13 @@ def remove(phrase: Phrase, tail: Words, context: Context) -> Step:
     for side in ("left", "right"):
         if {side, f"{side}most", f"{side}-most"} & set(phrase.which):
             position = Position(side)
-    return Step(
+    return ParsedStep(
         type="single_instance_removal", subject=subject, position=position, count=phrase.count or 1,
         attributes=phrase.adjectives, sure=bool(subject),
     )  # fmt: skip
 
 
-def swap(old: Phrase, new: Phrase, context: Context) -> Step:
+def swap(old: Phrase, new: Phrase, context: Context) -> ParsedStep:
     """Build a replacement; the same object with another property is a change of that property."""
     before = context.resolve(old)
     if new.head in {"one", "ones"} or (old.words and singular(old.head) == singular(new.head)):
@@ -245,15 +247,15 @@ def swap(old: Phrase, new: Phrase, context: Context) -> Step:
     return replace_by(before, new, sure=bool(before))
 
 
-def replace_by(before: str | None, new: Phrase, *, sure: bool) -> Step:
+def replace_by(before: str | None, new: Phrase, *, sure: bool) -> ParsedStep:
     """Build the replacement of an object by another."""
-    return Step(
+    return ParsedStep(
         type="object_replacement", subject=before, from_=before, to=new.name, count=new.count, attributes=new.adjectives,
         sure=sure,
     )  # fmt: skip
 
 
-def redescribe(old: Phrase, new: Phrase, before: str | None) -> Step:
+def redescribe(old: Phrase, new: Phrase, before: str | None) -> ParsedStep:
     """Build the step from "red lights" to "green lights": the property that differs, or else a replacement."""
     added = [word for word in new.front[:-1] if word not in old.front]
     dropped = [word for word in old.front[:-1] if word not in new.front]
@@ -266,7 +268,9 @@ def redescribe(old: Phrase, new: Phrase, before: str | None) -> Step:
             before_value = " ".join(word for word in dropped if kind_of(word) == kind) or None
             value = " ".join(word for word in added if kind_of(word) == kind)
             attributes = tuple(map(str, added)) if kind == "texture" else ()
-            return Step(type=kind, subject=plain.name, from_=before_value, to=value, attributes=attributes, sure=True)
+            return ParsedStep(
+                type=kind, subject=plain.name, from_=before_value, to=value, attributes=attributes, sure=True
+            )
     if len(kinds) == 1 and kinds & {"size", "shape"}:
         return describe(plain, Value(kinds.pop(), size_or_text(added)), plain.name)
     named = new
@@ -291,23 +295,23 @@ class Value:
     phrase: Phrase | None = None
 
 
-def describe(phrase: Phrase, value: Value, subject: str | None) -> Step:
+def describe(phrase: Phrase, value: Value, subject: str | None) -> ParsedStep:
     """Build a change of color, size, material, shape or state."""
     if value.kind in {"color", "texture"}:
         listed = words("colors") if value.kind == "color" else words("materials") | words("patterns")
         old = [word for word in phrase.words[:-1] if word in listed]
         plain = phrase.without(old) if match("compounds", phrase.words[-2:]) != 2 else phrase
         name = subject if phrase.pronoun else plain.name
-        return Step(type=value.kind, subject=name, from_=" ".join(old) or None, to=value.text, sure=True)
+        return ParsedStep(type=value.kind, subject=name, from_=" ".join(old) or None, to=value.text, sure=True)
     if value.kind == "style":
-        return Step(type="style", to=value.text, sure=not subject or bool(phrase.pronoun))
+        return ParsedStep(type="style", to=value.text, sure=not subject or bool(phrase.pronoun))
     if value.kind in {"size", "shape", "action", "text", "alter_parts"}:
-        return Step(type=value.kind, subject=subject, to=value.text, sure=True)
+        return ParsedStep(type=value.kind, subject=subject, to=value.text, sure=True)
     if phrase.head in words("mood_subjects") and set(value.text.split()) & words("moods"):
-        return Step(type="style", subject=subject, to=value.text, sure=True)
+        return ParsedStep(type="style", subject=subject, to=value.text, sure=True)
     if value.text == "empty":
-        return Step(type="object_removal", position=Position("on", subject), sure=False)
-    return Step(type=NOT_UNDERSTOOD, subject=subject, to=value.text or None, sure=False)
+        return ParsedStep(type="object_removal", position=Position("on", subject), sure=False)
+    return ParsedStep(type=NOT_UNDERSTOOD, subject=subject, to=value.text or None, sure=False)
 
 
 def read_value(tokens: Words) -> Value:

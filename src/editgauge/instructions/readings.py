@@ -12,13 +12,13 @@ from typing import Any, Literal, cast, get_args
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.errors import BadInputError, EditGaugeError, UnscorableError
 from editgauge.instructions._parse import parse_instruction as understand
-from editgauge.types import Benchmark, Edit, Position, Reading, Relation, Step
+from editgauge.types import Benchmark, Edit, ParsedInstruction, ParsedStep, Position, Relation
 
 How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
 
 
-def from_json(entry: Mapping[str, Any], how: str | None = None) -> Reading:
+def from_json(entry: Mapping[str, Any], how: str | None = None) -> ParsedInstruction:
     """The reading that `reading_to_json` wrote, or a person or a judge; raises `BadInputError` for anything else."""
     steps = entry.get("steps")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
@@ -27,10 +27,10 @@ def from_json(entry: Mapping[str, Any], how: str | None = None) -> Reading:
     if by not in get_args(How):
         raise BadInputError(f"'how' must be rules, captions, judge or given, got {by!r}.")
     read = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
-    return Reading(read, cast("How", by), str(entry.get("left") or ""))
+    return ParsedInstruction(read, cast("How", by), str(entry.get("left") or ""))
 
 
-def _step(number: int, entry: Any) -> Step:
+def _step(number: int, entry: Any) -> ParsedStep:
     if not isinstance(entry, Mapping):
         raise BadInputError(f"Step {number} must be an object with {', '.join(FIELDS)}; got {entry!r}.")
     unknown = sorted(set(entry) - set(FIELDS))
@@ -46,7 +46,7 @@ def _step(number: int, entry: Any) -> Step:
     attributes = entry.get("attributes") or []
     if not isinstance(attributes, Sequence) or isinstance(attributes, str):
         raise BadInputError(f"Step {number}: 'attributes' must be a list of words, got {attributes!r}.")
-    return Step(
+    return ParsedStep(
         type=read_edit_type(str(entry.get("edit_type"))),
         subject=texts["subject"] or None,
         from_=texts["from"] or None,
@@ -73,10 +73,10 @@ def _position(number: int, entry: Any) -> Position | None:
 class KeptReadings:
     """Readings of a file, by the id of an edit or by the text of its instruction."""
 
-    by_key: Mapping[str, Reading]
+    by_key: Mapping[str, ParsedInstruction]
     sha256: str
 
-    def of(self, edit: Edit) -> Reading | None:
+    def of(self, edit: Edit) -> ParsedInstruction | None:
         """The reading kept for an edit; the id counts before the text."""
         return self.by_key.get(f"id {edit.id}") or self.by_key.get(f"text {edit.instruction}")
 
@@ -87,7 +87,7 @@ def read_kept(file: Path) -> KeptReadings:
         raw = file.read_bytes()
     except OSError as error:
         raise BadInputError(f"The readings '{file}' cannot be read: {error.strerror}.") from error
-    by_key: dict[str, Reading] = {}
+    by_key: dict[str, ParsedInstruction] = {}
     problems = []
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), start=1):
         if not line.strip():
@@ -137,7 +137,7 @@ def _read(edit: Edit, form: str | None) -> Edit:
     return with_step(edit, step, replace(reading, steps=(step,)))
 
 
-def _overridden(step: Step, edit: Edit) -> Step:
+def _overridden(step: ParsedStep, edit: Edit) -> ParsedStep:
     """The step with the given fields; another name for the subject is one for what is replaced, too."""
     fields = _known_fields(edit)
     if edit.subject and step.from_ == step.subject:
@@ -145,7 +145,7 @@ def _overridden(step: Step, edit: Edit) -> Step:
     return replace(step, **fields)
 
 
-def _of_type(reading: Reading, edit_type: str) -> Step | None:
+def _of_type(reading: ParsedInstruction, edit_type: str) -> ParsedStep | None:
     """The first step of a type; of any, when the type is not known."""
     return next((step for step in reading.steps if edit_type in {step.type, UNSPECIFIED}), None)
 
@@ -166,7 +166,7 @@ def _plain(value: object) -> object:
     return " ".join(value.casefold().replace("_", " ").split()) if isinstance(value, str) else value
 
 
-def with_step(edit: Edit, step: Step, reading: Reading | None = None) -> Edit:
+def with_step(edit: Edit, step: ParsedStep, reading: ParsedInstruction | None = None) -> Edit:
     """The edit with the fields of a step, and the reading that the step comes from."""
     return replace(
         edit,
@@ -201,7 +201,7 @@ def reading_summary(edits: Sequence[Edit]) -> str:
     return f"instructions understood: {len(known)} of {len(read)}, {sure} of them without doubt"
 
 
-def only_step(text: str) -> Step:
+def only_step(text: str) -> ParsedStep:
     """The one step that an instruction surely asks for, with all fields that its type needs; raises `UnscorableError`.
 
     >>> only_step("Could we add a cup to the left of the plate?").position

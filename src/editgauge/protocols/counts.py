@@ -11,7 +11,7 @@ from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol
 from editgauge.protocols._objects import detect
-from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Step, Unscored
+from editgauge.types import Edit, Item, ParsedStep, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -73,7 +73,7 @@ class Counts(Protocol):
         }
 
 
-def wanted_count(step: Edit | Step, instruction: str) -> WantedCount:
+def wanted_count(step: Edit | ParsedStep, instruction: str) -> WantedCount:
     """How many of what an edit asks for; raises `UnscorableError` where it gives no number.
 
     >>> wanted_count(Step(type="object_addition", to="cats", count=2), "add two cats")

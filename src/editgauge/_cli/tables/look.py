@@ -9,7 +9,7 @@ from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, show
 from editgauge.disentanglement._page import table_rows
-from editgauge.types import Reading, Step
+from editgauge.types import ParsedInstruction, ParsedStep
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
@@ -66,7 +66,7 @@ def _expression(face: SeenFace) -> str:
     return "".join(f", {each}" for each in (*words, *turned))
 
 
-def reading_text(reading: Reading) -> str:
+def reading_text(reading: ParsedInstruction) -> str:
     """The steps, one a line, and what was not understood."""
     lines = [f"{number}. {_step(step)}" for number, step in enumerate(reading.steps, start=1)]
     if reading.left:
@@ -74,13 +74,13 @@ def reading_text(reading: Reading) -> str:
     return "\n".join([*lines, f"Read by: {reading.how}"])
 
 
-def step_lines(reading: Reading) -> str:
+def step_lines(reading: ParsedInstruction) -> str:
     """The steps in one line."""
     left = f"; not understood: {reading.left}" if reading.left else ""
     return "; then ".join(_step(step) for step in reading.steps) + left
 
 
-def _step(step: Step) -> str:
+def _step(step: ParsedStep) -> str:
     place = step.position
     where = f"{place.relation} {place.anchor or 'side of the picture'}" if place else None
     parts = {
