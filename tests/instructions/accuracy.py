@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.instructions import understand
+from editgauge.instructions import parse_instruction as understand
 from editgauge.types import ParsedStep
 
 LABELED = Path(__file__).parent / "labeled"

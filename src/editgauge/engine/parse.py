@@ -18,7 +18,7 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.instructions import understand as by_rules
-from editgauge.instructions.readings import from_json
+from editgauge.instructions.parsed import parsed_from_json
 from editgauge.judges import NoAnswer, Question, Shown, open_prompt
 from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
@@ -166,4 +166,4 @@ async def _judge_reading(question: Question[JudgedReading], jury: Jury) -> Parse
         ask.close()
     if isinstance(answer.value, NoAnswer):
         raise BadInputError(f"{name}: {answer.value.fault}: {answer.value.detail}")
-    return from_json(answer.value.model_dump(by_alias=True), how="judge")
+    return parsed_from_json(answer.value.model_dump(by_alias=True), how="judge")

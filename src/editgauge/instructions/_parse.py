@@ -9,10 +9,11 @@ from functools import lru_cache
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.instructions._captions import caption_objects, compare_captions, is_caption, read_caption
+from editgauge.instructions._english import MissingParserError
 from editgauge.instructions._lexicon import lists_in, match, mentions, singular, words
-from editgauge.instructions._requests import Request, split_requests
+from editgauge.instructions._requests import ClauseRequest, split_requests
 from editgauge.instructions._rules import mention, read_request
-from editgauge.instructions._steps import NOT_UNDERSTOOD, Context
+from editgauge.instructions._steps import NOT_UNDERSTOOD, Discourse
 from editgauge.instructions._words import MAX_WORDS, Word, tokenize
 from editgauge.types import ParsedInstruction, ParsedStep
 
@@ -41,6 +42,15 @@ def parse_instruction(
         )
     if problem := _unreadable(text):
         return ParsedInstruction((ParsedStep(type=NOT_UNDERSTOOD),), "rules", problem)
+    try:
+        return _parse_english(text, source_caption, target_caption, form)
+    except MissingParserError as error:
+        return ParsedInstruction((ParsedStep(type=NOT_UNDERSTOOD),), "rules", f"{text.strip()} ({error})")
+
+
+def _parse_english(
+    text: str, source_caption: str | None, target_caption: str | None, form: str | None
+) -> ParsedInstruction:
     tokens = tokenize(text)
     as_caption = form is not None and "caption" in form
     if not as_caption:
@@ -66,8 +76,8 @@ def _is_bare(tokens: Sequence[Word], step: ParsedStep) -> bool:
     return step.type == "object_replacement" and not has_article
 
 
-def _parse_requests(requests: list[Request], source: str | None, target: str | None) -> ParsedInstruction:
-    context = Context(caption=caption_objects(source))
+def _parse_requests(requests: list[ClauseRequest], source: str | None, target: str | None) -> ParsedInstruction:
+    context = Discourse(caption=caption_objects(source))
     steps: list[ParsedStep] = []
     left: list[str] = []
     only_describes = all(request.kind == "description" for request in requests)

@@ -8,7 +8,9 @@ from functools import lru_cache
 from editgauge.instructions._english import english_pipeline
 from editgauge.instructions._words import Word
 
-MODIFIERS = frozenset({"det", "amod", "compound", "nummod", "poss", "nmod", "quantmod", "predet", "npadvmod", "case", "advmod"})
+MODIFIERS = frozenset(
+    {"det", "amod", "compound", "nummod", "poss", "nmod", "quantmod", "predet", "npadvmod", "case", "advmod"}
+)
 """Labels of words before a noun that belong to its phrase."""
 _LEAD = "please"
 """Read before a command: an imperative is then tagged as a verb in every labeled instruction."""
@@ -24,7 +26,10 @@ def parse_clause(tokens: Sequence[Word], *, command: bool = False) -> list[Word]
         command: whether it begins with an imperative.
     """
     lead = [_LEAD] if command else []
-    texts = (*lead, *(_QUOTATION if token.quoted else token.raw if token.raw.lower() == token else str(token) for token in tokens))
+    texts = (
+        *lead,
+        *(_QUOTATION if token.quoted else token.raw if token.raw.lower() == token else str(token) for token in tokens),
+    )
     parsed = _parse_texts(texts)[len(lead) :]
     return [
         token.placed(index, tag, dep, head - len(lead))

@@ -15,17 +15,56 @@ _ENDS = frozenset(".;!?")
 _JOINTS = frozenset({"and", ",", "then", "but", "plus", ":", "so"})
 _AMOUNTS = frozenset({"less", "fewer", "more", "no"})
 _OBLIGATION = frozenset({"should", "must", "could", "needs", "need", "ought", "would", "now", "can", "shall"})
-_COPULAS = frozenset({"is", "are", "was", "were", "has", "have", "had", "looks", "look", "seems", "'s", "'re", "'m", "am", "like", "likes", "hate"})
+_COPULAS = frozenset(
+    {
+        "is",
+        "are",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "looks",
+        "look",
+        "seems",
+        "'s",
+        "'re",
+        "'m",
+        "am",
+        "like",
+        "likes",
+        "hate",
+    }
+)
 _UNCHANGED = frozenset({"same", "unchanged", "intact", "alone", "is", "original", "untouched", "else", "before"})
 _DETERMINERS = words("definite") | words("indefinite") | words("pronouns")
-_BEFORE_KERNELS = frozenset({"to", "could", "can", "would", "please", "someone", "somebody", "anyone", "wanna", "you", "gonna", "and", "help", "with"})
+_BEFORE_KERNELS = frozenset(
+    {
+        "to",
+        "could",
+        "can",
+        "would",
+        "please",
+        "someone",
+        "somebody",
+        "anyone",
+        "wanna",
+        "you",
+        "gonna",
+        "and",
+        "help",
+        "with",
+    }
+)
 _PURPOSEFUL = frozenset({"make", "change", "edit", "modify", "alter", "adjust", "update", "move", "rotate", "turn"})
 """Verbs that say what happens in a clause of purpose: "change the sign so that it reads EXIT"."""
-_CORE_VERBS = frozenset({"make", "remove", "add", "replace", "put", "delete", "change", "erase", "swap", "turn", "get", "give", "take"})
+_CORE_VERBS = frozenset(
+    {"make", "remove", "add", "replace", "put", "delete", "change", "erase", "swap", "turn", "get", "give", "take"}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ClauseRequest:
     """A clause with the form of what it asks for."""
 
     kind: Kind
@@ -37,7 +76,7 @@ class Request:
         return " ".join(word.raw for word in self.words)
 
 
-def split_requests(tokens: Sequence[Word]) -> list[Request]:
+def split_requests(tokens: Sequence[Word]) -> list[ClauseRequest]:
     """Return the requests of a text in order, without those that only say what must stay.
 
     >>> from editgauge.instructions._words import tokenize
@@ -52,7 +91,7 @@ def split_requests(tokens: Sequence[Word]) -> list[Request]:
             joined.append(token == "and")
         else:
             pieces[-1].append(token)
-    requests: list[Request] = []
+    requests: list[ClauseRequest] = []
     for piece, is_joined in zip(pieces, joined, strict=True):
         clause = _without_purpose(_without_closers(piece))
         if not clause or keeps(clause) or _is_polite(clause):
@@ -65,7 +104,9 @@ def split_requests(tokens: Sequence[Word]) -> list[Request]:
 
 
 def _is_polite(clause: Sequence[Word]) -> bool:
-    return all(word in words("polite") or word.isdigit() for word in clause) and not any(match("wishes", clause, at) for at in range(len(clause)))
+    return all(word in words("polite") or word.isdigit() for word in clause) and not any(
+        match("wishes", clause, at) for at in range(len(clause))
+    )
 
 
 def _splits(tokens: Sequence[Word], at: int, piece: Sequence[Word]) -> bool:
@@ -112,15 +153,17 @@ def _says_how(clause: Sequence[Word]) -> bool:
     return any(token == "by" and is_activity(token_at(clause, at + 1)) for at, token in enumerate(clause))
 
 
-def classify(clause: list[Word]) -> Request:
+def classify(clause: list[Word]) -> ClauseRequest:
     """Find the request behind words of politeness."""
     at = begin = 0
     while at < len(clause):
         if wish := match("wishes", clause, at):
             inner = classify(clause[at + wish :]) if len(clause) > at + wish else None
-            if {"n't", "not"} & set(clause[max(at - 2, 0) : at]) and clause[at] == "want":  # "I don't want the dog there"
-                return Request("command", [Word("remove"), *clause[at + wish :]])
-            return inner if inner and inner.kind == "command" else Request("wish", clause[at + wish :])
+            if {"n't", "not"} & set(clause[max(at - 2, 0) : at]) and clause[
+                at
+            ] == "want":  # "I don't want the dog there"
+                return ClauseRequest("command", [Word("remove"), *clause[at + wish :]])
+            return inner if inner and inner.kind == "command" else ClauseRequest("wish", clause[at + wish :])
         if opener := match("openers", clause, at):
             at = begin = at + opener
             continue
@@ -129,17 +172,40 @@ def classify(clause: list[Word]) -> Request:
             continue
         is_own = at == 1 and clause[0] in {"i", "we", "they", "you", "it"}  # "we have two cats"
         if match_any(lists_in("verbs"), clause, at)[1] and not is_own and not _is_label(clause, at):
-            return Request("command", clause[at:])
+            return ClauseRequest("command", clause[at:])
         if clause[at] not in words("polite") or list(clause[at : at + 2]) == ["instead", "of"]:
             break
         at += 1
     if (kernel := _kernel(clause)) is not None:
-        return Request("command", clause[kernel:])
-    start = skip(clause, words("polite") - _OBLIGATION - {"will", "may", "might", "it", "i", "we", "you", "there", "be", "all", "everyone", "that", "instead", "is", "are", "what"}, begin)
+        return ClauseRequest("command", clause[kernel:])
+    start = skip(
+        clause,
+        words("polite")
+        - _OBLIGATION
+        - {
+            "will",
+            "may",
+            "might",
+            "it",
+            "i",
+            "we",
+            "you",
+            "there",
+            "be",
+            "all",
+            "everyone",
+            "that",
+            "instead",
+            "is",
+            "are",
+            "what",
+        },
+        begin,
+    )
     rest = clause[start:]
     if rest and rest[0] in words("modals") - {"to", "need", "needs"}:
-        return Request("question", rest)
-    return Request("description" if rest and _is_finite(rest) else "statement", rest)
+        return ClauseRequest("question", rest)
+    return ClauseRequest("description" if rest and _is_finite(rest) else "statement", rest)
 
 
 def _kernel(clause: list[Word]) -> int | None:
@@ -160,7 +226,9 @@ def _is_finite(clause: list[Word]) -> bool:
     if any(word.tag == "MD" or word in {"needs", "need", "now", "should", "must"} for word in parsed):
         return False
     root = next((word for word in parsed if word.dep == "ROOT"), None)
-    if root is None or not any(word.head == root.index and word.dep in {"nsubj", "nsubjpass", "expl"} for word in parsed):
+    if root is None or not any(
+        word.head == root.index and word.dep in {"nsubj", "nsubjpass", "expl"} for word in parsed
+    ):
         return False
     verbs = [root, *(word for word in parsed if word.head == root.index and word.dep in {"aux", "auxpass"})]
     return any(word.tag in {"VBD", "VBZ", "VBP"} for word in verbs)
@@ -192,9 +260,20 @@ def _without_purpose(clause: list[Word]) -> list[Word]:
     for at in range(2, len(clause)):
         token, following = clause[at], token_at(clause, at + 1)
         is_contrast = token == "but" and "not" in clause[:at]
-        is_purpose = not (token == "so" and clause[0] in _PURPOSEFUL) and token in {"so", "because", "but", "such"} and following != "much" and not is_contrast
+        is_purpose = (
+            not (token == "so" and clause[0] in _PURPOSEFUL)
+            and token in {"so", "because", "but", "such"}
+            and following != "much"
+            and not is_contrast
+        )
         keeps_rest = token in {"while", "without"} and is_activity(following) and following != "wearing"
-        aims = token == "to" and following == "make" and at > 2 and match_any(lists_in("verbs"), clause)[1] and clause[0] not in {"change", "edit", "use"}
+        aims = (
+            token == "to"
+            and following == "make"
+            and at > 2
+            and match_any(lists_in("verbs"), clause)[1]
+            and clause[0] not in {"change", "edit", "use"}
+        )
         if is_purpose or keeps_rest or aims:
             return clause[:at]
     return clause
@@ -203,7 +282,10 @@ def _without_purpose(clause: list[Word]) -> list[Word]:
 def keeps(clause: Sequence[Word]) -> bool:
     """Tell whether a clause only says what must stay as it is."""
     opening = list(clause[:2])
-    if clause[0] in {"avoid", "preserve", "retain", "maintain", "never", "dont"} or opening in (["do", "n't"], ["do", "not"]):
+    if clause[0] in {"avoid", "preserve", "retain", "maintain", "never", "dont"} or opening in (
+        ["do", "n't"],
+        ["do", "not"],
+    ):
         return True
     if opening == ["without", "changing"] or clause[0] == "keep":
         return True

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from editgauge._util.text import ing
+from editgauge.instructions._english import is_english
 from editgauge.instructions._lexicon import (
     action_base,
     adjective_kinds,
@@ -34,11 +35,11 @@ from editgauge.instructions._phrases import (
     read_phrases,
     read_placement,
 )
-from editgauge.instructions._requests import Request, classify
+from editgauge.instructions._requests import ClauseRequest, classify
 from editgauge.instructions._steps import (
     ARTICLES,
     NOT_UNDERSTOOD,
-    Context,
+    Discourse,
     Value,
     add,
     add_all,
@@ -98,7 +99,7 @@ _PROPERTIES = {
 """Nouns that name a property instead of an object."""
 
 
-def read_request(request: Request, context: Context) -> Steps:
+def read_request(request: ClauseRequest, context: Discourse) -> Steps:
     """Return the steps that a request asks for; empty if no rule applies."""
     steps = _read(request.kind, request.words, context) if request.words else []
     for step in steps:
@@ -108,7 +109,7 @@ def read_request(request: Request, context: Context) -> Steps:
     return steps
 
 
-def mention(request: Request, context: Context) -> None:
+def mention(request: ClauseRequest, context: Discourse) -> None:
     """Remember the object of a description, which asks for nothing itself."""
     tokens, phrases, at = parse_clause(request.words), list[Phrase](), 0
     while at < len(tokens):
@@ -119,7 +120,7 @@ def mention(request: Request, context: Context) -> None:
     context.mentioned += reversed(phrases)
 
 
-def _read(kind: str, clause: list[Word], context: Context) -> Steps:
+def _read(kind: str, clause: list[Word], context: Discourse) -> Steps:
     if (existing := _existential(clause)) is not None:
         return comes_to_exist(parse_clause(existing), context)
     if kind == "wish":
@@ -149,14 +150,14 @@ def _split_first(parsed: Words) -> tuple[Phrase, Words]:
     return phrase, parsed[end:]
 
 
-def _question(parsed: Words, context: Context) -> Steps:
+def _question(parsed: Words, context: Discourse) -> Steps:
     """Read what follows the modal of a question: "the dog be black", "it be a pond next to the road"."""
     if list(parsed[:2]) == ["it", "be"] and find_placement(parsed):
         return comes_to_exist(parsed[2:], context, sure=False)
     return statement(parsed, context, question=True)
 
 
-def _as_if(clause: list[Word], context: Context) -> Steps:
+def _as_if(clause: list[Word], context: Discourse) -> Steps:
     """Read "as if it were a Pixar movie", "as if the statue were made of chocolate"."""
     parsed = parse_clause(clause[2:])
     phrase, _ = read_phrase(parsed, predicate=True)
@@ -164,7 +165,7 @@ def _as_if(clause: list[Word], context: Context) -> Steps:
     return steps or [ParsedStep(type="style", to=style_text(clause), sure=True)]
 
 
-def _how_it_looks(parsed: Words, context: Context) -> Steps:
+def _how_it_looks(parsed: Words, context: Discourse) -> Steps:
     """Read "what would my car look like in matte black", "what I would look like with a beard"."""
     start = skip(parsed, {"what", "how", "would", "does", "do", "'d", "see"})
     look = list(parsed).index(Word("look"))
@@ -178,7 +179,7 @@ def _how_it_looks(parsed: Words, context: Context) -> Steps:
     return say_of(phrase, tail, context)
 
 
-def _instead_first(tail: list[Word], context: Context) -> Steps:
+def _instead_first(tail: list[Word], context: Discourse) -> Steps:
     """Read "instead of the clock, a bell should be there"."""
     old, end = read_phrase(parse_clause(tail))
     rest = [token for token in tail[end:] if token != ","]
@@ -191,7 +192,7 @@ def _instead_first(tail: list[Word], context: Context) -> Steps:
     ]
 
 
-def _read_wish(tail: list[Word], context: Context) -> Steps:
+def _read_wish(tail: list[Word], context: Discourse) -> Steps:
     """Read what follows "what if", "I want", "can we have": a statement, or an object."""
     tail = tail[skip(tail, {"that", "to", "if", "have", "see"}) :]
     if not tail:
@@ -212,7 +213,7 @@ def _existential(clause: list[Word]) -> list[Word] | None:
     return clause[skip(clause, words("modals") | words("be") | {"now", "only", "just", "also"}, at + 1) :]
 
 
-def command(clause: list[Word], context: Context) -> Steps:
+def command(clause: list[Word], context: Discourse) -> Steps:
     """Read a clause that begins with the verb of a command; empty if no rule applies."""
     name, length = match_any(lists_in("verbs"), clause)
     group = name.removeprefix("verbs.")
@@ -259,12 +260,12 @@ def _unfronted(body: Words) -> Words:
     return [*body[end:], *body[:end]] if end < len(body) else body
 
 
-def _unlisted_verb(clause: list[Word], context: Context) -> Steps:
+def _unlisted_verb(clause: list[Word], context: Discourse) -> Steps:
     """Read a command with an unlisted verb by its form: "scoot the plant to the left", "ruffle the hair"."""
     if len(clause) < 3 or clause[1] not in words("definite"):
         return []
     body = parse_clause(clause, command=True)
-    if body[0].tag not in {"VB", "VBP"}:
+    if body[0].tag not in {"VB", "VBP"} or not is_english(str(body[0])):
         return []
     phrase, end = read_phrase(body, 1)
     tail = body[end:]
@@ -279,7 +280,7 @@ def _unlisted_verb(clause: list[Word], context: Context) -> Steps:
     return [ParsedStep(type="action", subject=context.resolve(phrase), to=participle)]
 
 
-def add_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def add_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "add a cat on the sofa", "add a hat to the dog", "add a car instead of the bike"."""
     if swapped := instead_of(phrase, tail, context):
         return swapped
@@ -304,7 +305,7 @@ def _recipient(tail: Words) -> Phrase | None:
     return None
 
 
-def instead_of(new: Phrase, tail: Words, context: Context) -> Steps:
+def instead_of(new: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "a pizza instead of the sandwich"."""
     at = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
     if at is None or not new or at + match("instead", tail, at) >= len(tail):
@@ -316,7 +317,7 @@ def instead_of(new: Phrase, tail: Words, context: Context) -> Steps:
     return [] if is_activity(tail[-1]) else [swap(old, new, context) for old in olds]
 
 
-def put(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def put(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read an addition or, with a definite article, a move: "put a cat on the mat", "put the cat on the mat"."""
     is_move = phrase.is_definite and phrase.determiner != "all"
     if not is_move or match("in_its_place", tail) or instead_of(phrase, tail, context):
@@ -324,7 +325,7 @@ def put(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     return relocate(phrase, tail, context)
 
 
-def relocate(phrase: Phrase, tail: Words, context: Context) -> Steps:
+def relocate(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read where an object of the image goes: to a background, to a side, or next to something new."""
     subject, placement = context.resolve(phrase), find_placement(tail)
     if list(tail) == ["on", "fire"]:
@@ -357,7 +358,7 @@ def relocate(phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [add(anchor, subject, sure=False)]
 
 
-def give_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "give the man a hat", "give a hat to the man", "give her jean pants"."""
     if not tail and phrase.owner == "her":
         return [give(Phrase(pronoun="her"), replace(phrase, owner=""), context)]
@@ -384,7 +385,7 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [give(phrase, gift, context) for gift in gifts]
 
 
-def _give_bare(both: Phrase, context: Context) -> Steps:
+def _give_bare(both: Phrase, context: Discourse) -> Steps:
     """Split "the man glasses": no article separates the two objects."""
     if len(both.words) < 2:
         return []
@@ -392,7 +393,7 @@ def _give_bare(both: Phrase, context: Context) -> Steps:
     return [give(replace(both, words=both.words[:cut]), Phrase(words=both.words[cut:]), context)]
 
 
-def remove_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def remove_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "remove the dog", "take the bowl off the table", "there are three cups, take one"."""
     if verb.startswith("clear") and phrase.head in words("containers") | words("grounds") | words("surfaces"):
         return empty(verb, phrase, tail, context)
@@ -403,7 +404,7 @@ def remove_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> S
     return [remove(phrase, tail, context)]
 
 
-def replace_object(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def replace_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "replace X with Y", "swap X for Y"."""
     at = _linker_at(tail, _LINKERS)
     if at is None:
@@ -443,7 +444,7 @@ def _linker_at(tail: Words, linkers: frozenset[str]) -> int | None:
     return None
 
 
-def move(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def move(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "move the dog from the right to the left"."""
     before = None
     if token_at(tail, 0) == "from":
@@ -463,7 +464,7 @@ def move(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     ]
 
 
-def paint(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def paint(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "paint the fence white", "paint a tree on the wall"."""
     value_words = [token for token in tail if token not in {"in", "with", "to", "into"}]
     if phrase.is_image:
@@ -477,10 +478,10 @@ def paint(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [replace(step, to=step.to or None)]
 
 
-def _resize(to: str | None) -> Callable[[str, Phrase, Words, Context], Steps]:
+def _resize(to: str | None) -> Callable[[str, Phrase, Words, Discourse], Steps]:
     """Return the rule for "enlarge the dog", "reduce the size of the cup", "increase the number of dogs to 3"."""
 
-    def rule(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+    def rule(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
         if counted := _counted(phrase):
             count = read_number(tail[1]) if list(tail[:1]) == ["to"] and len(tail) > 1 else None
             if count is not None or to == "large":
@@ -510,7 +511,7 @@ def _is_writing(body: Words) -> bool:
     return body[0].quoted or (names_text and bool(words("text_words") & set(body[:3])))
 
 
-def write(body: Words, context: Context) -> Steps:
+def write(body: Words, context: Discourse) -> Steps:
     """Read "write HELLO on the wall", "add the word OPEN to the sign"."""
     placement = find_placement(body, 1)
     cut = placement.start if placement else len(body)
@@ -533,7 +534,7 @@ def written_text(tokens: Words) -> str:
     return text_of(tokens[skip(tokens[:-1], introduction) :], raw=True)
 
 
-def restyle(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def restyle(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "render the image as a sketch", "blur the background", "apply a watercolor effect"."""
     if verb in {"apply", "use"}:
         style = [word for word in phrase.words if word not in _STYLE_NOUNS]
@@ -549,7 +550,7 @@ def restyle(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [ParsedStep(type="style", subject=subject, to=to, sure=subject is None)]
 
 
-def fill(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def fill(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "fill the vase with roses", "cover the car in snow"."""
     at = next((at for at in range(len(tail) - 1) if tail[at] in {"with", "in", "by", "of"}), None)
     if at is None:
@@ -562,27 +563,27 @@ def fill(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [add(item, position=position) for item in read_phrases(tail, at + 1)[0]]
 
 
-def empty(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def empty(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "empty the shelf"."""
     return [ParsedStep(type="object_removal", position=Position("on", context.resolve(phrase)))]
 
 
-def dress(_: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def dress(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "dress the man in a kilt"."""
     clothes, _end = read_phrases(tail, skip(tail, {"up", "in", "with", "as"}))
     return [give(phrase, item, context, "wear") for item in clothes]
 
 
-def rotate(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def rotate(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "rotate the car", "zoom in on the face"."""
     subject = None if phrase.head in words("whole") | {"camera", "view"} else context.resolve(phrase)
     return [ParsedStep(type="viewpoint", subject=subject, to=verb if list(tail) in ([], ["on"]) else text_of(tail))]
 
 
-def _set_state(group: str) -> Callable[[str, Phrase, Words, Context], Steps]:
+def _set_state(group: str) -> Callable[[str, Phrase, Words, Discourse], Steps]:
     """Return the rule for "open the door", "slice the banana"."""
 
-    def rule(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+    def rule(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
         if group == "shape" and tail and tail[-1] in {"out", "off"}:
             return [remove(phrase, tail, context)]
         to = table(f"verbs.{group}")[verb]
@@ -593,7 +594,7 @@ def _set_state(group: str) -> Callable[[str, Phrase, Words, Context], Steps]:
     return rule
 
 
-def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
+def change(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "change X to Y", "make X Y", "let X do Y"."""
     if "so" in tail:
         clause = parse_clause(tail[skip(tail, {"so", "that"}, list(tail).index(Word("so"))) :])
@@ -626,7 +627,7 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Context) -> Steps:
     return _incomplete(verb, phrase, context)
 
 
-def _say_instead(phrase: Phrase, tail: Words, at: int, context: Context) -> Steps:
+def _say_instead(phrase: Phrase, tail: Words, at: int, context: Discourse) -> Steps:
     """Read "the shirt navy instead of green", "it a pizza instead of the sandwich", "him hold a pen instead of a cup"."""
     new, old = tail[:at], tail[at + match("instead", tail, at) :]
     if not old or is_activity(old[0]):
@@ -644,7 +645,7 @@ def _say_instead(phrase: Phrase, tail: Words, at: int, context: Context) -> Step
     ]
 
 
-def _change_by(body: Words, context: Context) -> Steps:
+def _change_by(body: Words, context: Discourse) -> Steps:
     """Read "edit the background by removing the museum and placing a castle"."""
     at = list(body).index(Word("by"))
     if not is_activity(token_at(body, at + 1)):
@@ -662,7 +663,7 @@ def _change_by(body: Words, context: Context) -> Steps:
     return steps
 
 
-def _change_into(phrase: Phrase, about: Words, new: Words, context: Context) -> Steps:
+def _change_into(phrase: Phrase, about: Words, new: Words, context: Discourse) -> Steps:
     """Read "change X from A to B"."""
     before: Words = []
     if "from" in about:
@@ -684,7 +685,7 @@ def _change_into(phrase: Phrase, about: Words, new: Words, context: Context) -> 
     return [step]
 
 
-def _incomplete(verb: str, phrase: Phrase, context: Context) -> Steps:
+def _incomplete(verb: str, phrase: Phrase, context: Discourse) -> Steps:
     """Read a change without a value: "change the shirt", "make a hill", "make both the pizzas pepperoni"."""
     if phrase.head in {"color", "colour"} | words("text_words") | words("backgrounds") | words("whole"):
         return [becomes(phrase, [], context)]
@@ -700,7 +701,7 @@ def _incomplete(verb: str, phrase: Phrase, context: Context) -> Steps:
     return [_unsure(becomes(shorter, [last], context))]
 
 
-COMMANDS: dict[str, Callable[[str, Phrase, Words, Context], Steps]] = {
+COMMANDS: dict[str, Callable[[str, Phrase, Words, Discourse], Steps]] = {
     "add": add_object,
     "put": put,
     "give": give_object,
@@ -724,7 +725,7 @@ COMMANDS: dict[str, Callable[[str, Phrase, Words, Context], Steps]] = {
 """What a verb asks for, by its group in `words.yaml`; called for each object with the words after it."""
 
 
-def becomes(phrase: Phrase, new: Words, context: Context) -> ParsedStep:
+def becomes(phrase: Phrase, new: Words, context: Discourse) -> ParsedStep:
     """Build the step by which an object or a property becomes what the words `new` say."""
     if changed := _property_of(phrase):
         return _change_property(changed, phrase, new, context)
@@ -755,7 +756,7 @@ def becomes(phrase: Phrase, new: Words, context: Context) -> ParsedStep:
     return swap(phrase, value.phrase, context)
 
 
-def _image_becomes(phrase: Phrase, new: Words, subject: str | None, context: Context) -> ParsedStep | None:
+def _image_becomes(phrase: Phrase, new: Words, subject: str | None, context: Discourse) -> ParsedStep | None:
     """Read a new style, season, hour or weather of the whole image."""
     is_image = not phrase.pronoun
     is_shown = context.in_caption(read_phrase(new)[0].head) is not None
@@ -774,7 +775,7 @@ def _property_of(phrase: Phrase) -> str:
     return ""
 
 
-def _change_property(name: str, phrase: Phrase, new: Words, context: Context) -> ParsedStep:
+def _change_property(name: str, phrase: Phrase, new: Words, context: Discourse) -> ParsedStep:
     scene, _ = read_phrase(new)
     text = text_of(token for token in new if token not in ARTICLES) or None
     match name:
@@ -797,7 +798,7 @@ def _change_property(name: str, phrase: Phrase, new: Words, context: Context) ->
             return ParsedStep(type="style", to=style_text(new) or None, sure=True)
 
 
-def _owner(phrase: Phrase, context: Context) -> str | None:
+def _owner(phrase: Phrase, context: Discourse) -> str | None:
     """Return whose color: "color of the car", "car's color", "hair color", "its color"."""
     if "of" in phrase.words:
         return text_of(word for word in phrase.words[phrase.words.index("of") + 1 :] if word not in words("definite"))
@@ -809,7 +810,7 @@ def _owner(phrase: Phrase, context: Context) -> str | None:
     return context.resolve(Phrase(pronoun=pronoun))
 
 
-def _it_becomes(new: Phrase, subject: str | None, context: Context) -> ParsedStep:
+def _it_becomes(new: Phrase, subject: str | None, context: Discourse) -> ParsedStep:
     """Read "make it a black sheep": the color of a sheep in the caption, or else a replacement."""
     same = context.in_caption(new.head)
     is_several = new.count is not None and new.count > 1
@@ -826,7 +827,7 @@ def style_text(tokens: Words) -> str:
     return text_of(tokens[skip(tokens, _BEFORE_STYLES) :]).removesuffix(" style").removesuffix(" one")
 
 
-def change_text(phrase: Phrase, about: Words, new: Words, context: Context, before: Words = ()) -> ParsedStep:
+def change_text(phrase: Phrase, about: Words, new: Words, context: Discourse, before: Words = ()) -> ParsedStep:
     """Build "change the text on the sign from A to B"."""
     named = [word for word in phrase.words if word not in words("text_words")]
     quoted = [
@@ -847,7 +848,7 @@ def _unsure(step: ParsedStep) -> ParsedStep:
     return replace(step, sure=False)
 
 
-def statement(clause: Words, context: Context, *, question: bool = False) -> Steps:
+def statement(clause: Words, context: Discourse, *, question: bool = False) -> Steps:
     """Read "the dog should be removed", "could the dog be black", "a lake next to the hut"."""
     phrases, end = read_phrases(clause, predicate=True)
     if not phrases or end >= len(clause):
@@ -879,7 +880,7 @@ def statement(clause: Words, context: Context, *, question: bool = False) -> Ste
     return [step for phrase in phrases for step in say_of(phrase, clause[start:], context)]
 
 
-def say_of(phrase: Phrase, tail: Words, context: Context, *, may_be_new: bool = False) -> Steps:
+def say_of(phrase: Phrase, tail: Words, context: Discourse, *, may_be_new: bool = False) -> Steps:
     """Read what is said of an object.
 
     Args:
@@ -915,7 +916,7 @@ def say_of(phrase: Phrase, tail: Words, context: Context, *, may_be_new: bool = 
     return []
 
 
-def _several_values(phrase: Phrase, tail: Words, context: Context) -> Steps:
+def _several_values(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read two properties of one object: "longer and blonde"."""
     if "and" not in tail[1:-1]:
         return []
@@ -938,7 +939,7 @@ def _after_be(tail: Words) -> Words:
     return tail[skip(tail, words("be") | _SKIPPED) :]
 
 
-def _negated(phrase: Phrase, tail: Words, context: Context) -> Steps:
+def _negated(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "make the man not swing but hold the bat": what follows "but" is asked for."""
     subject = context.resolve(phrase)
     if "but" in tail[:-1]:
@@ -956,7 +957,7 @@ def _negated(phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [ParsedStep(type="action", subject=subject, to=f"not {to_activity(rest)}".strip())]
 
 
-def comes_to_exist(tail: Words, context: Context, *, sure: bool = True) -> Steps:
+def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Steps:
     """Read what follows "there should be": "a dog on the sofa", "no people"."""
     if not tail:
         return []
@@ -983,7 +984,7 @@ def comes_to_exist(tail: Words, context: Context, *, sure: bool = True) -> Steps
     return [step for phrase, rest in pairs for step in add_all(phrase, rest, context, sure=sure or same is None)]
 
 
-def _new_object(phrase: Phrase, tail: Words, context: Context) -> Steps:
+def _new_object(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "let a child play nearby", "a dog should be near the sheep"."""
     body = _after_be(tail)
     if list(body[:1]) == ["the"] and set(body[1:2]) & words("backgrounds"):
@@ -996,7 +997,7 @@ def _new_object(phrase: Phrase, tail: Words, context: Context) -> Steps:
     return add_all(phrase, body, context)
 
 
-def _says(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _says(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "the sign says OPEN"."""
     if tail[0] not in words("say") or len(tail) < 2:
         return None
@@ -1008,7 +1009,7 @@ def _says(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     return [ParsedStep(type="text", subject=subject, to=written_text(tail[1:]), sure=True)]
 
 
-def _shows(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _shows(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "let the laptop show a cat", "let the window show a garden", "make the traffic light show red"."""
     tail = _after_be(tail)
     if not tail or tail[0] not in words("show") or len(tail) < 2 or phrase.is_alive:
@@ -1026,7 +1027,7 @@ def _shows(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     return [add(shown, position=Position("on", subject), sure=False)]
 
 
-def _owns(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _owns(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "the man wears a hat", "the cat has its eyes closed", "the bowl contains soup"."""
     how, length = match_any(("wear", "hold", "have", "contain"), tail)
     if not length or len(tail) == length or (how == "have" and tail[length] in {"been", "to", "be"}):
@@ -1068,7 +1069,7 @@ def _part_is(part: Phrase, tail: Words, after: Words, subject: str | None) -> St
     return [ParsedStep(type="action", subject=subject, to=f"with {text_of(tail)}")]
 
 
-def _is_seen_from(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _is_seen_from(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "show the car from behind"."""
     if token_at(tail, 0) != "from" or len(tail) < 2:
         return None
@@ -1076,7 +1077,7 @@ def _is_seen_from(phrase: Phrase, tail: Words, context: Context) -> Steps | None
     return [ParsedStep(type="viewpoint", subject=context.resolve(phrase), to=to, sure=True)]
 
 
-def _turns_into(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _turns_into(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "let the chair turn into a stool", "let the van turn black"."""
     into = next((at for at, token in enumerate(tail) if token in {"to", "into"}), None)
     if tail[0] in {"change", "transform", "morph", "turn"} and into and into + 1 < len(tail):
@@ -1089,13 +1090,13 @@ def _turns_into(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     return [becomes(phrase, tail[2:] if tail[1] in {"into", "to", "in"} else tail[1:], context)]
 
 
-def _disappears(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _disappears(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "make the dog disappear"."""
     goes = tail[0] in {"disappear", "vanish", "go"} and (len(tail) == 1 or tail[1] == "away")
     return [remove(phrase, [], context)] if goes else None
 
 
-def _looks(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _looks(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "look like a painting", "look older", "look like it is made of glass"."""
     if tail[0] not in words("look") or len(tail) < 2 or read_placement(tail, 1) or tail[1] in _DIRECTIONS:
         return None
@@ -1112,14 +1113,14 @@ def _looks(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     return [_unsure(step) for step in _is_what(phrase, tail[start:], context)]
 
 
-def _seems(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _seems(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "show the girl as if she were underwater", "make the wall like it is made of ice"."""
     if list(tail[:2]) not in _AS_IF:
         return [becomes(phrase, tail[1:], context)] if tail[0] == "like" and len(tail) > 1 else None
     return _is_what(phrase, tail[skip(tail, {"it", "they", "he", "she", "had", "been", *words("be")}, 2) :], context)
 
 
-def _is(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _is(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read what follows "is", "should be" or a participle without a verb: "everything made of candy"."""
     is_participle = tail[0].tag in {"VBN", "VBD"} and match_any(lists_in("participles"), tail)[1]
     if list(tail[:2]) == ["take", "place"]:
@@ -1129,7 +1130,7 @@ def _is(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     return _is_what(phrase, _after_be(tail), context)
 
 
-def _is_what(phrase: Phrase, tail: Words, context: Context) -> Steps:
+def _is_what(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read what an object is: changed by a participle, in a place, or another object."""
     if not tail:
         return []
@@ -1154,7 +1155,7 @@ def _is_what(phrase: Phrase, tail: Words, context: Context) -> Steps:
     return [becomes(phrase, tail, context)]
 
 
-def _is_placed(phrase: Phrase, tail: Words, context: Context) -> Steps:
+def _is_placed(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     placement = read_placement(tail, 0)
     if tail[0] in {"outside", "outdoors", "indoors", "underwater"}:
         return [ParsedStep(type="background", subject=context.resolve(phrase), to=str(tail[0]), sure=True)]
@@ -1170,7 +1171,7 @@ def _is_placed(phrase: Phrase, tail: Words, context: Context) -> Steps:
     return relocate(phrase, tail, context)
 
 
-def _passive(group: str, phrase: Phrase, tail: Words, length: int, context: Context) -> Steps:
+def _passive(group: str, phrase: Phrase, tail: Words, length: int, context: Discourse) -> Steps:
     """Read "be removed", "be replaced by a cat": the command with the phrase as its object."""
     after, subject = tail[length:], context.resolve(phrase)
     if group in {"paint", "change"} and after and after[0] in {"of", "from", "out", "by"}:
@@ -1188,7 +1189,7 @@ def _passive(group: str, phrase: Phrase, tail: Words, length: int, context: Cont
     return COMMANDS["put" if group == "add" else group](str(tail[0]), phrase, after, context)
 
 
-def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
+def _acts(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     """Read "sleep", "jump over a ball", "face the camera"."""
     subject, base = context.resolve(phrase), action_base(tail[0])
     if (base == "face" and _VIEWED & set(tail)) or (base == "turn" and list(tail[1:2]) in (["around"], ["away"])):
@@ -1208,7 +1209,7 @@ def _acts(phrase: Phrase, tail: Words, context: Context) -> Steps | None:
     return [_unsure(step) if is_bare else step]
 
 
-_PREDICATES: tuple[Callable[[Phrase, Words, Context], Steps | None], ...] = (
+_PREDICATES: tuple[Callable[[Phrase, Words, Discourse], Steps | None], ...] = (
     _says, _shows, _owns, _is_seen_from, _turns_into, _disappears, _is, _looks, _seems, _acts,
 )  # fmt: skip
 """Rules for what is said of an object, in order; None means that a rule does not apply."""

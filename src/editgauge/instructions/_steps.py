@@ -70,7 +70,7 @@ _BODY_PARTS = frozenset(
 
 
 @dataclass
-class Context:
+class Discourse:
     """Objects named earlier, which pronouns refer to."""
 
     caption: Sequence[Phrase] = ()
@@ -136,7 +136,7 @@ def set_background(scene: Phrase, subject: str | None = None, *, sure: bool = Tr
     return ParsedStep(type="background", subject=subject, to=scene.name or None, attributes=scene.adjectives, sure=sure)
 
 
-def add_to(phrase: Phrase, recipient: Phrase, context: Context) -> ParsedStep:
+def add_to(phrase: Phrase, recipient: Phrase, context: Discourse) -> ParsedStep:
     """Build "add a hat to the dog", "add cookies to the tray"."""
     owner = context.resolve(recipient)
     if phrase.is_part and not (phrase.is_worn and recipient.is_alive):
@@ -150,7 +150,7 @@ def add_to(phrase: Phrase, recipient: Phrase, context: Context) -> ParsedStep:
     return add(phrase, position=Position("in" if inside else "on", owner))
 
 
-def add_all(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True) -> list[ParsedStep]:
+def add_all(phrase: Phrase, tail: Words, context: Discourse, *, sure: bool = True) -> list[ParsedStep]:
     """Build an addition with what follows it: "a man holding an umbrella" also asks for the umbrella.
 
     "a kid holding the plate" does not ask for a plate: it is in the image already.
@@ -161,7 +161,7 @@ def add_all(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True)
     return [step, add(item, phrase.name)] if item.words and not item.is_definite else [step]
 
 
-def add_placed(phrase: Phrase, tail: Words, context: Context, *, sure: bool = True) -> ParsedStep:
+def add_placed(phrase: Phrase, tail: Words, context: Discourse, *, sure: bool = True) -> ParsedStep:
     """Build an addition with its placement or activity."""
     placement = find_placement(tail)
     activity = tuple(str(token) for token in tail[:1] if is_activity(token))
@@ -192,7 +192,7 @@ def add_placed(phrase: Phrase, tail: Words, context: Context, *, sure: bool = Tr
     )
 
 
-def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> ParsedStep:
+def give(owner: Phrase, phrase: Phrase, context: Discourse, how: str = "") -> ParsedStep:
     """Build what somebody wears, holds or has: a part, or an addition; what is worn is on its wearer."""
     subject = context.resolve(owner)
     if phrase.determiner == "no":
@@ -214,7 +214,7 @@ def give(owner: Phrase, phrase: Phrase, context: Context, how: str = "") -> Pars
     return add(phrase, subject, Position("on", subject) if is_worn and subject else None)
 
 
-def remove(phrase: Phrase, tail: Words, context: Context) -> ParsedStep:
+def remove(phrase: Phrase, tail: Words, context: Discourse) -> ParsedStep:
     """Build a removal: of all objects of a kind, or of one of several."""
     if phrase.head in words("backgrounds"):
         return ParsedStep(type="background", sure=False)
@@ -237,7 +237,7 @@ def remove(phrase: Phrase, tail: Words, context: Context) -> ParsedStep:
     )  # fmt: skip
 
 
-def swap(old: Phrase, new: Phrase, context: Context) -> ParsedStep:
+def swap(old: Phrase, new: Phrase, context: Discourse) -> ParsedStep:
     """Build a replacement; the same object with another property is a change of that property."""
     before = context.resolve(old)
     if new.head in {"one", "ones"} or (old.words and singular(old.head) == singular(new.head)):

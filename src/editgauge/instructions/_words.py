@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from functools import cache
 
+from editgauge._util.text import edit_distance
 from editgauge.instructions._english import is_english
 from editgauge.instructions._lexicon import (
     CONTRACTION,
@@ -110,7 +111,9 @@ def tokenize(text: str) -> list[Word]:
 
 def _split(piece: str, previous: str) -> list[Word]:
     """Split contractions as treebanks do; "it's" after a verb or a preposition is a misspelled "its"."""
-    if piece.lower() == "it's" and (previous in _command_words() or previous in {"on", "in", "of", "to", "from", "with", "at"}):
+    if piece.lower() == "it's" and (
+        previous in _command_words() or previous in {"on", "in", "of", "to", "from", "with", "at"}
+    ):
         return [Word("its", piece)]
     if piece.lower() in _UNSPLIT:
         piece = f"{piece[:-1]}'{piece[-1]}"
@@ -173,21 +176,3 @@ def _nearest(word: str, vocabulary: frozenset[str], *, same_letters: bool = Fals
     nearest = min((distance for distance, _ in candidates), default=limit + 1)
     closest = [candidate for distance, candidate in candidates if distance == nearest <= limit]
     return closest[0] if len(closest) == 1 else None
-
-
-def edit_distance(first: str, second: str) -> int:
-    """Return the number of letters to insert, delete, change or swap with a neighbor (optimal string alignment).
-
-    >>> edit_distance("repalce", "replace"), edit_distance("backgroud", "background")
-    (1, 1)
-    """
-    previous: list[int] = []
-    row = list(range(len(second) + 1))
-    for i, letter in enumerate(first, start=1):
-        older, previous, row = previous, row, [i]
-        for j, target in enumerate(second, start=1):
-            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != target))
-            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == target:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-    return row[-1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
-from editgauge.instructions.readings import steps_of
+from editgauge.instructions.parsed import split_steps
 from editgauge.protocols import Protocol
 from editgauge.protocols._objects import detect
 from editgauge.types import Edit, Item, ParsedStep, Score, Scores, ScoreSpec, Unscored
@@ -53,7 +53,7 @@ class Counts(Protocol):
     async def score(self, item: Item, perception: Perception) -> Scores:
         """Counted in both pictures."""
         names = [spec.name for spec in self.scores]
-        steps = steps_of(item.edit)
+        steps = split_steps(item.edit)
         if len(steps) > 1:
             several = Unscored("not_applicable", "the instruction asks for several changes, and this counts one thing")
             return dict.fromkeys(names, several)

@@ -14,7 +14,7 @@ from editgauge._util.phrases import read_placing, read_size
 from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, session_summary
 from editgauge.edit_types import read_edit_type
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
-from editgauge.instructions.readings import only_step, with_step
+from editgauge.instructions.parsed import apply_step, parse_single_step
 from editgauge.types import Benchmark, Edit, ParsedStep, Position, Relation
 
 NAME = "magicbrush-pixlens"
@@ -65,7 +65,7 @@ def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
 
 def _by_rules(edit: Edit) -> Edit:
     try:
-        return _with(edit, _in_pixlens_words(only_step(edit.instruction)))
+        return _with(edit, _in_pixlens_words(parse_single_step(edit.instruction)))
     except UnscorableError as unable:
         kind: str = edit.type if edit.type in {"background", "style"} else "unspecified"
         unread = _with(edit, ParsedStep(type=kind))
@@ -81,7 +81,7 @@ def _in_pixlens_words(step: ParsedStep) -> ParsedStep:
 
 
 def _with(edit: Edit, parts: ParsedStep) -> Edit:
-    return with_step(edit, replace(parts, count=None, attributes=()))
+    return apply_step(edit, replace(parts, count=None, attributes=()))
 
 
 def _attributes(folder: Path) -> Path | None:

@@ -12,7 +12,7 @@ from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.builders.training.likeness import kind_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
-from editgauge.instructions.readings import only_step
+from editgauge.instructions.parsed import parse_single_step
 from editgauge.models.vocabulary.phrases import singulars
 from editgauge.protocols.difference._triplets import Action
 from editgauge.types import Edit, ParsedStep
@@ -88,7 +88,7 @@ def change_of(edit: Edit) -> DescribedChange:
 def _parts(edit: Edit) -> ParsedStep:
     if edit.type != "unspecified" and (edit.subject or edit.to):
         return ParsedStep(type=edit.type, subject=edit.subject, from_=edit.from_, to=edit.to, position=edit.position)
-    return only_step(edit.instruction)
+    return parse_single_step(edit.instruction)
 
 
 def _added(parts: ParsedStep) -> DescribedChange:

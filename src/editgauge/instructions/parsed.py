@@ -18,7 +18,7 @@ How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
 
 
-def from_json(entry: Mapping[str, Any], how: str | None = None) -> ParsedInstruction:
+def parsed_from_json(entry: Mapping[str, Any], how: str | None = None) -> ParsedInstruction:
     """The reading that `reading_to_json` wrote, or a person or a judge; raises `BadInputError` for anything else."""
     steps = entry.get("steps")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
@@ -70,7 +70,7 @@ def _position(number: int, entry: Any) -> Position | None:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReadings:
+class SavedParses:
     """Readings of a file, by the id of an edit or by the text of its instruction."""
 
     by_key: Mapping[str, ParsedInstruction]
@@ -81,7 +81,7 @@ class KeptReadings:
         return self.by_key.get(f"id {edit.id}") or self.by_key.get(f"text {edit.instruction}")
 
 
-def read_kept(file: Path) -> KeptReadings:
+def load_parses(file: Path) -> SavedParses:
     """The readings of a file of JSON lines; raises `BadInputError` with every faulty line."""
     try:
         raw = file.read_bytes()
@@ -96,17 +96,17 @@ def read_kept(file: Path) -> KeptReadings:
             entry = json.loads(line)
             if not isinstance(entry, dict) or not (entry.get("id") or entry.get("text")):
                 raise BadInputError("needs 'text' or 'id', and 'steps'")
-            reading = from_json(entry)
+            reading = parsed_from_json(entry)
         except (ValueError, EditGaugeError) as error:
             problems.append(f"line {number}: {error}")
             continue
         by_key |= {f"{key} {entry[key]}": reading for key in ("id", "text") if entry.get(key)}
     if problems:
         raise BadInputError(f"The readings '{file}' have problems.", problems[:20])
-    return KeptReadings(by_key, hashlib.sha256(raw).hexdigest())
+    return SavedParses(by_key, hashlib.sha256(raw).hexdigest())
 
 
-def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = None) -> Edit:
+def complete_edit(edit: Edit, kept: SavedParses | None = None, form: str | None = None) -> Edit:
     """The edit with what its instruction says where the benchmark or the user says nothing.
 
     What is given always wins: a step of another type than the given one, or one of that type that contradicts a given
@@ -115,7 +115,7 @@ def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = No
     """
     reading = kept.of(edit) if kept else None
     if reading is not None:
-        return with_step(edit, reading.steps[0], reading)
+        return apply_step(edit, reading.steps[0], reading)
     read = _read(edit, form)
     return replace(read, count=edit.count) if edit.count else read
 
@@ -126,7 +126,7 @@ def _read(edit: Edit, form: str | None) -> Edit:
     reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
     if edit.type == UNSPECIFIED and (not _known_fields(edit) or len(reading.steps) == 1):
         step = _overridden(reading.steps[0], edit)
-        return with_step(edit, step, replace(reading, steps=(step, *reading.steps[1:])))
+        return apply_step(edit, step, replace(reading, steps=(step, *reading.steps[1:])))
     same = _of_type(reading, edit.type)
     if same is None and edit.source_caption and edit.target_caption:
         reading = understand(edit.target_caption, edit.source_caption, form="caption")
@@ -134,7 +134,7 @@ def _read(edit: Edit, form: str | None) -> Edit:
     if same is None or any(_plain(getattr(same, name)) != _plain(value) for name, value in _known_fields(edit).items()):
         return edit
     step = replace(same, **_known_fields(edit), sure=same.sure or edit.type != UNSPECIFIED)
-    return with_step(edit, step, replace(reading, steps=(step,)))
+    return apply_step(edit, step, replace(reading, steps=(step,)))
 
 
 def _overridden(step: ParsedStep, edit: Edit) -> ParsedStep:
@@ -166,7 +166,7 @@ def _plain(value: object) -> object:
     return " ".join(value.casefold().replace("_", " ").split()) if isinstance(value, str) else value
 
 
-def with_step(edit: Edit, step: ParsedStep, reading: ParsedInstruction | None = None) -> Edit:
+def apply_step(edit: Edit, step: ParsedStep, reading: ParsedInstruction | None = None) -> Edit:
     """The edit with the fields of a step, and the reading that the step comes from."""
     return replace(
         edit,
@@ -181,9 +181,9 @@ def with_step(edit: Edit, step: ParsedStep, reading: ParsedInstruction | None = 
     )
 
 
-def use_kept(benchmark: Benchmark, kept: KeptReadings) -> Benchmark:
+def apply_parses(benchmark: Benchmark, kept: SavedParses) -> Benchmark:
     """The benchmark with the readings of a file; one that no edit has is a mistake worth telling."""
-    edits = tuple(complete(edit, kept) for edit in benchmark.edits)
+    edits = tuple(complete_edit(edit, kept) for edit in benchmark.edits)
     used = sum(kept.of(edit) is not None for edit in benchmark.edits)
     if not used:
         raise BadInputError(
@@ -193,7 +193,7 @@ def use_kept(benchmark: Benchmark, kept: KeptReadings) -> Benchmark:
     return replace(benchmark, edits=edits, about=about.removeprefix("; "))
 
 
-def reading_summary(edits: Sequence[Edit]) -> str:
+def parse_summary(edits: Sequence[Edit]) -> str:
     """How many instructions were understood, in words."""
     read = [edit.reading for edit in edits if edit.reading]
     known = [reading for reading in read if all(step.type != UNSPECIFIED for step in reading.steps)]
@@ -201,7 +201,7 @@ def reading_summary(edits: Sequence[Edit]) -> str:
     return f"instructions understood: {len(known)} of {len(read)}, {sure} of them without doubt"
 
 
-def only_step(text: str) -> ParsedStep:
+def parse_single_step(text: str) -> ParsedStep:
     """The one step that an instruction surely asks for, with all fields that its type needs; raises `UnscorableError`.
 
     >>> only_step("Could we add a cup to the left of the plate?").position
@@ -223,8 +223,8 @@ def only_step(text: str) -> ParsedStep:
     return step
 
 
-def steps_of(edit: Edit) -> tuple[Edit, ...]:
+def split_steps(edit: Edit) -> tuple[Edit, ...]:
     """One edit per step of the instruction; the edit itself when it has one step or was not read."""
     if edit.reading is None or len(edit.reading.steps) < 2:
         return (edit,)
-    return tuple(with_step(edit, step, replace(edit.reading, steps=(step,))) for step in edit.reading.steps)
+    return tuple(apply_step(edit, step, replace(edit.reading, steps=(step,))) for step in edit.reading.steps)
