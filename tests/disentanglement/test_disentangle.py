@@ -15,7 +15,7 @@ from editgauge._cli import app
 from editgauge._cli.show import verbs as show
 from editgauge.disentanglement.disentangle import disentangle
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -53,7 +53,7 @@ def test_numbers_and_page(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     make_run: Callable[..., Path],
-    make_record: Callable[..., Record],
+    make_record: Callable[..., JournalEntry],
 ) -> None:
     verdicts = {"mine": 0.9, "theirs": 0.4, "<i>third": 0.1}
     records = [make_record("a", {"edit": value}, method=method) for method, value in verdicts.items()]

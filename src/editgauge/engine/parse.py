@@ -22,7 +22,7 @@ from editgauge.instructions.readings import from_json
 from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
-from editgauge.results.edit_json import reading_to_json
+from editgauge.results.edits import reading_to_json
 from editgauge.types import Reading
 
 KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")

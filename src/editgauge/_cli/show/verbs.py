@@ -193,7 +193,7 @@ def understand(reading: Any, options: Options) -> None:
 
 
 def understand_json(reading: Any, options: Options) -> str:
-    from editgauge.results.edit_json import reading_to_json
+    from editgauge.results.edits import reading_to_json
 
     return as_json(reading_to_json(reading))
 

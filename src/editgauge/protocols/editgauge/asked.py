@@ -87,9 +87,9 @@ def _not_looked_for(view: View, role: str) -> Unscored | None:
     if view.edit.type == "background" and any(value is not None for value in attributes(view).values()):
         return None
     if role in view.named:
-        detail = f"only the image classifier knows '{word}' and does not see it; it overlooks small things; {HELP}"
-        return Unscored("not_detected", detail)
-    return Unscored("unknown_word", f"no model looked for '{word}': {view.unknown.get(role, 'unknown')}; {HELP}")
+        detail = f"only the image classifier knows '{word}' and does not see it; it overlooks small things"
+        return Unscored("not_detected", detail, advice=HELP)
+    return Unscored("unknown_word", f"no model looked for '{word}': {view.unknown.get(role, 'unknown')}", advice=HELP)
 
 
 def _called(view: View, role: str) -> Named | None:
@@ -106,7 +106,8 @@ def _not_seen(view: View, role: str) -> Unscored | None:
     if seen or (named is not None and named.before >= LIKELY):
         return None
     word = view.roles.words()[role]
-    return Unscored("not_detected", f"{none_seen(str(word))} in the source, so its change cannot be measured; {HELP}")
+    detail = f"{none_seen(str(word))} in the source, so its change cannot be measured"
+    return Unscored("not_detected", detail, advice=HELP)
 
 
 def _some_stay(view: View) -> Unscored | None:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from editgauge.errors import BadRunError
 from editgauge.evidence import Box, Note, to_json
-from editgauge.results import ImageStamp, Key, Record, Row, Run, RunWriter, writer
+from editgauge.results import ImageStamp, JournalEntry, Key, Run, RunWriter, ScoreRecord, writer
 from editgauge.results.manifest import FILE, Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 Open = Callable[..., RunWriter]
 
 SPECS = (ScoreSpec("zeta", True, (0, 1)), ScoreSpec("alpha", True, (0, 1)))
@@ -33,25 +33,28 @@ IN_ORDER = [
 ]
 
 
-def everything() -> list[Record]:
+def everything() -> list[JournalEntry]:
     """One record for each method, edit, seed and protocol; no order of names is the order asked for."""
     return [
-        Record(
-            place, edit, "color", "s", method, seed, protocol, ImageStamp("/s"), None,
-            tuple(Row(spec.name, 0.5) for spec in SPECS),
+        JournalEntry(
+            index, edit, "color", "s", method, seed, protocol, ImageStamp("/s"), None,
+            tuple(
+                ScoreRecord(edit=edit, method=method, seed=seed, protocol=protocol, spec=spec, value=0.5)
+                for spec in SPECS
+            ),
         )
-        for method in METHODS for place, edit in enumerate(EDITS) for seed in SEEDS for protocol in PROTOCOLS
+        for method in METHODS for index, edit in enumerate(EDITS) for seed in SEEDS for protocol in PROTOCOLS
     ]  # fmt: skip
 
 
 @given(st.permutations(everything()), st.integers(1, 30), st.booleans())
 def test_scores_are_in_the_order_asked_for_whatever_the_order_of_writing(
-    shuffled: list[Record], in_a_journal: int, finish: bool
+    shuffled: list[JournalEntry], in_a_journal: int, finish: bool
 ) -> None:
     methods, protocols = dict.fromkeys(METHODS, "/x"), dict.fromkeys(PROTOCOLS, ENTRY)
     wanted = Manifest("b", "0" * 64, 3, 0, {}, methods, protocols, {}, "0.1.0")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "RECORDS_IN_A_JOURNAL", in_a_journal)
+        patch.setattr(writer, "ENTRIES_PER_JOURNAL", in_a_journal)
         with RunWriter(Path(folder), wanted, b"") as run:
             for record in shuffled:
                 run.append(record)
@@ -66,7 +69,7 @@ def test_scores_are_in_the_order_asked_for_whatever_the_order_of_writing(
 def test_an_unfinished_run_can_be_read(
     open_writer: Open, make_record: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "RECORDS_IN_A_JOURNAL", 2)
+    monkeypatch.setattr(writer, "ENTRIES_PER_JOURNAL", 2)
     with open_writer(tmp_path, planned={"mine": {"toy": 9}}) as run:
         for name in "abc":
             run.append(make_record(name, place=ord(name)))
@@ -91,7 +94,7 @@ def test_a_run_that_is_being_written_can_be_read_at_any_time(
     open_writer: Open, make_record: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sealing turns the journal into columns between opening the run and reading its scores and evidence."""
-    monkeypatch.setattr(writer, "RECORDS_IN_A_JOURNAL", 2)
+    monkeypatch.setattr(writer, "ENTRIES_PER_JOURNAL", 2)
     with open_writer(tmp_path) as run:
         run.append(make_record("a", evidence=({"note": "seen"},)))
         opened = Run.open(tmp_path)
@@ -145,7 +148,7 @@ def test_what_a_score_means_is_looked_up(open_writer: Open, tmp_path: Path) -> N
 
 def test_edits_are_read_in_order_whatever_their_words(make_manifest: Callable[..., Manifest], tmp_path: Path) -> None:
     from editgauge._util.images import ImageFile
-    from editgauge.results.edit_json import to_lines
+    from editgauge.results.edits import to_lines
     from editgauge.types import Edit
 
     source = ImageFile("s.png", Path("/s.png"))
