@@ -22,7 +22,7 @@ from editgauge.benchmarks.attributes import Attributes, read_attributes, write_a
 from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
-from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.judges._cost import CallBound
 from editgauge.options import Amount, Count, JudgeOptions
 from editgauge.protocols.augclip import _attributes as by_rules
@@ -221,7 +221,7 @@ class AttributeFiles:
 
     def lack(self, edit: Edit, seed: int, unable: UnscorableError) -> None:
         """Counts an edit for which there are none."""
-        fault = unable.fault if isinstance(unable, NoAnswer) else unable.reason
+        fault = unable.fault if isinstance(unable, NoAnswerError) else unable.reason
         self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
         self._advance()
 

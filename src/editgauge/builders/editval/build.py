@@ -46,7 +46,7 @@ from editgauge.builders.review.file import (
 )
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadInputError
-from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.options import Amount, Count, JudgeOptions, Share
 
 MOST_TOKENS = 1024
@@ -196,7 +196,7 @@ async def _by_judge(proposed: Proposed, known: list[str], classes: int, number: 
         async def classes_of(kind: str) -> None:
             try:
                 proposed.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
-            except NoAnswer as unable:
+            except NoAnswerError as unable:
                 proposed.left_out.append(
                     OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.message}")
                 )
@@ -204,7 +204,7 @@ async def _by_judge(proposed: Proposed, known: list[str], classes: int, number: 
         async def operations_of(pair: Pair) -> None:
             try:
                 answers[pair] = await ask_operations(pair[1], pair[0], number, judge.ask, prompt)
-            except NoAnswer as unable:
+            except NoAnswerError as unable:
                 why = f"the judge named no operations ({unable.fault}): {unable.message}"
                 proposed.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 

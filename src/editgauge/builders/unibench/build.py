@@ -28,7 +28,7 @@ from editgauge.builders.unibench.scenes import Chosen, Criteria, EditableScene, 
 from editgauge.builders.unibench.work import ReviewWork
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.options import Amount, Count, JudgeOptions, Share
 
 MOST_TOKENS = 4096
@@ -177,7 +177,7 @@ async def _by_judge(
                 return
             try:
                 _add(work, await draft(scene, work.classes, judge.ask, prompt, number))
-            except NoAnswer as unable:
+            except NoAnswerError as unable:
                 why = f"the judge gave no draft ({unable.fault}): {unable.message}"
                 work.leave_out(OmittedTask(chosen.image.file, why))
                 work.advance()

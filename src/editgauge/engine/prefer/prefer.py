@@ -20,7 +20,7 @@ from editgauge.engine.judges import FOLDER, Jury, read_jury
 from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
 from editgauge.engine.prefer.pairs import OutcomePair, Pictures, pairs_of, read_scored
 from editgauge.errors import BadImageError, BadInputError, UnknownNameError, UnscorableError
-from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
+from editgauge.judges import Choice, ModelJudge, NoAnswerError, Question
 from editgauge.options import Amount, Count, JudgeOptions
 from editgauge.results import Run
 
@@ -183,6 +183,6 @@ async def _line(
         reason = f"unreadable_image: {error}" if isinstance(error, BadImageError) else str(error)
         return fields | {"chosen": None, "swapped": None, "unanswered": reason}
     answers = [await choice_of(judge, each) for each in (pairwise, pairwise.swapped())]
-    reasons = [str(each) for each in answers if isinstance(each, NoAnswer)]
-    chosen, swapped = (None if isinstance(each, NoAnswer) else SIDES[each] for each in answers)
+    reasons = [str(each) for each in answers if isinstance(each, NoAnswerError)]
+    chosen, swapped = (None if isinstance(each, NoAnswerError) else SIDES[each] for each in answers)
     return fields | {"chosen": chosen, "swapped": swapped, "unanswered": reasons[0] if reasons else None}
