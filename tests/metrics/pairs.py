@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -112,7 +112,7 @@ def scored(protocol: str, source: Pixels, edited: Pixels, **models: str) -> dict
     outcome = Outcome(edit_id="edit", method="method", image=Path("edited.png"))
     item = Item(edit=edit, outcome=outcome, source=source, edited=edited)
     with ModelService(models) as service:
-        scores = run_async(protocols.get(protocol).with_models(models).score(item, service))
+        scores = run_async(protocols.get(protocol).with_models(models).score(item, cast(Any, service)))
     return {name: score.value for name, score in scores.items() if isinstance(score, Score)}
 
 

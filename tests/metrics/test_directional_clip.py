@@ -16,7 +16,7 @@ IMAGES = [photograph("cat")[:64, :64], photograph("coffee")[:64, :64]]
 def test_it_is_the_cosine_of_the_two_changes(tiny_clip: TinyClip) -> None:
     images, texts = tiny_clip.embed_images(IMAGES), tiny_clip.embed_texts(["a cat", "a coffee"])
     expected = directional_similarity(*images, *texts)
-    assert metrics.directional_clip(*IMAGES, "a cat", "a coffee") == pytest.approx(expected)
+    assert metrics.directional_clip(IMAGES[0], IMAGES[1], "a cat", "a coffee") == pytest.approx(expected)
     assert metrics.directional_clip(IMAGES[:1], IMAGES[1:], "a cat", "a coffee").tolist() == pytest.approx([expected])
 
 
@@ -24,7 +24,7 @@ def test_an_unchanged_image_has_no_direction(tiny_clip: TinyClip) -> None:
     with pytest.raises(UnscorableError, match="no direction"):
         metrics.directional_clip(IMAGES[0], IMAGES[0].copy(), "a cat", "a dog")
     with pytest.raises(UnscorableError, match="no direction"):
-        metrics.directional_clip(*IMAGES, "a cat", "a cat")
+        metrics.directional_clip(IMAGES[0], IMAGES[1], "a cat", "a cat")
 
 
 def test_opposite_changes_have_similarity_minus_one() -> None:

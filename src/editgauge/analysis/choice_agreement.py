@@ -21,7 +21,7 @@ from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, mat
 from editgauge.analysis.ratings import Chosen, JudgePreference, PreferredOutcome, read_verdicts
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import Choice as Named
-from editgauge.judges import settled
+from editgauge.judges import combine_orders
 from editgauge.types import ScoreSpec
 
 MOST_PAIRED = 4
@@ -385,7 +385,7 @@ def _settled(verdict: JudgePreference) -> Named | None:
     if verdict.chosen is None:
         return None
     choice = NAMED[verdict.chosen]
-    return choice if verdict.swapped is None else settled(choice, NAMED[verdict.swapped])
+    return choice if verdict.swapped is None else combine_orders(choice, NAMED[verdict.swapped])
 
 
 def _findings(

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from editgauge.judges._endpoint import read_reply
-from editgauge.judges._panel import members_of
+from editgauge.judges._endpoint import parse_reply
+from editgauge.judges._panel import panel_members
 from editgauge.judges._transcripts import Transcripts
 from editgauge.results import Run
 
@@ -163,13 +163,13 @@ def _said(folder: Path) -> dict[str, tuple[str, str]]:
     if not folder.is_dir():
         return {}
     calls = (call for call in Transcripts(folder) if call.body is not None)
-    return {call.identity: (str(call.asked["model"]), read_reply(call.body or {}).text) for call in calls}
+    return {call.identity: (str(call.asked["model"]), parse_reply(call.body or {}).text) for call in calls}
 
 
 def _judges_in(protocol: str) -> set[str]:
     """The judges whose names stand in the brackets of a protocol's name, those of a panel each."""
     options = protocol.partition("[")[2].removesuffix("]").split(",")
-    return {member for option in options for member in members_of(option.rpartition("=")[2])}
+    return {member for option in options for member in panel_members(option.rpartition("=")[2])}
 
 
 def _shift(score: _Score, here: _Rows, there: _Rows, causes: _Causes) -> Shift:
