@@ -22,7 +22,7 @@ from editgauge._util.phrases import without_article
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.instructions.readings import only_step
+from editgauge.instructions.parsed import parse_single_step
 from editgauge.judges import Answer, LabeledImage, Question
 from editgauge.judges._parsing import strip_reasoning
 from editgauge.judges._questions import FreeText, Structured
@@ -68,7 +68,7 @@ def _completed(edit: Edit) -> Edit:
     if edit.subject or edit.to or not edit.instruction.strip():
         return edit
     with suppress(UnscorableError):
-        parts = only_step(edit.instruction)
+        parts = parse_single_step(edit.instruction)
         return replace(
             edit, type=parts.type, subject=parts.subject, from_=parts.from_, to=parts.to, position=parts.position
         )
