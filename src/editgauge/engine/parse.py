@@ -17,7 +17,7 @@ from editgauge._util.images import read_image
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.instructions import understand as by_rules
+from editgauge.instructions import parse_instruction as by_rules
 from editgauge.instructions.parsed import parsed_from_json
 from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured

@@ -44,18 +44,29 @@ def _model() -> str | Path:
     return files.path("config.cfg").parent
 
 
-@cache
 def english_pipeline() -> Any:
-    """Load the pipeline.
+    """Return the pipeline.
 
     Raises:
         MissingParserError: if spaCy or the model is not on this machine.
     """
+    return _load()[0]
+
+
+def is_english(word: str) -> bool:
+    """Tell whether the pipeline was trained on a word."""
+    return word in _load()[1]
+
+
+@cache
+def _load() -> tuple[Any, frozenset[str]]:
+    """Load the pipeline with its vocabulary, to which every parsed text adds its words later."""
     model = _model()
     with _without_torch():
         import spacy
 
-        return spacy.load(model, exclude=_UNUSED)
+        pipeline = spacy.load(model, exclude=_UNUSED)
+    return pipeline, frozenset(pipeline.vocab.strings)
 
 
 @contextmanager
@@ -69,8 +80,3 @@ def _without_torch() -> Iterator[None]:
         yield
     finally:
         del sys.modules["torch"]
-
-
-def is_english(word: str) -> bool:
-    """Tell whether the pipeline was trained on a word."""
-    return word in english_pipeline().vocab.strings

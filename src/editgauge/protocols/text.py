@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.masks import box_of
+from editgauge._util.text import edit_distance
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.instructions.parsed import split_steps
-from editgauge.instructions.tokens import edit_distance
 from editgauge.protocols import Protocol
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
