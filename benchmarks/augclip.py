@@ -22,12 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.protocols._shared.directions import Floats, units
-from editgauge.protocols.augclip.attribute_weights import relative_weights
-from editgauge.protocols.augclip.evidence import shown
-from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit
-from editgauge.protocols.augclip.ideal import EmbeddedOutcome, PaperReading, fitted
-from editgauge.protocols.augclip.options import AugClipOptions
+from editgauge.protocols._text_image import Floats, units
+from editgauge.protocols.augclip._hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit, relative_weights
+from editgauge.protocols.augclip._ideal import AugClipOptions, EmbeddedOutcome, PaperReading, fitted, shown
 
 DIMENSIONS = 512
 SIZES = ((10, 10), (20, 20), (30, 30))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from editgauge._stats.auroc import clustered_auroc
+from editgauge._stats.agreement import clustered_auroc
 from editgauge._stats.conformal import Threshold, acceptance_threshold, high_probability_threshold
 from editgauge._stats.intervals import LEVEL, Labels, Mean, Numbers, clustered_mean, share_interval
 from editgauge._stats.pairwise import differences

@@ -46,7 +46,7 @@ from editgauge.protocols.editgauge.features import FEATURES, features
 from editgauge.protocols.editgauge.redrawn import changed_places, token_features
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import look
-from editgauge.protocols.people.matching import pairs_of_boxes
+from editgauge.protocols.people import pairs_of_boxes
 from editgauge.types import Edit, Item, Outcome
 
 ROLES = (

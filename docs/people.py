@@ -24,8 +24,7 @@ from sklearn.metrics import roc_auc_score
 
 import editgauge
 from editgauge import Run
-from editgauge._stats.agreement import SPEARMAN, correlate
-from editgauge._stats.levels import between, within
+from editgauge._stats.agreement import SPEARMAN, between, correlate, within
 from editgauge._stats.resampling import Estimate, estimate, resampled
 from editgauge._util.concurrency import run_async
 from editgauge.audits.fit.rated import measure, read_rated

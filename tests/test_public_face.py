@@ -191,7 +191,7 @@ STILL_PRIVATE = {
     "editgauge.audits.cards.sheet",
     "editgauge.audits.cards.values",
     "editgauge.audits.probes.probes",
-    "editgauge.analysis.aggregates.aggregations",
+    "editgauge.analysis.aggregation",
     "editgauge.methods.prompts",
     "editgauge._stats.raters",
 }

@@ -7,7 +7,7 @@ from editgauge import models as models
 from editgauge import studies as study
 from editgauge._cli.demo import demo as demo
 from editgauge._cli.list import list_names as list
-from editgauge._util.images import Picture as Picture
+from editgauge._util.images import ImageFile as ImageFile
 from editgauge._util.images import Pixels as Pixels
 from editgauge._util.images import Unit as Unit
 from editgauge._util.images import as_unit as as_unit
@@ -113,7 +113,7 @@ __all__ = [
     "Note",
     "Outcome",
     "Perception",
-    "Picture",
+    "ImageFile",
     "Pixels",
     "Protocol",
     "Rectangle",

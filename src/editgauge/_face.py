@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "data": {
         **{name: f"{_DATA}:{name}" for name in ("pull", "verify", "info", "ratings")},
-        "feedback": "editgauge.analysis.people.feedback:feedback",
+        "feedback": "editgauge.analysis.feedback:feedback",
         "pairs": "editgauge.benchmarks.public.pairs:pairs",
     },
     "judges": {
@@ -101,7 +101,7 @@ FACE: dict[str, str] = {
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",
     "ScoreResult": "editgauge.engine.result:ScoreResult",
-    **{name: f"{_IMAGES}:{name}" for name in ("Picture", "Pixels", "Unit", "as_unit", "read_image")},
+    **{name: f"{_IMAGES}:{name}" for name in ("ImageFile", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},
     **{name: f"{_EVIDENCE}:{name}" for name in ("Box", "Heat", "Note", "Region")},
     # what extensions are written with

@@ -1,6 +1,6 @@
 """Download and check data sets, and read what people said about benchmarks: the verbs of `editgauge data`."""
 
-from editgauge.analysis.people.feedback import feedback
+from editgauge.analysis.feedback import feedback
 from editgauge.benchmarks.datasets import info, pull, ratings, verify
 from editgauge.benchmarks.public.pairs import pairs
 

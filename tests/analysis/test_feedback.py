@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from editgauge.analysis.people.feedback import feedback, feedback_svg, sort_remarks
+from editgauge.analysis.feedback import feedback, feedback_svg, sort_remarks
 from editgauge.benchmarks.datasets import Remark
 from editgauge.benchmarks.editinspector.issue_kinds import kinds, kinds_of
 from editgauge.errors import BadInputError, UnknownNameError

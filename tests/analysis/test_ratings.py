@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.analysis.people.matching import OutcomeKey, match
-from editgauge.analysis.people.ratings import PreferredOutcome, Rating, read_choices, read_ratings
+from editgauge.analysis.outcomes import OutcomeKey, match
+from editgauge.analysis.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 from editgauge.errors import BadInputError
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import editgauge
 from editgauge._stats.resampling import Estimate
-from editgauge.analysis.people.ratings import Rating
+from editgauge.analysis.ratings import Rating
 from editgauge.audits.people.ground import disagree, mean_ratings
 from editgauge.audits.verb import audit
 from editgauge.errors import BadInputError

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from editgauge.analysis.people.ratings import read_ratings
+from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import ratings
 from editgauge.benchmarks.editinspector import load

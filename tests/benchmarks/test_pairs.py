@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from editgauge.analysis.people.ratings import read_choices
+from editgauge.analysis.ratings import read_choices
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.public.pairs import pairs
 from editgauge.errors import BadInputError, UnknownNameError

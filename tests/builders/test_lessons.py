@@ -6,13 +6,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from editgauge.analysis.people.ratings import Rating
+from editgauge.analysis.ratings import Rating
 from editgauge.builders.training.authors import RuleAuthor
 from editgauge.builders.training.export import LABELS, USUAL_LABELS
 from editgauge.builders.training.lessons import ACCEPTED, Labels, Subject, labels_of, lessons_of, rated
 from editgauge.judges import NoAnswer, open_prompt
-from editgauge.protocols.difference.questions import main_difference
-from editgauge.protocols.editinspector.inspection import Inspection, InspectionOptions
+from editgauge.protocols.difference._model_captions import main_difference
+from editgauge.protocols.editinspector import Inspection, InspectionOptions
 from editgauge.types import Item, Outcome
 from tests.builders.eyes import AFTER, BEFORE, BOX, edit, needs_wordnet, picture, scene
 

@@ -7,8 +7,8 @@ import math
 
 from editgauge._cli.show.common import as_json
 from editgauge._stats.intervals import Mean
-from editgauge.analysis.people.matching import Matched
-from editgauge.analysis.people.ratings import Rating
+from editgauge.analysis.outcomes import Matched
+from editgauge.analysis.ratings import Rating
 from editgauge.types import ScoreSpec
 
 

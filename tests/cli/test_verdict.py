@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.engine.result import ScoreResult, Verdict
 from editgauge.engine.verdict import sum_up
 from editgauge.types import Edit, Item, Outcome
@@ -86,7 +86,7 @@ def boxed(protocol: str, value: float, note: str, *boxes: tuple[str, str, float]
 
 
 def an_edit(edit_type: str, **fields: str) -> Edit:
-    return Edit(id="e", source=Picture("p", Path("/p")), type=edit_type, instruction="", **fields)  # type: ignore[arg-type]
+    return Edit(id="e", source=ImageFile("p", Path("/p")), type=edit_type, instruction="", **fields)  # type: ignore[arg-type]
 
 
 KEPT = row("editgauge", "preservation", 0.9)

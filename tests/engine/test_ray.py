@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from editgauge._util.trace.summary import read_profile
+from editgauge._util.profiling import read_profile
 from editgauge.engine.run import check_engine, run
 from editgauge.engine.schedule import ray_cluster
 from editgauge.engine.schedule.ray import refuse_unseen_pictures

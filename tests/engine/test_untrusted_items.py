@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks.format.encoded_masks import RunLengths
 from editgauge.engine.worker.memory import MOST_BYTES, bytes_of_work
@@ -24,7 +24,7 @@ OUTCOME = Outcome(edit_id="a", method="mine", image=Path("a.png"))
 
 def edit(mask: Mask | None = None, **words: Any) -> Edit:
     return Edit(
-        id="a", source=Picture("s.png", Path("s.png")), **{"type": "color", "instruction": "Red.", **words}, mask=mask
+        id="a", source=ImageFile("s.png", Path("s.png")), **{"type": "color", "instruction": "Red.", **words}, mask=mask
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge.analysis.aggregates.aggregations import aggregate_method, chosen_by_paper
+from editgauge.analysis.aggregation import aggregate_method, chosen_by_paper
 from tests.golden.published import PIXLENS_AVERAGES, PIXLENS_EDITS, PIXLENS_TABLE_1, editval_leaderboard
 
 

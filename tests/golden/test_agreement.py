@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge._stats.agreement import PEARSON, SPEARMAN, correlate
+from editgauge._stats.agreement import PEARSON, SPEARMAN, Parts, between, correlate, within
 from editgauge._stats.intervals import Labels, Numbers
-from editgauge._stats.levels import Parts, between, within
 from editgauge._stats.resampling import Estimate
 from editgauge.analysis.agree import agree
 from editgauge.results import Record

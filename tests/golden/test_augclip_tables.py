@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge._stats.agreement import KENDALL, SPEARMAN
-from editgauge._stats.levels import between
+from editgauge._stats.agreement import KENDALL, SPEARMAN, between
 from editgauge._stats.pairwise import rank_methods
 from tests.shared_data import shared_data
 

@@ -14,7 +14,7 @@ from editgauge._vision.object_changes import Change
 from editgauge.benchmarks import benchmarks
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
-from editgauge.protocols._shared.changes import Differences, differences
+from editgauge.protocols._changes import Differences, differences
 from editgauge.types import Edit
 
 MODELS = {

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from editgauge.analysis.evaluators.binary import Confusion, binary_agreement
-from editgauge.analysis.people.feedback import feedback
+from editgauge.analysis.binary_agreement import Confusion, binary_agreement
+from editgauge.analysis.feedback import feedback
 from editgauge.benchmarks.datasets import ratings
 from editgauge.benchmarks.editinspector.labels import QUESTIONS, Inspected, majority, read_inspected
 from editgauge.results import Record

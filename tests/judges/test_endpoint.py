@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge._util.fetch.endpoints import retry_after
+from editgauge._util.endpoints import retry_after
 from editgauge._util.images import Pixels
 from editgauge.engine.judges import read_jury
 from editgauge.errors import BadInputError

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.judges import (

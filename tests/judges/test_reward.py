@@ -13,7 +13,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import BadInputError
 from editgauge.judges import JudgeService, NoAnswer, Parameters, Shown, ask_text, ask_yes_no, open_judge
 from editgauge.judges.local import LocalModel
@@ -107,7 +107,7 @@ def rewarding(tmp_path_factory: pytest.TempPathFactory, quiet: None) -> Path:
 
 
 def scored(address: str, protocol: str, source: Pixels, edited: Pixels, transcripts: Path | None = None) -> Scores:
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type="color", instruction="request no")
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type="color", instruction="request no")
     item = Item(
         edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited
     )  # fmt: skip

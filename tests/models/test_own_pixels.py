@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from skimage import data
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine.worker.scoring import item_rows, prepare
 from editgauge.models.answers import ClassMap, Detections, Faces, Poses, SegmentPrompt, TextLines
 from editgauge.models.own_pixels import in_own_pixels
@@ -27,7 +27,7 @@ needs_weights = pytest.mark.skipif(
     not all(map(available, WEIGHTS)), reason="NOT TESTED: run `editgauge models pull lite`"
 )
 CAT: Callable[[], Pixels] = data.chelsea
-EDIT = Edit(id="e", source=Picture("p", Path("/p")), type="object_addition", instruction="add a cat", to="cat")
+EDIT = Edit(id="e", source=ImageFile("p", Path("/p")), type="object_addition", instruction="add a cat", to="cat")
 
 
 def sheet(photo: Pixels) -> Pixels:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.benchmarks.attributes import EXTRA
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.errors import BadInputError
 from editgauge.evidence import Heat, Note, from_json, to_json
-from editgauge.protocols._shared.directions import cosine, units
-from editgauge.protocols.augclip.attribute_weights import relative_weights
+from editgauge.protocols._text_image import cosine, units
+from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.protocols.clip_family import ClipFamily, clip_family
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.small_clip import small_clip
@@ -40,7 +40,7 @@ def item(seed: int = 1, attributes: Any = None, **fields: Any) -> Item:
     extras = {} if attributes is None else {EXTRA: attributes}
     told = {"type": "color", "instruction": "make the cat blue", **fields}
     return Item(
-        edit=Edit(id="e", source=Picture("p", Path("/p")), extras=extras, **told),
+        edit=Edit(id="e", source=ImageFile("p", Path("/p")), extras=extras, **told),
         outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
         source=picture(0),
         edited=picture(seed),
@@ -54,8 +54,8 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def scored(one: Item, clip: str, protocol: ClipFamily = clip_family) -> Scores:
     async def ask() -> Scores:
-        async with RunPerception({"joint_embedder": clip}) as see:
-            return await protocol.score(one, see)
+        async with RunPerception({"joint_embedder": clip}) as perception:
+            return await protocol.score(one, perception)
 
     return asyncio.run(ask())
 
@@ -74,8 +74,8 @@ class Told:
         return units(np.array(self._texts[text], dtype=float))
 
 
-def told(protocol: ClipFamily, one: Item, see: Told) -> dict[str, float]:
-    found = asyncio.run(protocol.score(one, see))  # type: ignore[arg-type]
+def told(protocol: ClipFamily, one: Item, perception: Told) -> dict[str, float]:
+    found = asyncio.run(protocol.score(one, perception))  # type: ignore[arg-type]
     return {name: score.value for name, score in found.items() if isinstance(score, Score)}
 
 

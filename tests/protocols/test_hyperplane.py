@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.directions import attribute_mean, cosine, directional, effects, units
-from editgauge.protocols.augclip.attribute_weights import FLOOR, Weights, even_weights, naive_weights, relative_weights
-from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, Classifier, Hyperplane, fit, likeness
+from editgauge.protocols._text_image import attribute_mean, cosine, directional, effects, units
+from editgauge.protocols.augclip._hyperplane import (
+    CLASSIFIERS,
+    FLOOR,
+    Classifier,
+    Hyperplane,
+    Weights,
+    even_weights,
+    fit,
+    likeness,
+    naive_weights,
+    relative_weights,
+)
 
 Points = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import skimage
 
-from editgauge._util.images import Picture, Pixels, as_lab
+from editgauge._util.images import ImageFile, Pixels, as_lab
 from editgauge._util.masks import BoolMask
 from editgauge._vision.changed_regions import find_changes
 from editgauge._vision.object_changes import PicturedThing
@@ -59,7 +59,7 @@ def viewed(
     pairs: dict[str, tuple[list[PicturedThing], list[PicturedThing]]] | None = None,
     mask: BoolMask | None = None,
 ) -> View:
-    asked = Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit)
+    asked = Edit(id="e", source=ImageFile("p", Path("/p")), instruction="", **edit)
     changes = find_changes(source, edited)
     framed, shown = in_frame(changes.alignment, edited)
     return View(
@@ -97,7 +97,7 @@ RED = {"type": "color", "subject": "cat", "to": "red"}
     ],
 )
 def test_every_type_says_what_comes_goes_and_stays(edit: dict[str, Any], roles: tuple[str | None, ...]) -> None:
-    asked = Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit)
+    asked = Edit(id="e", source=ImageFile("p", Path("/p")), instruction="", **edit)
 
     assert tuple(roles_of(asked).words().values()) == roles
 

@@ -14,7 +14,7 @@ from editgauge._util.text import with_article
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.object_changes import Change, PicturedThing
 from editgauge.models.answers import EXPRESSIONS, ClassScores, Faces
-from editgauge.protocols._shared.second_look import confirmed, described, face_changes
+from editgauge.protocols._second_look import confirmed, described, face_changes
 
 KING_PENGUIN, COWBOY_HAT = 145, 515
 PICTURE = np.zeros((40, 60, 3), np.uint8)
@@ -128,6 +128,6 @@ class SeeingFaces:
 def test_what_became_of_a_face_is_told_where_it_changed(after: Faces, changed: bool, said: list[str]) -> None:
     mask = np.full((40, 100), changed)
     wide = np.zeros((40, 100, 3), np.uint8)
-    see: Any = SeeingFaces(a_face(0, 0.0), after)
+    perception: Any = SeeingFaces(a_face(0, 0.0), after)
 
-    assert asyncio.run(face_changes(wide, wide, mask, see)) == said
+    assert asyncio.run(face_changes(wide, wide, mask, perception)) == said

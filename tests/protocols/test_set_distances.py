@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from editgauge._stats.resampling import half_sample_interval
 from editgauge.protocols import Part
-from editgauge.protocols._shared.set_distances import kid, score_set
+from editgauge.protocols._set_distances import kid, score_set
 from editgauge.types import Score
 
 

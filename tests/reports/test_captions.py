@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from editgauge.analysis.captions import caption_groups
-from editgauge.analysis.people.matching import scored_outcomes
+from editgauge.analysis.outcomes import scored_outcomes
 from editgauge.reports.report import report
 from editgauge.results import Record, Run
 from editgauge.results.manifest import ProtocolEntry

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge._util.trace.summary import FOLDER, Profile, Spent, begin, gather
+from editgauge._util.profiling import FOLDER, Profile, Spent, begin, gather
 from editgauge.reports.context import Context
 from editgauge.reports.sections.trace import asked, bars, plot, section
 from editgauge.results import Record, Run

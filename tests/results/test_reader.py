@@ -144,11 +144,11 @@ def test_what_a_score_means_is_looked_up(open_writer: Open, tmp_path: Path) -> N
 
 
 def test_edits_are_read_in_order_whatever_their_words(make_manifest: Callable[..., Manifest], tmp_path: Path) -> None:
-    from editgauge._util.images import Picture
+    from editgauge._util.images import ImageFile
     from editgauge.results.edit_json import to_lines
     from editgauge.types import Edit
 
-    source = Picture("s.png", Path("/s.png"))
+    source = ImageFile("s.png", Path("/s.png"))
     told = ["one\u2028two\x85three\x0bfour", "plain"]
     lines = to_lines(Edit(id=f"e{n}", source=source, type="color", instruction=text) for n, text in enumerate(told))
     RunWriter(tmp_path, make_manifest(), lines).__exit__()

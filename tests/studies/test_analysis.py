@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge._cli import groups
-from editgauge.analysis.people.attribute_weights import ComparedAttributes, weight_agreement
+from editgauge.analysis.study import ComparedAttributes, weight_agreement
 from editgauge.analysis.summary import ALL
 from editgauge.errors import BadInputError
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, ScatterPoint, to_json

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from editgauge.analysis.agree import agree
-from editgauge.analysis.people.ratings import read_choices, read_ratings
+from editgauge.analysis.ratings import read_choices, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies import RaterInfo, Study, analyze, export, import_
 from editgauge.studies.answers.records import AnswerRecord, records

@@ -20,7 +20,7 @@ from editgauge._util.images import (
     MAX_PIXELS,
     Pixels,
     as_unit,
-    kept_for_latest,
+    cache_latest_images,
     pixel_hash,
     read_image,
     resized,
@@ -396,7 +396,7 @@ def test_resized_gives_the_asked_size_and_the_same_picture(photo: Pixels) -> Non
 def test_what_is_made_of_the_latest_pictures_is_made_once_and_by_what_they_show(photo: Pixels) -> None:
     asked = []
 
-    @kept_for_latest
+    @cache_latest_images
     def brightest(picture: Pixels, least: int) -> int:
         asked.append(least)
         return max(least, int(picture.max()))

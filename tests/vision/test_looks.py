@@ -11,10 +11,10 @@ from scipy.linalg import sqrtm
 from scipy.ndimage import gaussian_filter1d
 
 from editgauge._util.images import Pixels
-from editgauge._vision.color_names import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
+from editgauge._vision.colors import ALIASES, SMOOTHING, _wanted, color_score, rgb_of
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.set_distances import fid, kid
-from editgauge.protocols.pixlens.preservation import found_again
+from editgauge.protocols._set_distances import fid, kid
+from editgauge.protocols.pixlens._preservation import found_again
 
 EVERYWHERE = np.ones((64, 64), np.bool_)
 

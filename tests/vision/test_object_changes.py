@@ -12,9 +12,8 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.changed_regions import changed_regions
-from editgauge._vision.color_words import color_word
-from editgauge._vision.object_changes import BoxSides, Change, PicturedThing, object_changes
-from editgauge._vision.region_changes import region_changes
+from editgauge._vision.colors import color_word
+from editgauge._vision.object_changes import BoxSides, Change, PicturedThing, object_changes, region_changes
 
 SIZE = 240
 POINT = 0.3

@@ -12,21 +12,19 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.changed_regions import find_changes
-from editgauge._vision.meaning_changes import (
+from editgauge._vision.object_changes import BoxSides, PicturedThing
+from editgauge._vision.redrawn_changes import (
     Meaning,
+    before_a_new_background,
     came_or_went,
     is_redrawn,
+    kept_things,
     looks,
     meaning_of,
     places_of_change,
+    recognized_changes,
     repainted_places,
     tint,
-)
-from editgauge._vision.object_changes import BoxSides, PicturedThing
-from editgauge._vision.recognized_changes import (
-    before_a_new_background,
-    kept_things,
-    recognized_changes,
     without_repeats,
 )
 from editgauge.models.vocabulary.coco import same_coco_kind

@@ -5,16 +5,19 @@ What has no answer (too few pairs, numbers that are all equal) is None with a re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from scipy.special import ndtri
+from scipy.stats import rankdata
+from scipy.stats import t as student
 
 from editgauge._stats import resampling
-from editgauge._stats.intervals import Labels, Numbers, clustered_mean
-from editgauge._stats.resampling import Estimate, all_equal, as_estimate, estimate, no_estimate, resampled
+from editgauge._stats.intervals import LEVEL, Labels, Numbers, clustered_mean
+from editgauge._stats.resampling import Estimate, all_equal, as_estimate, divided, estimate, no_estimate, resampled
 
 FEWEST_PAIRS = 3
 """Two pairs always lie on a line."""
@@ -162,3 +165,194 @@ def _balanced(recall: Estimate, specificity: Estimate, clusters: Labels) -> Esti
     down = np.hypot(recall.value - recall.low, specificity.value - specificity.low) / 2
     up = np.hypot(recall.high - recall.value, specificity.high - specificity.value) / 2
     return Estimate(value, float(value - down), float(value + up), n, sources, method=BALANCED)
+
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A measure within each part (method, rater, edit type), and the average of those that have one."""
+
+    average: Estimate
+    parts: Mapping[str, Estimate]
+
+
+def within(
+    measure: Measure,
+    scores: ArrayLike,
+    ratings: ArrayLike,
+    groups: Labels,
+    clusters: Labels | None = None,
+    *,
+    fisher_z: bool = False,
+) -> Parts:
+    """A measure within each group, then averaged: plainly, or by Fisher's z as some papers do."""
+    x, y, labels = paired(scores, ratings, clusters)
+    members = {str(group): np.flatnonzero(np.asarray(groups) == group) for group in np.unique(groups)}
+    reasons = {group: measure.undefined(x[rows], y[rows]) for group, rows in members.items()}
+    defined = {group: rows for group, rows in members.items() if not reasons[group]}
+    parts = {group: no_estimate(reasons[group], labels[rows]) for group, rows in members.items()}
+    if not defined:
+        return Parts(no_estimate("; ".join(sorted(set(reasons.values()))) or "no pairs", labels), parts)
+    drawn = resampled(lambda weights: _in_each(measure, x, y, weights, defined), labels)
+    values = {group: measure.of_pairs(x[rows], y[rows]) for group, rows in defined.items()}
+    for (group, rows), its_draws in zip(defined.items(), drawn, strict=True):
+        parts[group] = estimate(values[group], its_draws, rows.size, np.unique(labels[rows]).size)
+    average = fisher_average if fisher_z else _plain_average
+    pairs = np.concatenate(list(defined.values()))
+    value = average(np.array(list(values.values()))[:, None])[0]
+    return Parts(estimate(float(value), average(drawn), pairs.size, np.unique(labels[pairs]).size), parts)
+
+
+def between(
+    measure: Measure, scores: ArrayLike, ratings: ArrayLike, groups: Labels, clusters: Labels | None = None
+) -> Estimate:
+    """A measure of the groups' means; n is the number of groups.
+
+    The interval draws source images and keeps the groups: it says nothing of groups that are not there.
+    """
+    x, y, labels = paired(scores, ratings, clusters)
+    belongs = (np.asarray(groups) == np.unique(groups)[:, None]).astype(np.float64)
+    means = [divided(belongs @ each, belongs.sum(axis=1)) for each in (x, y)]
+    if reason := measure.undefined(*means):
+        return Estimate(None, None, None, len(belongs), np.unique(labels).size, reason)
+    drawn = resampled(lambda weights: _of_means(measure, belongs, x, y, weights), labels)
+    return estimate(measure.of_pairs(*means), drawn, len(belongs), np.unique(labels).size)
+
+
+def mean_of_clusters(values: Numbers, clusters: Labels, scale: tuple[float, float] | None = None) -> Estimate:
+    """The mean in which every source image counts once."""
+    _, index = np.unique(clusters, return_inverse=True)
+    means = np.bincount(index, weights=values) / np.bincount(index)
+    return as_estimate(clustered_mean(means, np.arange(means.size), scale=scale))
+
+
+def nested_mean(
+    values: ArrayLike, levels: Sequence[Labels], clusters: Labels, scale: tuple[float, float] | None = None
+) -> Estimate:
+    """The mean of means, level by level: `levels` from the outermost inward; without any, every value counts once.
+
+    With the levels task and score: the mean of each score of each task, then over the scores of a task, then over
+    tasks. In a draw of source images, what has no value there does not count. Where all values are equal, draws show
+    nothing: the interval is then that of the plain mean.
+
+    >>> task, score = np.array(["a", "a", "a", "b"]), np.array(["x", "x", "y", "x"])
+    >>> nested_mean([1.0, 0.0, 1.0, 0.0], [task, score], np.arange(4)).value
+    0.375
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if all_equal(numbers):
+        return as_estimate(clustered_mean(numbers, clusters, scale=scale))
+    paths = np.zeros((numbers.size, 0), dtype=np.int64)
+    if levels:
+        paths = np.stack([np.unique(np.asarray(each), return_inverse=True)[1] for each in levels], axis=1)
+    cells, index = np.unique(paths, axis=0, return_inverse=True) if levels else (paths[:1], np.zeros(numbers.size, int))
+    belongs = (index.reshape(-1) == np.arange(len(cells))[:, None]).astype(np.float64)
+
+    def answer(weights: Numbers) -> Numbers:
+        means = divided(belongs @ (numbers[:, None] * weights), belongs @ weights)
+        within = cells
+        for depth in range(len(levels) - 1, -1, -1):
+            within, above = np.unique(within[:, :depth], axis=0, return_inverse=True)
+            means = np.stack([_plain_average(means[above.reshape(-1) == each]) for each in range(len(within))])
+        return np.asarray(means[0])
+
+    once = np.ones((numbers.size, 1))
+    return estimate(
+        float(answer(once)[0]), resampled(answer, clusters), numbers.size, np.unique(np.asarray(clusters)).size
+    )
+
+
+def fisher_average(correlations: Numbers) -> Numbers:
+    """The average down each column by Fisher's z, the inverse hyperbolic tangent; what is NaN does not count.
+
+    >>> fisher_average(np.array([[0.0], [0.8]])).round(3)
+    array([0.5])
+    """
+    return np.tanh(_plain_average(np.arctanh(np.clip(correlations, -1 + 1e-12, 1 - 1e-12))))
+
+
+def _plain_average(numbers: Numbers) -> Numbers:
+    there = ~np.isnan(numbers)
+    return divided(np.where(there, numbers, 0).sum(axis=0), there.sum(axis=0))
+
+
+def _in_each(measure: Measure, x: Numbers, y: Numbers, weights: Numbers, members: Mapping[str, Rows]) -> Numbers:
+    return np.stack([measure.of_draws(x[rows], y[rows], weights[rows]) for rows in members.values()])
+
+
+def _of_means(measure: Measure, belongs: Numbers, x: Numbers, y: Numbers, weights: Numbers) -> Numbers:
+    sizes = belongs @ weights
+    x_means, y_means = (divided(belongs @ (each[:, None] * weights), sizes) for each in (x, y))
+    whole = (sizes > 0).all(axis=0)
+    answers = np.full(whole.shape, np.nan)
+    answers[whole] = measure.of_columns(x_means[:, whole], y_means[:, whole])
+    return answers
+
+
+AUROC = "score interval of the AUROC (Newcombe 2006) with the design effect of source images (Obuchowski 1997)"
+BISECTIONS = 40
+FEW = 0.75
+"""How much of Student's t fully dependent values need; more would hold too often (benchmarks/coverage.py)."""
+DOUBTED = 10
+"""Source images from which a variance below that of the formula is believed more than not."""
+
+
+def clustered_auroc(values: Numbers, good: Numbers, clusters: Labels, *, level: float = LEVEL) -> Estimate:
+    """The chance that a good one has a higher value than a bad one, equal values counting half.
+
+    >>> area = clustered_auroc(np.arange(20.0), (np.arange(20) >= 10) * 1.0, np.arange(20))
+    >>> area.value, round(area.low, 2), area.high
+    (1.0, 0.8, 1.0)
+    """
+    is_good = good > 0
+    goods, bads = int(is_good.sum()), int((~is_good).sum())
+    names, index = np.unique(clusters, return_inverse=True)
+    if not goods or not bads:
+        return no_estimate("good ones or bad ones are missing", clusters)
+    below, above = _placements(values, is_good)
+    area = float(below.mean())
+    if names.size < 2:
+        return Estimate(area, None, None, values.size, names.size)
+    pulls = np.zeros(values.size)
+    pulls[is_good], pulls[~is_good] = (below - area) / goods, (above - area) / bads
+    by_cluster = np.bincount(index, weights=pulls, minlength=names.size)
+    clustered = float((by_cluster**2).sum()) * names.size / (names.size - 1)
+    alone = _variance(area, goods, bads)
+    effect = clustered / alone if alone > 0 and clustered > 0 else values.size / names.size
+    if effect < 1:  # the formula asks for more than the values show: many source images are believed, few are not
+        effect = 1 + (effect - 1) * names.size / (names.size + DOUBTED)
+    quantile, dependent = (1 + level) / 2, FEW * (1 - names.size / values.size)
+    normal, few = float(ndtri(quantile)), float(student.ppf(quantile, names.size - 1))
+    reach = (normal + dependent * (few - normal)) * np.sqrt(effect)
+    low, high = (_end(area, reach, goods, bads, towards) for towards in (0.0, 1.0))
+    return Estimate(area, low, high, values.size, names.size, method=AUROC)
+
+
+def _placements(values: Numbers, is_good: Labels) -> tuple[Numbers, Numbers]:
+    """For every good one the share of bad ones below it, for every bad one the share of good ones above it."""
+    ranks = rankdata(values)
+    goods, bads = int(is_good.sum()), int((~is_good).sum())
+    below = (ranks[is_good] - rankdata(values[is_good])) / bads
+    above = 1 - (ranks[~is_good] - rankdata(values[~is_good])) / goods
+    return below, above
+
+
+def _variance(area: float, goods: int, bads: int) -> float:
+    """Of an AUROC of independent values (Hanley and McNeil 1982, in Newcombe's symmetric form)."""
+    others = (goods + bads) / 2 - 1
+    spread = 1 + others * ((1 - area) / (2 - area) + area / (1 + area))
+    return area * (1 - area) * spread / (goods * bads)
+
+
+def _end(area: float, reach: float, goods: int, bads: int, towards: float) -> float:
+    """The AUROC furthest in this direction of which the measured one is not too far."""
+    inside, outside = area, towards
+    for _ in range(BISECTIONS):
+        middle = (inside + outside) / 2
+        if abs(middle - area) <= reach * np.sqrt(_variance(middle, goods, bads)):
+            inside = middle
+        else:
+            outside = middle
+    return towards if abs(inside - towards) < 1e-9 else inside

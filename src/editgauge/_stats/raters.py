@@ -12,9 +12,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from editgauge._stats.agreement import SPEARMAN
+from editgauge._stats.agreement import SPEARMAN, within
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge._stats.levels import within
 from editgauge._stats.resampling import Estimate, divided, estimate, no_estimate, resampled
 
 Scale = Literal["nominal", "ordinal", "interval"]

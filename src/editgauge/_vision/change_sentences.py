@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from editgauge._util.text import is_plural, plural, with_article
+from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import BoxSides, Change, PicturedThing
-from editgauge._vision.regions import box_overlap
 
 NOTHING = "Nothing changed."
 MANY = 4

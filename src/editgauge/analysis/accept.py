@@ -22,7 +22,7 @@ from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.prediction_powered import selection_p
 from editgauge._util.files import write_text
 from editgauge.analysis.estimate import RatedOutcomes, mean_ratings, selection_warning
-from editgauge.analysis.one_score import OneScore
+from editgauge.analysis.outcomes import OneScore
 from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:

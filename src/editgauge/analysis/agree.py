@@ -9,25 +9,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge._util.files import write_text
-from editgauge.analysis.evaluators.binary import BinaryAgreement, binary_scores
-from editgauge.analysis.evaluators.choice_agreement import ChosenScores, asked_by_choices, chosen_scores
-from editgauge.analysis.evaluators.disagreements import Disagreements, disagreements
-from editgauge.analysis.evaluators.evaluators import Evaluator, EvaluatorTarget, Scored, scored
-from editgauge.analysis.evaluators.interpolation import Interpolation, interpolate, interpolation_svg
-from editgauge.analysis.evaluators.judge_choices import JudgeFindings, read_judges
-from editgauge.analysis.evaluators.ranking import Ranking, ranking_by_choices, rankings_by_ratings
-from editgauge.analysis.evaluators.rating_agreement import RatedScore, asked_by_ratings, rated_scores
-from editgauge.analysis.evaluators.robustness import Alike, Steadiness, attributes_of, lists_alike, over_runs
-from editgauge.analysis.evaluators.triplets import (
+from editgauge.analysis._evaluators import (
+    Alike,
+    Evaluator,
+    EvaluatorTarget,
+    Interpolation,
+    Scored,
+    Steadiness,
+    attributes_of,
+    interpolate,
+    interpolation_svg,
+    lists_alike,
+    over_runs,
+    scored,
+)
+from editgauge.analysis.binary_agreement import BinaryAgreement, binary_scores
+from editgauge.analysis.choice_agreement import (
+    ChosenScores,
+    JudgeFindings,
     SelectedScores,
     Triplets,
+    asked_by_choices,
     asked_by_triplets,
+    chosen_scores,
     find_triplets,
+    read_judges,
     read_roles,
     selected_scores,
 )
-from editgauge.analysis.people.agreement import People, people
-from editgauge.analysis.people.matching import (
+from editgauge.analysis.outcomes import (
     Matched,
     OutcomeKey,
     ScoredOutcomes,
@@ -35,7 +45,17 @@ from editgauge.analysis.people.matching import (
     scored_outcomes,
     wanted_scores,
 )
-from editgauge.analysis.people.ratings import PreferredOutcome, Rating, published_answers, read_choices, read_ratings
+from editgauge.analysis.ranking import Ranking, ranking_by_choices, rankings_by_ratings
+from editgauge.analysis.rating_agreement import (
+    Disagreements,
+    People,
+    RatedScore,
+    asked_by_ratings,
+    disagreements,
+    people,
+    rated_scores,
+)
+from editgauge.analysis.ratings import PreferredOutcome, Rating, published_answers, read_choices, read_ratings
 from editgauge.errors import BadInputError
 from editgauge.results import Run
 from editgauge.types import ScoreSpec

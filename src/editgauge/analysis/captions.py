@@ -12,7 +12,7 @@ import numpy as np
 
 from editgauge._render.svg import AxisRange, Plane, document
 from editgauge._stats.intervals import Mean, clustered_mean
-from editgauge.analysis.people.matching import OutcomeKey, ScoredOutcomes, scored_outcomes
+from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes
 from editgauge.errors import BadInputError
 from editgauge.results import Run
 

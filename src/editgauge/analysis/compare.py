@@ -9,15 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from editgauge._stats.bounds import Bounds
-from editgauge._stats.intervals import holm
+from editgauge._stats.intervals import Bounds, holm
 from editgauge._stats.pairwise import PairDifference, Rank
 from editgauge._stats.resampling import Estimate
-from editgauge.analysis.aggregates.aggregations import aggregate_columns
-from editgauge.analysis.groups.selection import columns_of, read_selection
-from editgauge.analysis.people.matching import wanted_scores
+from editgauge.analysis._groups import columns_of, read_selection
+from editgauge.analysis.aggregation import aggregate_columns
+from editgauge.analysis.outcomes import wanted_scores
+from editgauge.analysis.significance import RunVerdicts
 from editgauge.analysis.summary import ALL, Cell, edit_types, headlines, summarize
-from editgauge.analysis.verdicts import RunVerdicts
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
 from editgauge.types import ScoreSpec

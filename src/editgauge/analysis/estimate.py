@@ -19,9 +19,8 @@ from editgauge._stats.prediction_powered import (
 )
 from editgauge._util.progress import say
 from editgauge._util.text import counted
-from editgauge.analysis.one_score import OneScore
-from editgauge.analysis.people.matching import match
-from editgauge.analysis.people.ratings import read_ratings
+from editgauge.analysis.outcomes import OneScore, match
+from editgauge.analysis.ratings import read_ratings
 from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:

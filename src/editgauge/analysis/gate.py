@@ -12,9 +12,9 @@ import numpy as np
 from editgauge._stats.pairwise import PairDifference
 from editgauge._util.files import write_text
 from editgauge._util.text import counted
-from editgauge.analysis.people.matching import ScoredOutcomes, mean_by_edit, scored_outcomes, wanted_scores
+from editgauge.analysis.outcomes import ScoredOutcomes, mean_by_edit, scored_outcomes, wanted_scores
+from editgauge.analysis.significance import merged
 from editgauge.analysis.summary import ALL, headlines, summarize
-from editgauge.analysis.verdicts import merged
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
 from editgauge.types import ScoreSpec

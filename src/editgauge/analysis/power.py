@@ -20,7 +20,7 @@ from scipy.stats import t as student
 
 from editgauge._stats.intervals import FEWEST_SOURCES, Labels, Numbers
 from editgauge._stats.pairwise import ALPHA
-from editgauge.analysis.one_score import OneScore
+from editgauge.analysis.outcomes import OneScore
 from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:

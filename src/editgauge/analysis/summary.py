@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from editgauge._stats.bounds import Bounds, Limits, bounds, extremes
-from editgauge._stats.intervals import FEWEST_SOURCES, Mean, clustered_mean
+from editgauge._stats.intervals import FEWEST_SOURCES, Bounds, Limits, Mean, bounds, clustered_mean, extremes
 from editgauge.analysis.columns import Columns, Rows
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.types import QUESTIONS

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from editgauge._util.files import write_json
-from editgauge.analysis.people.ratings import read_ratings
+from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.cards.page import write_page
 from editgauge.audits.cards.result import (
     CARD,

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge._util.fetch import Carrier, Say, faults, fetch_package
 from editgauge._util.files import write_text
+from editgauge._util.packages import Carrier, Say, faults, fetch_package
 from editgauge._util.progress import say
 from editgauge._util.registry import Registry
 from editgauge.errors import BadInputError, UnknownNameError

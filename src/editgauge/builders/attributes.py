@@ -25,8 +25,8 @@ from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswer, open_prompt
 from editgauge.judges.cost import CallBound
 from editgauge.options import Amount, Count, JudgeOptions
-from editgauge.protocols.augclip import rule_attributes as by_rules
-from editgauge.protocols.augclip.judge_attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, written_by
+from editgauge.protocols.augclip import _attributes as by_rules
+from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, written_by
 from editgauge.types import Edit
 
 MOST_TOKENS = 1024

@@ -20,7 +20,7 @@ from editgauge._util.images import write_png
 from editgauge._util.progress import progress, say
 from editgauge.disentanglement.latents import SETTINGS, latent_file
 from editgauge.engine.folder_claim import claim
-from editgauge.errors import BadInputError, UnknownNameError, in_short
+from editgauge.errors import BadInputError, UnknownNameError, summarize_error
 from editgauge.methods.diffusion.weights import quiet as quiet_libraries
 from editgauge.models.hub.loading import usual_device
 
@@ -180,7 +180,7 @@ def _loaded(diffusers: Any, settings: PipelineSettings) -> Any:
             pipe = _taking_an_image(diffusers, pipe)
     except Exception as error:  # the library raises its own, the hub's, and those of the network
         raise BadInputError(
-            f"The pipeline '{settings.pipeline}' cannot be loaded as one that edits an image: {in_short(error)} "
+            f"The pipeline '{settings.pipeline}' cannot be loaded as one that edits an image: {summarize_error(error)} "
             "Give an id of the hub or a folder with model_index.json and safetensors weights."
         ) from error
     for name, option in OPTIONS.items():

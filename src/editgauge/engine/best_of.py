@@ -11,7 +11,7 @@ from pathlib import Path
 
 from editgauge._util.files import require_new, write_json, write_jsonl
 from editgauge._util.progress import say
-from editgauge.analysis.people.matching import wanted_scores
+from editgauge.analysis.outcomes import wanted_scores
 from editgauge.engine.prefer.pairs import Pictures, named_methods, read_scored
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST

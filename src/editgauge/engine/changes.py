@@ -28,7 +28,7 @@ from editgauge.evidence import Box, Evidence, Region, Side
 from editgauge.models.profiles import choose_models, models_of
 from editgauge.models.service import ModelService, describe
 from editgauge.options import Pairs
-from editgauge.protocols._shared.changes import Differences, Extent, differences
+from editgauge.protocols._changes import Differences, Extent, differences
 
 ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
 GAP = 16

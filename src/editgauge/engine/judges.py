@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.ask import Ask
-from editgauge._util.fetch.endpoints import without_secrets
+from editgauge._util.batching import Ask
+from editgauge._util.endpoints import without_secrets
 from editgauge.errors import BadInputError
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
 from editgauge.judges.chat_format import Body

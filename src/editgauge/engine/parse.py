@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
+from editgauge._util.datasets import read_text
 from editgauge._util.images import read_image
-from editgauge._util.reading.sources import read_text
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadInputError, EditGaugeError

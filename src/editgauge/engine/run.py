@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from editgauge._util.profiling import begin, gather
 from editgauge._util.progress import progress, say
-from editgauge._util.trace.summary import begin, gather
 from editgauge.analysis.run_result import RunResult
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury

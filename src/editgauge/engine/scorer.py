@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
 
 import numpy as np
 
-from editgauge._util.images import ImageLike, LoadedImage, Picture, load_image
+from editgauge._util.images import ImageFile, ImageLike, LoadedImage, load_image
 from editgauge._util.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.engine.judges import read_jury
@@ -155,7 +155,7 @@ class KnownFields:
         """The edit, with what was read from the instruction."""
         edit = Edit(
             id="edit",
-            source=Picture("source", _path(before)),
+            source=ImageFile("source", _path(before)),
             type=read_edit_type(self.edit_type) if self.edit_type else UNSPECIFIED,
             instruction=instruction,
             subject=self.subject,

@@ -7,8 +7,7 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from editgauge._util.fetch.bounded import bounded_body
-from editgauge._util.fetch.endpoints import OPENAI, TRIED_AGAIN, EndpointAddress, model_and_url, retry_after
+from editgauge._util.endpoints import OPENAI, TRIED_AGAIN, EndpointAddress, bounded_body, model_and_url, retry_after
 from editgauge.errors import EditGaugeError
 from editgauge.judges.chat_format import Body, Dialect, is_filter, read_reply, request_body
 from editgauge.judges.faults import Trouble, as_trouble

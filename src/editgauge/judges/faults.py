@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from editgauge._util.fetch.bounded import TooLong
-from editgauge._util.fetch.endpoints import EndpointAddress, without_secrets
-from editgauge.errors import SHOWN_OF_AN_ERROR, BadInputError, UnscorableError
+from editgauge._util.endpoints import EndpointAddress, TooLong, without_secrets
+from editgauge.errors import MAX_QUOTED_CHARACTERS, BadInputError, UnscorableError
 from editgauge.types import Reason
 
 Fault = Literal[
@@ -102,7 +101,7 @@ def as_trouble(endpoint: EndpointAddress, timeout: float, address: str | None = 
     except (TimeoutError, httpx.TimeoutException) as error:
         raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        shown = endpoint.hidden(without_secrets(address or endpoint.place))[:SHOWN_OF_AN_ERROR]
+        shown = endpoint.hidden(without_secrets(address or endpoint.place))[:MAX_QUOTED_CHARACTERS]
         raise BadInputError(f"'{shown}' is not an address: {error}.") from error
     except httpx.HTTPError as error:
         message = endpoint.hidden(str(error)) or type(error).__name__

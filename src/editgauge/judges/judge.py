@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Self, TypeVar
 
-from editgauge._util.ask import Ask, Request
+from editgauge._util.batching import Ask, Request
 from editgauge.errors import FatalError
 from editgauge.judges.chat_format import Reply, fault_in, read_reply
 from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound, CallEstimate, Ledger, Price, largest_prompt

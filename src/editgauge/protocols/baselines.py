@@ -15,8 +15,8 @@ from editgauge.evidence import Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.comparison import Comparers
-from editgauge.protocols._shared.looking import attempt_all
+from editgauge.protocols._comparison import Comparers
+from editgauge.protocols._rules import attempt_all
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -61,17 +61,17 @@ class Baselines(Protocol):
         """With each score under the name of the model that makes it."""
         return Baselines(models)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Every distance and similarity of the two pictures."""
         l2 = self._l2(as_unit(item.source), as_unit(item.edited))
         seen, consistency = await gather(
-            self._seen.compare(item.source, item.edited, see),
-            attempt_all(self._consistency(item, see), (self._agreement, self._overlap)),
+            self._seen.compare(item.source, item.edited, perception),
+            attempt_all(self._consistency(item, perception), (self._agreement, self._overlap)),
         )
         return {"l2": Score(l2)} | seen | consistency
 
-    async def _consistency(self, item: Item, see: Perception) -> dict[str, Score | Unscored]:
-        before, after = await gather(see.classes(item.source), see.classes(item.edited))
+    async def _consistency(self, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
+        before, after = await gather(perception.classes(item.source), perception.classes(item.edited))
         return {
             self._agreement: Score(label_agreement(before.places, after.places), _what_turned(before, after)),
             self._overlap: Score(mean_class_overlap(before.places, after.places)),

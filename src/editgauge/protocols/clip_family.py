@@ -13,10 +13,9 @@ from editgauge.benchmarks.attributes import of_edit
 from editgauge.errors import BadInputError
 from editgauge.evidence import Evidence, Heat, Note
 from editgauge.protocols import Protocol, named_after, variant_name
-from editgauge.protocols._shared.captions import Side, edit_text
-from editgauge.protocols._shared.directions import Floats, Vectors, attribute_mean, cosine, directional
-from editgauge.protocols._shared.looking import attempt
-from editgauge.protocols.augclip.attribute_weights import relative_weights
+from editgauge.protocols._rules import attempt
+from editgauge.protocols._text_image import Floats, Side, Vectors, attribute_mean, cosine, directional, edit_text
+from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
@@ -62,9 +61,15 @@ class ClipFamily(Protocol):
             "clip_t": self._clip_t,
             "clip_i": _clip_i,
             "clip_directional": self._directional,
-            "clip_directional_source_attributes": lambda item, see: self._augmented(item, see, {"source"}),
-            "clip_directional_target_attributes": lambda item, see: self._augmented(item, see, {"target"}),
-            "clip_directional_attributes": lambda item, see: self._augmented(item, see, {"source", "target"}),
+            "clip_directional_source_attributes": lambda item, perception: self._augmented(
+                item, perception, {"source"}
+            ),
+            "clip_directional_target_attributes": lambda item, perception: self._augmented(
+                item, perception, {"target"}
+            ),
+            "clip_directional_attributes": lambda item, perception: self._augmented(
+                item, perception, {"source", "target"}
+            ),
         }
         self.scores = tuple(
             ScoreSpec(named_after(rule, encoder), True, (-1.0, 1.0), ABOUT[rule]) for rule in self._rules
@@ -85,37 +90,37 @@ class ClipFamily(Protocol):
         """With the encoder's name in the name of every score."""
         return ClipFamily(self._options, models.get("joint_embedder", ""))
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """Every rule on its own: what one cannot tell leaves the others alone."""
-        answers = await gather(*(attempt(rule(item, see)) for rule in self._rules.values()))
+        answers = await gather(*(attempt(rule(item, perception)) for rule in self._rules.values()))
         return {spec.name: score for spec, score in zip(self.scores, answers, strict=True)}
 
-    async def _clip_t(self, item: Item, see: Perception) -> Score:
+    async def _clip_t(self, item: Item, perception: Perception) -> Score:
         text = edit_text(item.edit, "target")
-        picture, words = await gather(see.joint_image(item.edited), see.joint_text(text.words))
+        picture, words = await gather(perception.joint_image(item.edited), perception.joint_text(text.words))
         evidence: list[Evidence] = [Note(text.source_note)]
         if "maps" in self._options:
-            seen = await see.explain(item.edited, words)
+            seen = await perception.explain(item.edited, words)
             evidence.append(Heat("edited", _to_one(seen), f'relevancy of "{text.words}"'))
         return Score(cosine(picture, words), tuple(evidence))
 
-    async def _directional(self, item: Item, see: Perception) -> Score:
+    async def _directional(self, item: Item, perception: Perception) -> Score:
         texts = [edit_text(item.edit, side) for side in SIDES]
         pictures, (before, after) = await gather(
-            _pictures(item, see), gather(*(see.joint_text(text.words) for text in texts))
+            _pictures(item, perception), gather(*(perception.joint_text(text.words) for text in texts))
         )
         value = directional(*pictures, before, after)
         evidence: list[Evidence] = [Note(text.source_note) for text in texts]
         if "maps" in self._options:
             change = np.asarray(after - before)
-            was, seen = await gather(see.explain(item.source, change), see.explain(item.edited, change))
+            was, seen = await gather(perception.explain(item.source, change), perception.explain(item.edited, change))
             evidence.append(Heat("edited", _to_one(seen - was), SIGNED, signed=True))
         return Score(value, tuple(evidence))
 
-    async def _augmented(self, item: Item, see: Perception, by_attributes: Collection[Side]) -> Score:
+    async def _augmented(self, item: Item, perception: Perception, by_attributes: Collection[Side]) -> Score:
         attributes = of_edit(item.edit)
         phrases: dict[Side, tuple[str, ...]] = {"source": attributes.source, "target": attributes.target}
-        pictures, named = await gather(_pictures(item, see), _embedded(phrases, see))
+        pictures, named = await gather(_pictures(item, perception), _embedded(phrases, perception))
         weights, notes = self._weights(named)
         ends: list[Vectors] = []
         for side in SIDES:
@@ -124,7 +129,7 @@ class ClipFamily(Protocol):
             else:
                 text = edit_text(item.edit, side)
                 notes.append(Note(text.source_note))
-                ends.append(await see.joint_text(text.words))
+                ends.append(await perception.joint_text(text.words))
         if attributes.by:
             notes.append(Note(f"Attributes by {attributes.by}."))
         return Score(directional(*pictures, *ends), tuple(notes))
@@ -136,18 +141,18 @@ class ClipFamily(Protocol):
         return {"source": weights.source, "target": weights.target}, [Note(ALIKE)] if weights.abandoned else []
 
 
-async def _clip_i(item: Item, see: Perception) -> Score:
-    return Score(cosine(*await _pictures(item, see)))
+async def _clip_i(item: Item, perception: Perception) -> Score:
+    return Score(cosine(*await _pictures(item, perception)))
 
 
-async def _pictures(item: Item, see: Perception) -> tuple[Vectors, Vectors]:
-    source, edited = await gather(see.joint_image(item.source), see.joint_image(item.edited))
+async def _pictures(item: Item, perception: Perception) -> tuple[Vectors, Vectors]:
+    source, edited = await gather(perception.joint_image(item.source), perception.joint_image(item.edited))
     return source, edited
 
 
-async def _embedded(phrases: Mapping[Side, tuple[str, ...]], see: Perception) -> dict[Side, Vectors]:
+async def _embedded(phrases: Mapping[Side, tuple[str, ...]], perception: Perception) -> dict[Side, Vectors]:
     """One row per phrase."""
-    rows = await gather(*(gather(*map(see.joint_text, each)) for each in phrases.values()))
+    rows = await gather(*(gather(*map(perception.joint_text, each)) for each in phrases.values()))
     return {side: np.stack(vectors) for side, vectors in zip(phrases, rows, strict=True)}
 
 

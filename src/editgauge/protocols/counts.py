@@ -10,7 +10,7 @@ from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.looking import look_for
+from editgauge.protocols._objects import look_for
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Step, Unscored
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Counts(Protocol):
         ScoreSpec("count_error", False, (0.0, MOST), "How many too many or too few are seen?"),
     )
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Counted in both pictures."""
         names = [spec.name for spec in self.scores]
         steps = steps_of(item.edit)
@@ -59,8 +59,8 @@ class Counts(Protocol):
             return dict.fromkeys(names, several)
         try:
             wanted = wanted_count(steps[0], item.edit.instruction)
-            before = await look_for(see, item, "source", wanted.thing)
-            after = await look_for(see, item, "edited", wanted.thing)
+            before = await look_for(perception, item, "source", wanted.thing)
+            after = await look_for(perception, item, "edited", wanted.thing)
             number = _number(wanted, len(before.seen))
         except UnscorableError as unable:
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail))

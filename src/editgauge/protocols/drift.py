@@ -17,7 +17,7 @@ from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics.l1 import l1
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -75,31 +75,31 @@ class TurnDrift(Protocol):
         """With the name of the embedder in the scores that it makes."""
         return TurnDrift(models)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Outside the masks, and of the objects that should stay."""
         first = item.source if item.first is None else item.first
-        return await self._outside(first, item, see) | await self._of_objects(first, item, see)
+        return await self._outside(first, item, perception) | await self._of_objects(first, item, perception)
 
-    async def _outside(self, first: Pixels, item: Item, see: Perception) -> dict[str, Score | Unscored]:
+    async def _outside(self, first: Pixels, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
         if item.unchanged is None or not item.unchanged.any():
             return {"unchanged_l1": NO_REGION, self._tokens: NO_REGION}
         pixels = 1 - l1(as_unit(first), as_unit(item.edited), item.unchanged)
         evidence: tuple[Evidence, ...] = (Region("source", ~item.unchanged, "may have changed in some turn so far"),)
-        tokens = await attempt(_token_similarity(first, item.edited, item.unchanged, see))
+        tokens = await attempt(_token_similarity(first, item.edited, item.unchanged, perception))
         return {"unchanged_l1": Score(pixels, evidence), self._tokens: tokens}
 
-    async def _of_objects(self, first: Pixels, item: Item, see: Perception) -> dict[str, Score | Unscored]:
+    async def _of_objects(self, first: Pixels, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
         names = [str(name) for name in item.edit.extras.get(UNCHANGED) or ()]
         if not names:
             return {"object_l1": NO_OBJECTS, self._objects: NO_OBJECTS}
-        boxes, unknown = await _boxes(first, names, see)
+        boxes, unknown = await _boxes(first, names, perception)
         if not boxes:
             why = unknown or Unscored("not_detected", f"none is seen of {', '.join(names)}")
             return {"object_l1": why, self._objects: why}
         marks = tuple(Box("source", *box, name) for name, box in boxes)
         crops = [(_cropped(first, box), _cropped(item.edited, box)) for _, box in boxes]
         pixels = float(np.mean([1 - l1(as_unit(before), as_unit(after)) for before, after in crops]))
-        tokens = await attempt(_object_similarity(crops, see))
+        tokens = await attempt(_object_similarity(crops, perception))
         note = Note(f"{counted(len(boxes), 'box')} of {', '.join(names)} in the first picture, looked at in the last.")
         return {"object_l1": Score(pixels, (*marks, note)), self._objects: tokens}
 
@@ -107,13 +107,13 @@ class TurnDrift(Protocol):
 BoxOf = tuple[str, tuple[float, float, float, float]]
 
 
-async def _boxes(first: Pixels, names: list[str], see: Perception) -> tuple[list[BoxOf], Unscored | None]:
+async def _boxes(first: Pixels, names: list[str], perception: Perception) -> tuple[list[BoxOf], Unscored | None]:
     """Where the objects are in the first picture, and why one could not be looked for."""
     boxes: list[BoxOf] = []
     problem = None
     for name in names:
         try:
-            seen = await see.detect(first, name)
+            seen = await perception.detect(first, name)
         except UnscorableError as unable:
             problem = Unscored(unable.reason, unable.detail)
             continue
@@ -128,9 +128,11 @@ def _cropped(picture: Pixels, box: tuple[float, float, float, float]) -> Pixels:
     return np.ascontiguousarray(picture[top : max(bottom, top + 1), left : max(right, left + 1)])
 
 
-async def _token_similarity(first: Pixels, edited: Pixels, unchanged: BoolMask, see: Perception) -> Score | Unscored:
+async def _token_similarity(
+    first: Pixels, edited: Pixels, unchanged: BoolMask, perception: Perception
+) -> Score | Unscored:
     """The mean cosine of patches that lie wholly in what should have stayed."""
-    before, after = await gather(see.patches(first), see.patches(edited))
+    before, after = await gather(perception.patches(first), perception.patches(edited))
     rows, columns = before.tokens.shape[:2]
     share = cv2.resize(unchanged.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
     whole = np.asarray(share > 0.999)
@@ -139,8 +141,8 @@ async def _token_similarity(first: Pixels, edited: Pixels, unchanged: BoolMask, 
     return Score(float(1 - semantic_change(before.tokens, after.tokens)[whole].mean()))
 
 
-async def _object_similarity(crops: Sequence[tuple[Pixels, Pixels]], see: Perception) -> Score:
-    seen = await gather(*(see.patches(picture) for pair in crops for picture in pair))
+async def _object_similarity(crops: Sequence[tuple[Pixels, Pixels]], perception: Perception) -> Score:
+    seen = await gather(*(perception.patches(picture) for pair in crops for picture in pair))
     return Score(float(np.mean([_similarity(*pair) for pair in zip(seen[::2], seen[1::2], strict=True)])))
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Note
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.captions import edit_text
-from editgauge.protocols._shared.directions import cosine
-from editgauge.protocols._shared.looking import attempt, cropped
+from editgauge.protocols._objects import cropped
+from editgauge.protocols._rules import attempt
+from editgauge.protocols._text_image import cosine, edit_text
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -62,33 +62,37 @@ class LocalClip(Protocol):
         """With the encoder's name in the name of every score."""
         return LocalClip(models.get("joint_embedder", ""))
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Every rule on its own: what one cannot tell leaves the others alone."""
         mask = item.mask
         if mask is None or not mask.any():
             return {spec.name: NO_MASK if mask is None else EMPTY for spec in self.scores}
-        scores = await gather(*(attempt(rule(item, mask, see)) for rule in self._rules.values()))
+        scores = await gather(*(attempt(rule(item, mask, perception)) for rule in self._rules.values()))
         return {spec.name: score for spec, score in zip(self.scores, scores, strict=True)}
 
 
-async def _inside(item: Item, mask: BoolMask, see: Perception) -> Score:
+async def _inside(item: Item, mask: BoolMask, perception: Perception) -> Score:
     text = edit_text(item.edit, "target")
-    picture, words = await gather(see.joint_image(blackened(item.edited, mask)), see.joint_text(text.words))
+    picture, words = await gather(
+        perception.joint_image(blackened(item.edited, mask)), perception.joint_text(text.words)
+    )
     return Score(cosine(picture, words), (Note(text.source_note),))
 
 
-async def _region_and_words(item: Item, mask: BoolMask, see: Perception) -> Score:
+async def _region_and_words(item: Item, mask: BoolMask, perception: Perception) -> Score:
     words, note = _local_words(item.edit)
     box = _box(mask)
-    picture, text = await gather(see.joint_image(cropped(item.edited, box)), see.joint_text(words))
+    picture, text = await gather(perception.joint_image(cropped(item.edited, box)), perception.joint_text(words))
     return Score(cosine(picture, text), (note, Box("edited", *box, "looked at")))
 
 
-async def _region_and_truth(item: Item, mask: BoolMask, see: Perception) -> Score:
+async def _region_and_truth(item: Item, mask: BoolMask, perception: Perception) -> Score:
     if item.reference is None:
         raise UnscorableError("not_applicable", "the benchmark has no ground-truth image for this edit")
     box = _box(mask)
-    outcome, truth = await gather(*(see.joint_image(cropped(each, box)) for each in (item.edited, item.reference)))
+    outcome, truth = await gather(
+        *(perception.joint_image(cropped(each, box)) for each in (item.edited, item.reference))
+    )
     return Score(cosine(outcome, truth), (Box("edited", *box, "compared with the ground truth"),))
 
 

@@ -16,7 +16,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
 from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class Preservation(Protocol):
             raise BadInputError("preservation takes further metrics, such as preservation[metrics=my_metric+another].")
         return Preservation(more=tuple(name for name in dict.fromkeys(wanted) if name not in METRICS))
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Every metric and every model twice: on the whole picture, and with the edited part put back."""
         before, after = as_unit(item.source), as_unit(item.edited)
         scores: dict[str, Score | Unscored] = {
             name: Score(metric(before, after), _about_size(item) if name == "l1" else ())
             for name, metric in self._metrics.items()
         }
-        scores |= await self._seen.compare(item.source, item.edited, see)
+        scores |= await self._seen.compare(item.source, item.edited, perception)
         nothing_outside = why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
             return without_outside(scores, nothing_outside)
@@ -77,7 +77,7 @@ class Preservation(Protocol):
         for name, metric in self._metrics.items():
             evidence = _what_changed(before, after, outside) if name == "l1" else ()
             scores[f"{name}_outside"] = Score(metric(before, unit, outside), evidence)
-        seen = await self._seen.compare(item.source, put_back, see)
+        seen = await self._seen.compare(item.source, put_back, perception)
         return scores | {f"{name}_outside": score for name, score in seen.items()}
 
 

@@ -18,7 +18,7 @@ from editgauge._vision.registration import Alignment, align
 from editgauge.evidence import Evidence, Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
 from editgauge.protocols.preservation import METRICS, outside_the_mask, why_nothing_outside, without_outside
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -55,11 +55,11 @@ class PreservationAligned(Protocol):
         """With a score for each model that can compare two pictures, under the model's own name."""
         return PreservationAligned(models)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Every metric and every model twice, in the source's frame: on all that is shown, and outside the mask."""
         alignment = align(item.source, item.edited)
         edited, shown = in_frame(alignment, item.edited)
-        whole = await self._compared(item.source, edited, shown, see)
+        whole = await self._compared(item.source, edited, shown, perception)
         whole["aligned_l1"] = replace(whole["aligned_l1"], evidence=(alignment_note(alignment),))
         nothing_outside = why_nothing_outside(item.mask)
         if item.mask is None or nothing_outside:
@@ -67,11 +67,11 @@ class PreservationAligned(Protocol):
         counted = shown & ~item.mask
         if not counted.any():
             return without_outside(whole, "the edited image shows nothing outside the edit's mask")
-        outside = await self._compared(item.source, edited, counted, see)
+        outside = await self._compared(item.source, edited, counted, perception)
         return whole | {f"{name}_outside": score for name, score in outside.items()}
 
     async def _compared(
-        self, source: Pixels, edited: Pixels, counted: BoolMask, see: Perception
+        self, source: Pixels, edited: Pixels, counted: BoolMask, perception: Perception
     ) -> dict[str, Score | Unscored]:
         # What does not count is put back first, or windows across its edge, and networks, would see it.
         put_back = edited if counted.all() else np.where(counted[..., np.newaxis], edited, source)
@@ -80,7 +80,7 @@ class PreservationAligned(Protocol):
         scores: dict[str, Score | Unscored] = {
             name: Score(metric(before, after, where)) for name, metric in self._metrics.items()
         }
-        scores |= await self._seen.compare(source, put_back, see)
+        scores |= await self._seen.compare(source, put_back, perception)
         return {f"aligned_{name}": score for name, score in scores.items()}
 
 

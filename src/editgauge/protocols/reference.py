@@ -10,7 +10,7 @@ from editgauge._util.images import as_unit
 from editgauge.evidence import Note
 from editgauge.metrics import metrics
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.comparison import COMPARERS, Comparers, metric_specs
+from editgauge.protocols._comparison import COMPARERS, Comparers, metric_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Reference(Protocol):
         """With a score for each model that can compare two pictures, under the model's own name."""
         return Reference(models)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """Every distance between the outcome and the ground truth."""
         if item.reference is None:
             return {spec.name: _without(item) for spec in self.scores}
@@ -51,7 +51,7 @@ class Reference(Protocol):
             name: Score(metric(wanted, outcome), (Note(SAID),) if name == "l1" else ())
             for name, metric in self._metrics.items()
         }
-        return scores | await self._seen.compare(item.reference, item.edited, see)
+        return scores | await self._seen.compare(item.reference, item.edited, perception)
 
 
 def _without(item: Item) -> Unscored:

@@ -10,7 +10,7 @@ import numpy as np
 
 from editgauge._vision.tokens import structure_distance
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._shared.looking import attempt
+from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ class Structure(Protocol):
         """With the embedder's name in the name of the score."""
         return Structure(models.get("image_embedder", ""), as_released=self._as_released)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """One number for the whole picture; a mask makes no difference."""
-        return {self._score: await attempt(self._distance(item, see))}
+        return {self._score: await attempt(self._distance(item, perception))}
 
-    async def _distance(self, item: Item, see: Perception) -> Score:
+    async def _distance(self, item: Item, perception: Perception) -> Score:
         before, after = await gather(
-            *(see.keys(picture, of_bytes=self._as_released) for picture in (item.source, item.edited))
+            *(perception.keys(picture, of_bytes=self._as_released) for picture in (item.source, item.edited))
         )
         return Score(structure_distance(before[np.newaxis], after[np.newaxis]))
 

@@ -76,11 +76,11 @@ class TextEdit(Protocol):
         ),
     )
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """What can be read in both pictures, compared."""
         names = [spec.name for spec in self.scores]
         try:
-            before, after = await see.read_text(item.source), await see.read_text(item.edited)
+            before, after = await perception.read_text(item.source), await perception.read_text(item.edited)
         except UnscorableError as unable:
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
         steps = steps_of(item.edit)

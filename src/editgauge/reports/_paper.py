@@ -8,8 +8,8 @@ from editgauge._render import text as words
 from editgauge._render.tables import latex_safe, markdown_safe
 from editgauge._stats.intervals import BINOMIAL, LEVEL, STUDENT
 from editgauge._util.text import counted, join_words
+from editgauge.analysis.significance import HOW_TESTED
 from editgauge.analysis.summary import FEW_SOURCES
-from editgauge.analysis.verdicts import HOW_TESTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -16,7 +16,8 @@ from editgauge._stats.intervals import LEVEL
 from editgauge._stats.pairwise import Rank
 from editgauge._util.files import write_bytes
 from editgauge._util.text import counted
-from editgauge.analysis.answer import RunAnswer, answer
+from editgauge.analysis.headline import RunAnswer, answer
+from editgauge.analysis.significance import HOW_TESTED, RunVerdicts
 from editgauge.analysis.summary import (
     ALL,
     FEW_SOURCES,
@@ -27,7 +28,6 @@ from editgauge.analysis.summary import (
     headlines,
     summarize,
 )
-from editgauge.analysis.verdicts import HOW_TESTED, RunVerdicts
 from editgauge.reports._outcomes import ScoredCounts, ScoredOutcome, Tally, collect, gathered
 from editgauge.reports._score_tables import ScoreTable, score_tables
 from editgauge.reports.pages import frame

@@ -11,9 +11,9 @@ from editgauge._render import text as words
 from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
 from editgauge.analysis.diff import Difference, difference
 from editgauge.analysis.gate import values_by_edit
-from editgauge.analysis.people.matching import scored_outcomes
+from editgauge.analysis.outcomes import scored_outcomes
+from editgauge.analysis.significance import merged
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
-from editgauge.analysis.verdicts import merged
 from editgauge.errors import BadInputError
 from editgauge.reports._outcomes import collect
 from editgauge.reports.context import write_page

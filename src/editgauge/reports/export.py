@@ -31,13 +31,13 @@ from editgauge._stats.pairwise import Rank
 from editgauge._stats.resampling import Estimate
 from editgauge._util.files import write_bytes, write_parts
 from editgauge._util.text import csv_text
-from editgauge.analysis.groups.figures import MeasuredFigure, measured_figures
-from editgauge.analysis.groups.selection import divisions, group_cells, values_of
+from editgauge.analysis._groups import divisions, group_cells, values_of
+from editgauge.analysis.aggregation import MeasuredFigure, measured_figures
+from editgauge.analysis.significance import RunVerdicts
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
-from editgauge.analysis.verdicts import RunVerdicts
 from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
 from editgauge.reports import _paper as paper
 from editgauge.reports.sections.standard import set_tables
 from editgauge.results import Run, SetScore
@@ -45,7 +45,7 @@ from editgauge.results import Run, SetScore
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from editgauge.protocols.unibench.totals import Means
+    from editgauge.protocols.unibench._totals import Means
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail

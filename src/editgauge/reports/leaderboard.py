@@ -14,14 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from editgauge._render.text import estimate_text
-from editgauge._stats.bounds import NOT_MEANT
-from editgauge._stats.intervals import clustered_mean
+from editgauge._stats.intervals import NOT_MEANT, clustered_mean
 from editgauge._stats.pairwise import Rank
-from editgauge.analysis.groups.figures import measured_figures
-from editgauge.analysis.groups.selection import edits_in, read_selection
-from editgauge.analysis.people.matching import mean_by_edit
+from editgauge.analysis._groups import edits_in, read_selection
+from editgauge.analysis.aggregation import measured_figures
+from editgauge.analysis.outcomes import mean_by_edit
+from editgauge.analysis.significance import ScoreVerdicts, merged
 from editgauge.analysis.summary import ALL, Cell, answers, headlines, untouched_methods
-from editgauge.analysis.verdicts import ScoreVerdicts, merged
 from editgauge.errors import BadInputError
 from editgauge.reports._score_tables import ScoreTable, score_tables
 from editgauge.reports.context import write_page

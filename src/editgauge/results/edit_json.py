@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from editgauge._util.fields import EditFields
 from editgauge._util.files import read_bytes
 from editgauge._util.masks import Mask, files_of
-from editgauge._util.reading.fields import EditFields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

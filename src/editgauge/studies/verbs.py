@@ -22,8 +22,7 @@ from editgauge.studies.study import Study
 
 if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.people.attribute_weights import WeightAgreement
-    from editgauge.analysis.people.study import StudyFindings
+    from editgauge.analysis.study import StudyFindings, WeightAgreement
 
 LOCAL = "http://127.0.0.1:8000"
 ADDRESS = "address.txt"
@@ -243,7 +242,7 @@ def analyze(
     """
     # with all their statistics, which no other verb needs
     from editgauge.analysis.agree import agree
-    from editgauge.analysis.people.attribute_weights import weight_agreement
+    from editgauge.analysis.study import weight_agreement
     from editgauge.studies.analysis.findings import compared_attributes, findings
     from editgauge.studies.analysis.forms import write_forms
     from editgauge.studies.analysis.page import write_page

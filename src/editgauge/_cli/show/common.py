@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from editgauge.analysis.people.matching import Matched
+from editgauge.analysis.outcomes import Matched
 
 Options = dict[str, Any]
 """The options that were given, by name."""

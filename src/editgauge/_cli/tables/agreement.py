@@ -27,13 +27,12 @@ from editgauge.analysis.agree import LEVELS
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
-    from editgauge._stats.paired import Complementarity
+    from editgauge._stats.pairwise import Complementarity
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.evaluators.choice_agreement import ChosenScore, ChosenScores
-    from editgauge.analysis.evaluators.rating_agreement import RatedScore
-    from editgauge.analysis.people.agreement import People
-    from editgauge.analysis.people.matching import Matched
+    from editgauge.analysis.choice_agreement import ChosenScore, ChosenScores
+    from editgauge.analysis.outcomes import Matched
+    from editgauge.analysis.rating_agreement import People, RatedScore
 
 
 def show_agreement(result: Agreement) -> None:

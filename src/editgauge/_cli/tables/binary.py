@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from editgauge._stats.agreement import Verdicts
     from editgauge._stats.intervals import Mean
     from editgauge._stats.resampling import Estimate
-    from editgauge.analysis.evaluators.binary import BinaryAgreement, BinaryScore, Dependence, Together
+    from editgauge.analysis.binary_agreement import BinaryAgreement, BinaryScore, Dependence, Together
 
 COLUMNS = ("balanced\naccuracy", "precision", "recall", "specificity", "NPV", "n")
 EXPLAINED = (

@@ -10,11 +10,11 @@ from rich.text import Text
 from editgauge._cli.tables.common import named, new_table, number, show
 from editgauge._stats.pairwise import ALPHA
 from editgauge._util.text import counted
-from editgauge.analysis.aggregates.aggregations import OF_A_METHOD, apart, chosen_by_paper
+from editgauge.analysis.aggregation import OF_A_METHOD, apart, chosen_by_paper
 from editgauge.analysis.summary import ALL, FEW_SOURCES
 
 if TYPE_CHECKING:
-    from editgauge._stats.bounds import Bounds
+    from editgauge._stats.intervals import Bounds
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.compare import Comparison, Standing
     from editgauge.engine.prefer.prefer import Preferred

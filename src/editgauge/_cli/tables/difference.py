@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, short, show
-from editgauge._stats.attribution import CAUSES, MEANINGS
+from editgauge.analysis.diff import CAUSES, MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from editgauge._stats.attribution import Attribution, Cause
-    from editgauge.analysis.diff import Difference, Shift
+    from editgauge.analysis.diff import Attribution, Cause, Difference, Shift
 
 
 def show_difference(result: Difference) -> None:

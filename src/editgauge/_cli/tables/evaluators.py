@@ -11,14 +11,11 @@ from editgauge._cli.tables.common import named, new_table, show
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
-    from editgauge._stats.paired import Paired
+    from editgauge._stats.pairwise import Paired
     from editgauge._stats.resampling import Estimate
-    from editgauge.analysis.evaluators.choice_agreement import ChosenScore
-    from editgauge.analysis.evaluators.interpolation import Interpolation
-    from editgauge.analysis.evaluators.judge_choices import JudgeFindings
-    from editgauge.analysis.evaluators.ranking import RankedScore, Ranking
-    from editgauge.analysis.evaluators.robustness import Alike, Moved, Steadiness
-    from editgauge.analysis.evaluators.triplets import SelectedScore, SelectedScores
+    from editgauge.analysis._evaluators import Alike, Interpolation, Moved, Steadiness
+    from editgauge.analysis.choice_agreement import ChosenScore, JudgeFindings, SelectedScore, SelectedScores
+    from editgauge.analysis.ranking import RankedScore, Ranking
     from editgauge.types import ScoreSpec
 
 MOST_SCORES = 4

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
     from editgauge._stats.raters import Panel
     from editgauge._stats.resampling import Estimate
-    from editgauge.analysis.people.attribute_weights import WeightAgreement
-    from editgauge.analysis.people.feedback import Feedback
-    from editgauge.analysis.people.study import QuestionFindings, SideFindings, StudyFindings
+    from editgauge.analysis.feedback import Feedback
+    from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
     from editgauge.studies.analysis.status import Status
 
 

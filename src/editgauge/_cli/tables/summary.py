@@ -12,10 +12,10 @@ from rich.text import Text
 from editgauge._cli.tables.common import named, new_table, number, short, show
 from editgauge._render.text import meaning, spaced
 from editgauge._util.text import counted
-from editgauge.analysis.answer import answer
-from editgauge.analysis.groups.figures import measured_figures
+from editgauge.analysis.aggregation import measured_figures
+from editgauge.analysis.headline import answer
+from editgauge.analysis.significance import RunVerdicts
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, answers, headlines, summarize
-from editgauge.analysis.verdicts import RunVerdicts
 from editgauge.reports._outcomes import Tally
 from editgauge.types import QUESTIONS
 

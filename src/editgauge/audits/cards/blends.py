@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge._stats.paired import Paired, paired_difference
-from editgauge.analysis.evaluators.interpolation import GAMMAS
+from editgauge._stats.pairwise import Paired, paired_difference
+from editgauge.analysis._evaluators import GAMMAS
 from editgauge.audits.cards.measures import auroc, credit, share
 from editgauge.errors import BadInputError
 

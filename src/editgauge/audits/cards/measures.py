@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from editgauge._stats.agreement import verdicts
-from editgauge._stats.auroc import clustered_auroc
+from editgauge._stats.agreement import clustered_auroc, verdicts
 from editgauge._stats.intervals import Labels, Numbers, clustered_mean
 from editgauge._stats.resampling import Estimate, as_estimate, divided, estimate, resampled
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from editgauge._util.images import read_image
 from editgauge._util.progress import progress
-from editgauge.analysis.people.ratings import read_ratings
+from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.fit.features import ROLES
 from editgauge.audits.people.ground import mean_ratings
 from editgauge.benchmarks import open_benchmark

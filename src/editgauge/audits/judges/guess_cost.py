@@ -16,8 +16,7 @@ from editgauge.judges.chat_format import fault_in, read_reply
 from editgauge.judges.forms import Ratings
 from editgauge.judges.reading import Unreadable
 from editgauge.judges.transcripts import Call, Transcripts
-from editgauge.protocols.rubric.files import open_rubric, rubric_names
-from editgauge.protocols.rubric.released import guessed
+from editgauge.protocols.rubric._model import guessed, open_rubric, rubric_names
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._stats.intervals import Labels, Numbers
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import read_image
 from editgauge._util.progress import progress

@@ -13,14 +13,14 @@ from statistics import fmean
 
 import numpy as np
 
-from editgauge._util.images import Picture, read_image, write_png
+from editgauge._util.images import ImageFile, read_image, write_png
 from editgauge._util.masks import Mask, MaskFile, files_of
 from editgauge._util.progress import progress, say
-from editgauge.analysis.evaluators.binary import LEVELS, majorities
-from editgauge.analysis.evaluators.triplets import find_triplets, read_roles
-from editgauge.analysis.people.matching import Matched, OutcomeKey, ScoredOutcomes, match
-from editgauge.analysis.people.preferences import CREDIT
-from editgauge.analysis.people.ratings import PreferredOutcome, Rating, read_choices, read_ratings
+from editgauge.analysis.binary_agreement import LEVELS, majorities
+from editgauge.analysis.choice_agreement import find_triplets, read_roles
+from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
+from editgauge.analysis.preferences import CREDIT
+from editgauge.analysis.ratings import PreferredOutcome, Rating, read_choices, read_ratings
 from editgauge.audits.probes.gather import PICTURES
 from editgauge.audits.probes.probes import (
     OUTCOMES,
@@ -140,14 +140,14 @@ def _copied(
     return key, kept
 
 
-def _stored(folder: Path, within: str, path: Path) -> Picture:
+def _stored(folder: Path, within: str, path: Path) -> ImageFile:
     """A copy named by its content, so that edits of one photograph share it."""
     name = f"{within}/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}{path.suffix.lower()}"
     target = folder / name
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    return Picture(name, target)
+    return ImageFile(name, target)
 
 
 def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height: int) -> Mask | None:

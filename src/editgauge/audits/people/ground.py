@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._render.text import percent
-from editgauge._stats.agreement import SPEARMAN, correlate
-from editgauge._stats.levels import within
-from editgauge.analysis.people.matching import OutcomeKey, match, scored_outcomes
-from editgauge.analysis.people.ratings import read_ratings
+from editgauge._stats.agreement import SPEARMAN, correlate, within
+from editgauge.analysis.outcomes import OutcomeKey, match, scored_outcomes
+from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.cards.measures import auroc
 from editgauge.errors import BadInputError
 from editgauge.protocols.editgauge.model import fitted
@@ -21,8 +20,8 @@ from editgauge.results import Run
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
-    from editgauge.analysis.people.matching import ScoredOutcomes
-    from editgauge.analysis.people.ratings import Rating
+    from editgauge.analysis.outcomes import ScoredOutcomes
+    from editgauge.analysis.ratings import Rating
     from editgauge.audits.cards.card import ScoreCard
     from editgauge.audits.cards.result import AuditCard
     from editgauge.types import ScoreSpec

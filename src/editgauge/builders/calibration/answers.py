@@ -11,15 +11,15 @@ import numpy as np
 
 from editgauge._stats.intervals import Labels, Numbers
 from editgauge._util.progress import say
-from editgauge.analysis.evaluators.binary import LEVELS as LEVELS_OF_EDITINSPECTOR
-from editgauge.analysis.people.matching import (
+from editgauge.analysis.binary_agreement import LEVELS as LEVELS_OF_EDITINSPECTOR
+from editgauge.analysis.outcomes import (
     Matched,
     OutcomeKey,
     match,
     scored_outcomes,
     wanted_scores,
 )
-from editgauge.analysis.people.ratings import Rating, read_ratings
+from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols import read_variant
 from editgauge.protocols.editgauge import FURTHER

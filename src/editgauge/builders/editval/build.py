@@ -14,10 +14,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from editgauge._util.coco import Coco, CocoImage, read_coco
 from editgauge._util.concurrency import run_async
+from editgauge._util.datasets import slug
 from editgauge._util.progress import say
-from editgauge._util.reading.coco import Coco, CocoImage, read_coco
-from editgauge._util.reading.sources import slug
 from editgauge._util.text import counted
 from editgauge.benchmarks.editval import TYPES
 from editgauge.builders.built import BuiltBenchmark, OmittedTask, check_places, report_beside, write_report

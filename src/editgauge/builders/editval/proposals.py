@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from editgauge._util.reading.coco import Coco, CocoImage
+from editgauge._util.coco import Coco, CocoImage
 from editgauge.benchmarks.editval import NAMES, SIDES, SIZES, TYPES
 from editgauge.builders.built import OmittedTask, similar_classes
 from editgauge.builders.editval.file import form_fault, overlap_fault

@@ -16,7 +16,7 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.files import require_new
 from editgauge._util.images import read_image, resized
 from editgauge._util.progress import progress, say
-from editgauge.analysis.people.ratings import read_ratings
+from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
 from editgauge.builders.judge_calls import RULES, OpenPrompt, edit_bytes, most_calls, the_judge, written_by
 from editgauge.builders.training.authors import Author, JudgeAuthor, RuleAuthor

@@ -18,7 +18,7 @@ from editgauge.builders.training.likeness import are_other_attributes, may_be_th
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections
 from editgauge.models.interfaces import Perception
-from editgauge.protocols._shared.changes import operating_point, seen_at_all
+from editgauge.protocols._changes import operating_point, seen_at_all
 
 NEAR = 10
 """Of the things that are near by WordNet, this many are compared by what their names mean."""

@@ -9,15 +9,15 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from editgauge.analysis.people.ratings import Rating
+from editgauge.analysis.ratings import Rating
 from editgauge.benchmarks.editinspector.labels import majority
 from editgauge.builders.judge_calls import OpenPrompt
 from editgauge.builders.training.authors import Author, Worded
 from editgauge.builders.training.decoys import ChangeScene
 from editgauge.errors import UnscorableError
 from editgauge.judges import NoAnswer
-from editgauge.protocols.difference.triplets import ACTIONS, Action
-from editgauge.protocols.editinspector.inspection import PROMPTS
+from editgauge.protocols.difference._triplets import ACTIONS, Action
+from editgauge.protocols.editinspector import PROMPTS
 from editgauge.types import Edit
 
 Kind = Literal["edit", "negative", "reversed", "reversed_negative"]

@@ -19,7 +19,7 @@ from editgauge._util.files import require_new, write_json
 from editgauge._util.images import read_image
 from editgauge._util.progress import say
 from editgauge.builders.training.export import MESSAGES
-from editgauge.errors import BadInputError, EditGaugeError, in_short
+from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 from editgauge.options import Count
 
 RECORD = "tuning.json"
@@ -193,7 +193,7 @@ def _loaded(library: Any, torch: Any, name: str) -> tuple[Any, Any]:
         network = library.AutoModelForImageTextToText.from_pretrained(name, dtype=precision, **options)
     except (OSError, ValueError, KeyError) as error:
         raise BadInputError(
-            f"The model '{name}' cannot be loaded: {in_short(error)} It must be a "
+            f"The model '{name}' cannot be loaded: {summarize_error(error)} It must be a "
             f"folder, or on this machine: hf download {name}"
         ) from error
     if not getattr(processor, "chat_template", None):

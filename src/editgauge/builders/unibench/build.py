@@ -13,10 +13,10 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
+from editgauge._util.coco import read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import read_image, write_png
 from editgauge._util.progress import say
-from editgauge._util.reading.coco import read_coco
 from editgauge._util.text import counted
 from editgauge.builders.built import BuiltBenchmark, OmittedTask, check_places, report_beside
 from editgauge.builders.judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by

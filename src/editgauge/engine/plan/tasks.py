@@ -10,7 +10,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.engine.plan.run_plan import RunPlan, outcomes_with_edits, refuse_odd_bytes
 from editgauge.engine.worker.scoring import ScoringTask, stamps_of
 from editgauge.results import Key, Run, RunWriter, segments
@@ -90,7 +90,7 @@ class _Turns:
         if before is None or before.image is None:
             absence = f"the outcome of the turn before, '{edit.follows}', is missing"
             return edit, replace(outcome, image=None, absence=absence)
-        return replace(edit, source=Picture(edit.source.name, before.image)), outcome
+        return replace(edit, source=ImageFile(edit.source.name, before.image)), outcome
 
 
 def all_tasks(plan: RunPlan) -> Iterator[ScoringTask]:

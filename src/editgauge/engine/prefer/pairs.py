@@ -8,8 +8,8 @@ from itertools import combinations
 from pathlib import Path
 
 from editgauge._util.images import Pixels, pixel_hash, read_image
-from editgauge.analysis.people.matching import Seeds, match
-from editgauge.analysis.people.ratings import read_choices
+from editgauge.analysis.outcomes import Seeds, match
+from editgauge.analysis.ratings import read_choices
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run, segments
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from editgauge._stats.resampling import Estimate
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_jsonl
 from editgauge._util.progress import progress, say
-from editgauge.analysis.people.elo import PairAnswer, elo
+from editgauge.analysis.preferences import PairAnswer, elo
 from editgauge.engine.judges import FOLDER, Jury, read_jury
 from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
 from editgauge.engine.prefer.pairs import OutcomePair, Pictures, pairs_of, read_scored

@@ -14,8 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from editgauge._util.profiling import write_part
 from editgauge._util.progress import say
-from editgauge._util.trace.summary import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import Picture, pixel_hash, read_image
+from editgauge._util.images import ImageFile, pixel_hash, read_image
 from editgauge._util.progress import progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import EXTRA
@@ -202,7 +202,7 @@ def _item(each: Sampled, edits: Mapping[str, Edit]) -> Item | str:
             return f"'{image.path}' has other pixels than were scored"
         decoded.append(pixels)
     edit = edits[each.edit]
-    edit = replace(edit, source=Picture(edit.source.name, Path(each.source.path)))
+    edit = replace(edit, source=ImageFile(edit.source.name, Path(each.source.path)))
     outcome = Outcome(edit_id=each.edit, method=each.method, seed=each.seed, image=Path(each.edited.path))
     try:
         return prepare(edit, outcome, decoded[0], decoded[1])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge.engine.judges import Jury
 from editgauge.judges import Answer, Judge, ModelJudge, Question
 from editgauge.judges.panel import members_of

@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 from editgauge import evidence
+from editgauge._util import profiling
 from editgauge._util.images import (
     WORKING_PIXELS,
     Pixels,
@@ -25,7 +26,6 @@ from editgauge._util.images import (
 )
 from editgauge._util.masks import BoolMask, require_inside
 from editgauge._util.text import as_utf8
-from editgauge._util.trace import timeline
 from editgauge.engine.worker.memory import bytes_of_work
 from editgauge.errors import BadImageError, FatalError, UnscorableError
 from editgauge.models.identity import identity
@@ -116,7 +116,7 @@ async def item_rows(protocol: Protocol, item: Item, see: JudgingPerception) -> t
     if item.inputs and not protocol.takes_inputs:
         return _nothing(protocol, ONE_SOURCE)
     try:
-        scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see, item)))
+        scores = await profiling.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see, item)))
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         return tuple(_noted(_row(spec, scores.get(spec.name)), item.notes) for spec in protocol.scores)
@@ -242,7 +242,7 @@ class _Decoded:
 def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
     """Outcomes of one source image are scored one after another, so a few pictures are enough to remember."""
     try:
-        with timeline.span("decode", "pictures"):
+        with profiling.span("decode", "pictures"):
             image = load_image(Path(path))
     except BadImageError as problem:
         return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))

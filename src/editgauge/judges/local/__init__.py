@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge.errors import BadInputError, EditGaugeError, in_short
+from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 from editgauge.judges.chat_format import Body
 from editgauge.judges.pictures import sent
 from editgauge.judges.questions import Parameters, Question
@@ -200,7 +200,7 @@ class LocalModel:
             return kind.from_pretrained(self._base, **options)
         except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
             raise BadInputError(
-                f"The model '{self._name}' cannot be loaded: {in_short(error)} Is the folder complete?"
+                f"The model '{self._name}' cannot be loaded: {summarize_error(error)} Is the folder complete?"
             ) from error
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from editgauge.errors import BadInputError, UnknownNameError, in_short
+from editgauge.errors import BadInputError, UnknownNameError, summarize_error
 
 _VERSIONED = re.compile(r"([a-z][a-z0-9_]*)\.v([1-9][0-9]{0,5})\.txt", re.ASCII)
 OF_RUBRICS = "rubric_"
@@ -127,7 +127,7 @@ def _in_file(file: Path) -> dict[str, dict[int, Any]]:
     try:
         content = yaml.safe_load(file.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BadInputError(f"The file of prompts '{file}' cannot be read: {in_short(error)}") from error
+        raise BadInputError(f"The file of prompts '{file}' cannot be read: {summarize_error(error)}") from error
     if not isinstance(content, dict) or not all(isinstance(each, str) for pair in content.items() for each in pair):
         raise BadInputError(f"The file of prompts '{file}' must map names of prompts to their texts.")
     return {name: {1: _Inside(f"{name}, in {file.name}", text)} for name, text in content.items()}

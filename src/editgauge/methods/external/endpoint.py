@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
-from editgauge._util.fetch.endpoints import OPENAI, EndpointAddress, model_and_url
+from editgauge._util.endpoints import OPENAI, EndpointAddress, model_and_url
 from editgauge._util.images import png_bytes, read_image
 from editgauge.errors import BadImageError, CannotEditError
 from editgauge.judges.faults import Trouble

@@ -10,8 +10,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from editgauge._util.fetch.bounded import bounded_body
-from editgauge._util.fetch.endpoints import TRIED_AGAIN, EndpointAddress, retry_after
+from editgauge._util.endpoints import TRIED_AGAIN, EndpointAddress, bounded_body, retry_after
 from editgauge.errors import BadInputError, CannotEditError, EditGaugeError
 from editgauge.judges.chat_format import is_filter
 from editgauge.judges.faults import Trouble, as_trouble

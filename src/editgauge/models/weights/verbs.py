@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from editgauge._util.fetch.carrier import Grown
+from editgauge._util.packages import Grown
 from editgauge._util.progress import say
 from editgauge.errors import FetchError
 from editgauge.models.weights import store

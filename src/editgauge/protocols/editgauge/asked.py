@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from editgauge._util.phrases import read_size
 from editgauge._util.text import is_plural, none_seen, plural
+from editgauge._vision.geometry import DIRECTIONS, THIRDS, Third, box_overlap, centroid, third, way
 from editgauge._vision.object_changes import PicturedThing
-from editgauge._vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
-from editgauge._vision.regions import box_overlap
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.looking import asked_place
+from editgauge.protocols._rules import requested_position
 from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.redrawn import changed_in
@@ -24,7 +23,7 @@ from editgauge.types import Unscored
 
 if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask
-    from editgauge._vision.positions import Point
+    from editgauge._vision.geometry import Point
     from editgauge.protocols.editgauge.view import Named, Pair, View
     from editgauge.types import Relation
 
@@ -306,7 +305,7 @@ def _third_fit(view: View) -> float | None:
 
 def _asked_third(view: View) -> Third | None:
     try:
-        relation = asked_place(view.edit).relation
+        relation = requested_position(view.edit).relation
     except UnscorableError:
         return None
     return next((name for name in THIRDS if name == relation), None)

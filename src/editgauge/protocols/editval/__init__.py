@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, named_after, variant_name
-from editgauge.protocols._shared import set_distances as sets
-from editgauge.protocols._shared.comparison import compared
-from editgauge.protocols._shared.looking import attempt
-from editgauge.protocols._shared.rule_set import no_rule
-from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
-from editgauge.protocols.editval import released, rules
-from editgauge.protocols.editval.rules import EditValOptions, Rule
+from editgauge.protocols import _set_distances as sets
+from editgauge.protocols._comparison import compared
+from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
+from editgauge.protocols.editval import _released, _rules
+from editgauge.protocols.editval._rules import EditValOptions, Rule
 from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
@@ -79,7 +77,7 @@ class EditVal(Protocol):
         self._context = named_after("context", embedder) if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested? 1 or 0.", "done"),
-            *([] if rule_set is released.RULES else [STEPS_DONE]),
+            *([] if rule_set is _released.RULES else [STEPS_DONE]),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
         )
         self.sets = sets.specs(models["fid_features"]) if "fid_features" in models else ()
@@ -87,7 +85,7 @@ class EditVal(Protocol):
     def variant(self, options: Mapping[str, str]) -> EditVal:
         """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts;
         `editval[other_types]`: the detector is asked about six further types too (appendix K)."""
-        if self._rules is not rules.RULES or not set(options) <= {"delta", "algorithm1", "other_types"}:
+        if self._rules is not _rules.RULES or not set(options) <= {"delta", "algorithm1", "other_types"}:
             raise BadInputError(
                 f"The protocol '{self.name}' has no options [{', '.join(options)}]; editval takes delta=PIXELS "
                 "(or a share of the width below 1), algorithm1 and other_types."
@@ -100,33 +98,33 @@ class EditVal(Protocol):
             raise BadInputError(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
         name = variant_name(self.name, options)
         if "other_types" in options:
-            return EditVal(name, rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K), chosen)
+            return EditVal(name, _rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K), chosen)
         return EditVal(name, self._rules, self.deviations, chosen)
 
     def with_models(self, models: Mapping[str, str]) -> EditVal:
         """With the similarity of both pictures, named after the image embedder, and FID and KID of all outcomes."""
         return EditVal(self.name, self._rules, self.deviations, self._options, models)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """The verdict on the edit, and how much of the picture's content stayed."""
         if not self._context:
-            return await self._verdict(item, see)
-        similarity = compared("image_embedder", item.source, item.edited, see)
-        verdict, context = await gather(self._verdict(item, see), attempt(similarity))
+            return await self._verdict(item, perception)
+        similarity = compared("image_embedder", item.source, item.edited, perception)
+        verdict, context = await gather(self._verdict(item, perception), attempt(similarity))
         return {**verdict, self._context: context}
 
-    async def _verdict(self, item: Item, see: Perception) -> Scores:
+    async def _verdict(self, item: Item, perception: Perception) -> Scores:
         """By the rule of the edit type; step by step, except where the authors' script is followed."""
 
         async def one(step: Item) -> Scores:
             rule = self._rules.get(step.edit.type)
-            return {"edit": await attempt(rule(step, see, self._options)) if rule else no_rule(step.edit)}
+            return {"edit": await attempt(rule(step, perception, self._options)) if rule else no_rule(step.edit)}
 
-        return await (one(item) if self._rules is released.RULES else score_each_step(item, one))
+        return await (one(item) if self._rules is _released.RULES else score_steps(item, one))
 
-    async def part(self, item: Item, see: Perception) -> Part:
+    async def part(self, item: Item, perception: Perception) -> Part:
         """What FID and KID need: the features of both pictures."""
-        return await sets.part(item, see)
+        return await sets.part(item, perception)
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """How far the edited images are from the sources, as sets."""
@@ -136,5 +134,5 @@ class EditVal(Protocol):
 CONTEXT = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
 
 
-editval = EditVal("editval", rules.RULES, AS_IN_THE_PAPER)
-as_released = EditVal("editval@released", released.RULES, AS_RELEASED)
+editval = EditVal("editval", _rules.RULES, AS_IN_THE_PAPER)
+as_released = EditVal("editval@released", _released.RULES, AS_RELEASED)

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 
 from editgauge.metrics.ssim import ssim
 from editgauge.protocols import Protocol
-from editgauge.protocols._shared.looking import attempt, attempt_all
-from editgauge.protocols._shared.rule_set import no_rule
-from editgauge.protocols._shared.steps import STEPS_DONE, score_each_step
-from editgauge.protocols.pixlens import released, rules
-from editgauge.protocols.pixlens.preservation import SUBJECT, background, in_both_pictures, subject_scores
-from editgauge.protocols.pixlens.scene import PixLensScene
+from editgauge.protocols._rules import STEPS_DONE, attempt, attempt_all, no_rule, score_steps
+from editgauge.protocols.pixlens import _released
+from editgauge.protocols.pixlens import _rules as rules
+from editgauge.protocols.pixlens._preservation import SUBJECT, background, in_both_pictures, subject_scores
+from editgauge.protocols.pixlens._rules import PixLensScene
 from editgauge.types import Item, Scores, ScoreSpec
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
-    from editgauge.protocols.pixlens.preservation import Masks, Similarity
-    from editgauge.protocols.pixlens.rules import Rule
+    from editgauge.protocols.pixlens._preservation import Masks, Similarity
+    from editgauge.protocols.pixlens._rules import Rule
 
 PAPER = (
     "Stefanache et al. 2024, PixLens: A Novel Framework for Disentangled Evaluation in Diffusion-Based Image Editing"
@@ -103,17 +102,17 @@ class PixLens(Protocol):
         if not self._by_step:
             self.scores = tuple(spec for spec in self.scores if spec is not STEPS_DONE)
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         """The verdict on the edit, then what stayed."""
 
         async def one(step: Item) -> Scores:
-            return await self._of_step(step, see)
+            return await self._of_step(step, perception)
 
         uncounted = replace(item, edit=replace(item.edit, count=None))
-        return await (score_each_step(item, one) if self._by_step else one(uncounted))
+        return await (score_steps(item, one) if self._by_step else one(uncounted))
 
-    async def _of_step(self, item: Item, see: Perception) -> Scores:
-        scene = self._reading.scene(item, see)
+    async def _of_step(self, item: Item, perception: Perception) -> Scores:
+        scene = self._reading.scene(item, perception)
         rule = self._reading.rules.get(item.edit.type)
         if rule is None:
             return {spec.name: no_rule(item.edit) for spec in self.scores if spec is not STEPS_DONE}
@@ -127,7 +126,7 @@ class PixLens(Protocol):
 
 PAPER_READING = PixLensReading(PixLensScene, rules.RULES, in_both_pictures, ssim)
 RELEASED_READING = PixLensReading(
-    released.ReleasedScene, released.RULES, released.background_masks, released.similarity
+    _released.ReleasedScene, _released.RULES, _released.background_masks, _released.similarity
 )
 pixlens = PixLens("pixlens", PAPER_READING, AS_IN_THE_PAPER)
 pixlens_as_released = PixLens("pixlens@released", RELEASED_READING, AS_RELEASED)

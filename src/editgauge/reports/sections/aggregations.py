@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge._render.text import estimate_text
-from editgauge.analysis.aggregates.aggregations import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper
-from editgauge.analysis.groups.figures import measured_figures
+from editgauge.analysis.aggregation import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper, measured_figures
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:

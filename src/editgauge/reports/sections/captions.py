@@ -20,7 +20,7 @@ from editgauge.analysis.captions import (
     caption_quality,
     caption_quality_svg,
 )
-from editgauge.analysis.people.matching import scored_outcomes
+from editgauge.analysis.outcomes import scored_outcomes
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:

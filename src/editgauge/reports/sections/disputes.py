@@ -9,14 +9,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from editgauge._render import text as words
-from editgauge.analysis.people.matching import OutcomeKey
+from editgauge.analysis.outcomes import OutcomeKey
 from editgauge.evidence import Note, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.evaluators.disagreements import Disagreements, DisputedOutcome
+    from editgauge.analysis.rating_agreement import Disagreements, DisputedOutcome
     from editgauge.results import Key, Run
     from editgauge.types import ScoreSpec
 

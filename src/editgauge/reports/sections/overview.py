@@ -13,14 +13,14 @@ from markupsafe import Markup
 
 from editgauge._render import text
 from editgauge._util.text import counted
-from editgauge.analysis.answer import MethodName, ScoreStandings
+from editgauge.analysis.headline import MethodName, ScoreStandings
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
 from editgauge.reports._outcomes import NOT_APPLICABLE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
-    from editgauge.analysis.answer import Part
+    from editgauge.analysis.headline import Part
     from editgauge.analysis.summary import ScoreKey
     from editgauge.reports._outcomes import ScoredOutcome
     from editgauge.reports.context import Context

@@ -11,7 +11,7 @@ from editgauge._render import text as words
 from editgauge._render.svg import AxisRange
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.agree import LEVELS
-from editgauge.analysis.evaluators.judge_choices import SPEC as JUDGED
+from editgauge.analysis.choice_agreement import SPEC as JUDGED
 from editgauge.reports.sections.profiles import ProfileRow, plot
 
 if TYPE_CHECKING:
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.evaluators.choice_agreement import ChosenScore, ChosenScores
-    from editgauge.analysis.evaluators.ranking import RankedScore, Ranking
-    from editgauge.analysis.evaluators.rating_agreement import RatedScore
-    from editgauge.analysis.evaluators.triplets import SelectedScore, SelectedScores
-    from editgauge.analysis.people.matching import Matched
-    from editgauge.analysis.people.ratings import PreferredOutcome, Rating
+    from editgauge.analysis.choice_agreement import ChosenScore, ChosenScores, SelectedScore, SelectedScores
+    from editgauge.analysis.outcomes import Matched
+    from editgauge.analysis.ranking import RankedScore, Ranking
+    from editgauge.analysis.rating_agreement import RatedScore
+    from editgauge.analysis.ratings import PreferredOutcome, Rating
     from editgauge.types import ScoreSpec
 
 DECIMALS = 2

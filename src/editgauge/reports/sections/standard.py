@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge._render.text import interval, number
-from editgauge.analysis.groups.selection import divisions, group_cells
+from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
 from editgauge.reports._gallery import how_surely_read

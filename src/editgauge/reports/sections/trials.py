@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge._render import text as words
-from editgauge.analysis.aggregates.aggregations import aggregations
-from editgauge.analysis.aggregates.trials import TOTAL, TrialCell, count_trials, trial_cells
+from editgauge.analysis.aggregation import TOTAL, TrialCell, aggregations, count_trials, trial_cells
 from editgauge.edit_types import vocabulary
 from editgauge.reports.figures.side_by_side import Mark, Series, plot
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection

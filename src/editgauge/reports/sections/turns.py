@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from editgauge._render import text as words
-from editgauge.analysis.groups.turns import TurnCell, TurnTable, turn_tables
+from editgauge.analysis._groups import TurnCell, TurnTable, turn_tables
 from editgauge.reports._score_tables import ScoreTable
 from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
 from editgauge.reports.sections.standard import TemplateSection

@@ -11,12 +11,12 @@ from sqlalchemy import select
 
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.raters import answer_matrix, krippendorff, panel
-from editgauge.analysis.people.attribute_weights import ComparedAttributes
-from editgauge.analysis.people.feedback import Feedback, sort_remarks
-from editgauge.analysis.people.preferences import pairwise
-from editgauge.analysis.people.ratings import PreferredOutcome
-from editgauge.analysis.people.study import (
+from editgauge.analysis.feedback import Feedback, sort_remarks
+from editgauge.analysis.preferences import pairwise
+from editgauge.analysis.ratings import PreferredOutcome
+from editgauge.analysis.study import (
     AnswerLevel,
+    ComparedAttributes,
     CountedQuestion,
     LevelAnswer,
     QuestionFindings,

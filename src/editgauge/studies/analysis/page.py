@@ -21,8 +21,8 @@ from editgauge.errors import BadInputError
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.people.preferences import PairwisePreferences
-    from editgauge.analysis.people.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
+    from editgauge.analysis.preferences import PairwisePreferences
+    from editgauge.analysis.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
     from editgauge.studies.analysis.status import Status
 
 PAGE = "study.html"

@@ -10,12 +10,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge._util.fields import shown
 from editgauge._util.files import open_text, write_jsonl, write_text
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.lines import read_jsonl
-from editgauge._util.reading.sources import read_text
 from editgauge._util.text import csv_text, from_csv_text
-from editgauge.analysis.people.ratings import CHOICE_FIELDS, RATING_FIELDS
+from editgauge.analysis.ratings import CHOICE_FIELDS, RATING_FIELDS
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies.answers.records import AnswerRecord, Version, as_time, from_time, rating_of, records
 from editgauge.studies.design import Answers, Design, from_form

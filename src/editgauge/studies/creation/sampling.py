@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from editgauge.analysis.people.matching import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
+from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
 from editgauge.studies.assignment import draw

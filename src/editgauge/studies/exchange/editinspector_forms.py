@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
+from editgauge._util.datasets import read_text
 from editgauge._util.progress import say
-from editgauge._util.reading.sources import read_text
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.errors import BadAnswers

@@ -1,1 +1,0 @@
-"""Evaluators compared with people."""

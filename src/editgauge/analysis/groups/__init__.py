@@ -1,1 +1,0 @@
-"""A benchmark's own divisions, and the figures that its paper makes of them."""

@@ -1,1 +1,0 @@
-"""What people said: ratings, choices, remarks."""

@@ -1,0 +1,257 @@
+"""What people said in a study: levels per method and edit type, choices between two sides, and how far they agree.
+
+EditVal (arXiv 2310.02426, figures 12 and 13) shows the levels of its human study so, as stacked bars.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from editgauge._stats.agreement import PEARSON, choice_agreement, correlate
+from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
+from editgauge._stats.raters import Panel, RaterBias, Scale, answer_matrix, krippendorff, panel, rater_bias
+from editgauge._stats.resampling import Estimate
+from editgauge.analysis.feedback import Feedback
+from editgauge.analysis.preferences import PairwisePreferences
+from editgauge.analysis.summary import ALL
+from editgauge.errors import BadInputError
+from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, from_json
+from editgauge.results import Run
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLevel:
+    """One option of a question."""
+
+    label: str
+    value: float | None
+    """The number it counts as; None where options are names without an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedQuestion:
+    """A question whose answers can be counted."""
+
+    name: str
+    label: str
+    levels: tuple[AnswerLevel, ...]
+    """From the lowest up where they have numbers."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether every option has a number: only then is there a mean."""
+        return all(level.value is not None for level in self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelAnswer:
+    """What one rater answered about one outcome."""
+
+    outcome: str
+    method: str
+    edit_type: str
+    source: str
+    rater: str
+    level: int
+    """The place of the option."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCell:
+    """The answers about one method and edit type."""
+
+    counts: tuple[int, ...]
+    """How often each level was given."""
+    mean: Mean | None
+    """An outcome counts with the mean of its raters; None where options are names without an order."""
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The share of the answers that each level has."""
+        return tuple(count / sum(self.counts) for count in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionFindings:
+    """What people said to one question."""
+
+    asked: CountedQuestion
+    answers: int
+    cells: Mapping[tuple[str | None, str], LevelCell]
+    """By method, or None for all of them, and edit type, with `all` for every one. Only what was rated."""
+    raters: int
+    panel: Panel | None
+    """How often they give the same answer; None when no outcome has two answers."""
+    alpha: Estimate
+    """Krippendorff's."""
+    scale: Scale
+    """What alpha takes the answers for."""
+    bias: tuple[RaterBias, ...]
+    """Empty where options are names without an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideFindings:
+    """What people said to one question about two sides."""
+
+    name: str
+    label: str
+    pairwise: PairwisePreferences
+    panel: Panel | None
+    """How often the raters of a pair choose the same; None when no pair has two answers."""
+    alpha: Estimate
+    """Krippendorff's, taking first, second and tie for names."""
+    left: Mean | None
+    """How often what stood on the left was chosen; 0.5 when the side does not matter. None when all are ties."""
+    left_by_rater: dict[str, Mean]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFindings:
+    """What people said in a study; only what counts, gold items aside."""
+
+    title: str
+    answers: int
+    """Pages that count."""
+    questions: tuple[QuestionFindings, ...]
+    sides: tuple[SideFindings, ...]
+    reasons: tuple[Feedback, ...]
+    """What the words are about that people gave for finding something wrong."""
+    not_counted: tuple[str, ...]
+    """Questions whose answers are words or several ticks: they are exported, not counted."""
+    labels: dict[str, str]
+    """Raters to what the owner calls them."""
+
+
+def question_findings(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> QuestionFindings:
+    """What the answers to a question say."""
+    if not answers:
+        raise ValueError(f"there are no answers to '{question.name}'; check for that first")
+    groups: dict[tuple[str | None, str], list[LevelAnswer]] = defaultdict(list)
+    for answer in answers:
+        for method in (None, answer.method):
+            for edit_type in (ALL, answer.edit_type):
+                groups[method, edit_type].append(answer)
+    matrix, raters, sources = _matrix(question, answers)
+    scale: Scale = "ordinal" if question.is_ordered else "nominal"
+    return QuestionFindings(
+        question,
+        len(answers),
+        {key: _cell(question, groups[key]) for key in sorted(groups, key=_all_first)},
+        raters=len(raters),
+        panel=panel(matrix, sources),
+        alpha=krippendorff(matrix, scale, sources),
+        scale=scale,
+        bias=tuple(rater_bias(matrix, raters, sources)) if question.is_ordered else (),
+    )
+
+
+def _all_first(key: tuple[str | None, str]) -> tuple[bool, str, bool, str]:
+    method, edit_type = key
+    return method is not None, method or "", edit_type != ALL, edit_type
+
+
+def _cell(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> LevelCell:
+    counts = np.bincount([answer.level for answer in answers], minlength=len(question.levels))
+    return LevelCell(tuple(int(count) for count in counts), _mean(question, answers))
+
+
+def _mean(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | None:
+    by_outcome: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for answer in answers:
+        value = question.levels[answer.level].value
+        if value is None:
+            return None
+        by_outcome[answer.outcome, answer.source].append(value)
+    means = np.array([np.mean(values) for values in by_outcome.values()])
+    return clustered_mean(means, np.array([source for _, source in by_outcome], dtype=np.str_))
+
+
+def _matrix(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
+    """What every rater answered about every outcome, the raters, and the source images of the outcomes."""
+    sources = {answer.outcome: answer.source for answer in answers}
+    raters = sorted({answer.rater for answer in answers})
+    levels = enumerate(question.levels)
+    numbers = [place if level.value is None or not question.is_ordered else level.value for place, level in levels]
+    matrix = answer_matrix(((each.outcome, each.rater, numbers[each.level]) for each in answers), raters)
+    return matrix, raters, np.array(list(sources.values()), dtype=np.str_)
+
+
+WORTH = {"first": 1.0, "tie": 0.0, "second": -1.0}
+Weights = dict[str, dict[tuple[str, str], dict[str, float]]]
+"""Protocol to edit and side to attribute to weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedAttributes:
+    """One person's answer about two attributes of an edit."""
+
+    edit: str
+    first: str
+    second: str
+    important: str
+    """`first`, `second` or `tie`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightAgreement:
+    """How far one protocol's weights agree with people on one side of the edits."""
+
+    protocol: str
+    side: str
+    correlation: Estimate
+    """Pearson's, of the difference of two weights with people's preference for the first, over pairs of attributes."""
+    choices: Estimate
+    """The share of pairs in which the heavier attribute is the one that most people prefer."""
+
+
+def weight_agreement(run: Run, answers: Iterable[ComparedAttributes]) -> tuple[WeightAgreement, ...]:
+    """Each protocol's weights compared with people's answers, for source and target attributes."""
+    preferences: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for answer in answers:
+        preferences[answer.edit, answer.first, answer.second].append(WORTH[answer.important])
+    weights = _weights(run)
+    if not weights:
+        raise BadInputError(
+            f"The run '{run.folder}' holds no weights of attributes. Score it with --protocol augclip and "
+            "--protocol 'augclip[naive]' to compare both with people."
+        )
+    agreements: list[WeightAgreement] = []
+    for protocol, by_edit in weights.items():
+        for side in ("source", "target"):
+            rows = [
+                (by_edit[edit, side][first] - by_edit[edit, side][second], float(np.mean(values)), edit)
+                for (edit, first, second), values in preferences.items()
+                if {first, second} <= by_edit.get((edit, side), {}).keys()
+            ]
+            if rows:
+                agreements.append(_agreement(protocol, side, rows))
+    return tuple(agreements)
+
+
+def _agreement(protocol: str, side: str, rows: list[tuple[float, float, str]]) -> WeightAgreement:
+    lighter, liked = (np.array(column, np.float64) for column in list(zip(*rows, strict=True))[:2])
+    edits = np.array([edit for *_, edit in rows], dtype=np.str_)
+    decided = liked != 0
+    nothing = np.zeros(int(decided.sum()))
+    choices = choice_agreement(lighter[decided], nothing, liked[decided] > 0, edits[decided])
+    return WeightAgreement(protocol, side, correlate(PEARSON, lighter, liked, edits), choices)
+
+
+def _weights(run: Run) -> Weights:
+    weights: Weights = defaultdict(dict)
+    for key, _, text in run.all_evidence():
+        if WEIGHTS_OF_ATTRIBUTES not in text:
+            continue
+        piece = from_json(json.loads(text))
+        if not isinstance(piece, Scatter):
+            continue
+        for point in piece.points:
+            side = point.group.removesuffix(" attributes")
+            weights[key.protocol].setdefault((key.edit, side), {})[point.name] = point.x
+    return dict(weights)
