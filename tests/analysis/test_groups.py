@@ -25,9 +25,8 @@ from editgauge.engine.worker.scoring import prepare
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models.answers import Detections, Patches
 from editgauge.protocols import open_protocol
-from editgauge.reports import export
 from editgauge.reports.context import Context
-from editgauge.reports.export import means_of
+from editgauge.reports.export import export, means_of
 from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.sections.standard import groups as groups_section
 from editgauge.reports.sections.turns import section as turns_section

@@ -69,9 +69,7 @@ class VerbCommand(TyperCommand):
     """A command that imports its function when its options are first needed; listing commands imports nothing."""
 
     def __init__(self, verb: Verb) -> None:
-        super().__init__(
-            verb.name, short_help=verb.summary, rich_help_panel=verb.panel, rich_markup_mode="markdown"
-        )
+        super().__init__(verb.name, short_help=verb.summary, rich_help_panel=verb.panel, rich_markup_mode="markdown")
         self.verb = verb
         for name in ("params", "callback", "help"):
             delattr(self, name)  # `__getattr__` sets them
@@ -134,7 +132,10 @@ def _make_callback(verb: Verb, function: Callable[..., Any], docs: Mapping[str, 
             raise typer.Exit(code)
 
     parameters = [
-        *(typer_parameter(parameter, docs, ALIASES.get((verb.key, name), ())) for name, parameter in signature.parameters.items()),
+        *(
+            typer_parameter(parameter, docs, ALIASES.get((verb.key, name), ()))
+            for name, parameter in signature.parameters.items()
+        ),
         *(_flag(name, text) for name, text in flags.items()),
     ]
     callback.__name__ = verb.key

@@ -24,6 +24,8 @@ from editgauge import options as shared
 PANELS = {shared.DataOptions: "Data", shared.ModelOptions: "Models", shared.JudgeOptions: "Judges"}
 """Classes that document options of several verbs, and the help panel of each."""
 SCALARS: tuple[type, ...] = (bool, int, float)
+COLLECTIONS = (list, Iterable, Mapping, Sequence)
+"""Types that are options to repeat."""
 NO_FIELDS = (type(None), bytes)
 """Return types that have nothing to print as JSON, as have paths."""
 
@@ -132,7 +134,7 @@ def simplify_type(annotation: Any) -> tuple[Any, shared.NumberRange | None, bool
     for member in _flatten(annotation):
         if get_origin(member) is tuple:
             return tuple[str, str], None, False
-        if isinstance(get_origin(member), type) and issubclass(get_origin(member), Iterable):
+        if get_origin(member) in COLLECTIONS:
             is_list = True
             elements = list(_flatten(get_args(member)[-1]))
         else:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-from editgauge._stats.intervals import FEWEST_SOURCES
 from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def value_cell(
     """Return the cell of a mean or estimate; an `EmptyCell` with the reason if it has no value."""
     if estimate is None or estimate.value is None:
         return EmptyCell(unscored, reason=getattr(estimate, "reason", ""))
+    from editgauge._stats.intervals import FEWEST_SOURCES  # imports scipy, which plain tables do not need
+
     few = estimate.clusters < FEWEST_SOURCES
     return ValueCell(estimate.value, estimate.low, estimate.high, n, unscored, few, format=form)
 
