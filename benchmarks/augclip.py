@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.protocols._text_image import Floats, units
+from editgauge.protocols._text_image import Floats, unit_vectors
 from editgauge.protocols.augclip._hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit, relative_weights
 from editgauge.protocols.augclip._ideal import AugClipOptions, EmbeddedOutcome, PaperReading, fitted, shown
 
@@ -39,11 +39,11 @@ PLAIN: dict[Classifier, Callable[[], Any]] = {
 
 def edit(seed: int, sources: int, targets: int) -> EmbeddedOutcome:
     random = np.random.default_rng(seed)
-    common, one, other, before, after = units(random.standard_normal((5, DIMENSIONS)))
+    common, one, other, before, after = unit_vectors(random.standard_normal((5, DIMENSIONS)))
 
     def cloud(own: Floats, count: int) -> Floats:
         noise = random.standard_normal((count, DIMENSIONS)) / np.sqrt(DIMENSIONS)
-        return units(np.sqrt(0.65) * common + np.sqrt(0.1) * own + np.sqrt(0.25) * noise)
+        return unit_vectors(np.sqrt(0.65) * common + np.sqrt(0.1) * own + np.sqrt(0.25) * noise)
 
     return EmbeddedOutcome(before, after, cloud(one, sources), cloud(other, targets))
 

@@ -24,8 +24,8 @@ import numpy as np
 import skimage.data
 
 from editgauge.judges import Parameters, Question, Shown, ask_yes_no, open_judge
-from editgauge.judges.chat_format import Dialect, request_body
-from editgauge.judges.pictures import DataUrls
+from editgauge.judges._endpoint import Dialect, request_body
+from editgauge.judges._questions import DataUrls
 
 MODEL = "bench-judge"
 LEAST = 7.0

@@ -24,7 +24,7 @@ from editgauge.analysis.power import power as power
 from editgauge.analysis.run_result import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
-from editgauge.disentanglement.verb import disentangle as disentangle
+from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best_of import best as best
 from editgauge.engine.changes import changes as changes
 from editgauge.engine.edit.edit import edit as edit

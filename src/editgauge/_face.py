@@ -15,7 +15,7 @@ VERBS: dict[str, dict[str, str]] = {
         "best": "editgauge.engine.best_of:best",
         "merge": "editgauge.engine.record.merge:merge",
         "leaderboard": "editgauge.reports.leaderboard:leaderboard",
-        "disentangle": "editgauge.disentanglement.verb:disentangle",
+        "disentangle": "editgauge.disentanglement.disentangle:disentangle",
         "audit": "editgauge.audits.verb:audit",
         "serve": "editgauge.serving.verb:serve",
     },

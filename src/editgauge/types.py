@@ -301,6 +301,8 @@ class Unscored:
     reason: Reason
     detail: str = ""
     evidence: tuple[Evidence, ...] = ()
+    advice: str = ""
+    """What would help to get a value."""
 
     def __post_init__(self) -> None:
         if self.reason not in REASONS:

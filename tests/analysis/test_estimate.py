@@ -13,9 +13,9 @@ from editgauge._stats.prediction_powered import CHOSEN, prediction_powered_mean,
 from editgauge.analysis.accept import accept
 from editgauge.analysis.estimate import estimate
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 

@@ -13,9 +13,9 @@ from editgauge._stats.intervals import FEWEST_SOURCES, Labels, Numbers
 from editgauge._stats.pairwise import differences as differences_of
 from editgauge.analysis.power import FEW, MORE_OF_FEW, Spread, power, sources_for_width, sources_to_detect, spread
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 

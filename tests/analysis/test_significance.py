@@ -22,10 +22,10 @@ from editgauge.reports.context import Context
 from editgauge.reports.export import export
 from editgauge.reports.leaderboard import leaderboard, standings
 from editgauge.reports.sections.overview import sentences
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 NAMES = ("anton", "berta", "cesar", "dora")
 
 

@@ -11,7 +11,7 @@ import pytest
 from editgauge.audits.judges.guess_cost import guess_cost
 from editgauge.errors import BadInputError
 from editgauge.judges import Patience, Question, ask_yes_no, open_judge
-from editgauge.judges.forms import Ratings
+from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import RenderedPrompt
 
 ANSWERS = {

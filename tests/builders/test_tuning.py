@@ -17,7 +17,7 @@ from editgauge.builders.training.export import MESSAGES, USUAL_LABELS
 from editgauge.builders.training.tuning import RECORD, tune
 from editgauge.errors import BadInputError
 from editgauge.judges import Parameters, Question, Shown, open_judge
-from editgauge.judges.forms import YesNo
+from editgauge.judges._questions import YesNo
 from editgauge.judges.prompts import RenderedPrompt
 from tests.judges import test_local
 

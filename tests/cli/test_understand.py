@@ -15,7 +15,7 @@ from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of
 from editgauge.options import JudgeOptions
-from editgauge.results.edit_json import reading_to_json
+from editgauge.results.edits import reading_to_json
 from editgauge.types import Edit, Position, Reading, Step
 from tests.endpoint import MODEL, Served
 

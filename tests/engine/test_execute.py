@@ -18,7 +18,7 @@ from editgauge.engine.verify.verify import verify
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.reports.export import export
 from editgauge.results import Run
-from editgauge.results.records import Key
+from editgauge.results._records import Key
 
 Make = Callable[..., Path]
 Rows = dict[tuple[str, str], Any]

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
-from editgauge.judges.reading import Unreadable, is_refusal
+from editgauge.judges._parsing import Unreadable, is_refusal
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 
 YES = [
     '{"answer": "yes"}',

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.errors import UnscorableError
-from editgauge.judges.consistency import position_bias, self_consistency, settled
-from editgauge.judges.forms import Choice
+from editgauge.judges._panel import position_bias, self_consistency, settled
+from editgauge.judges._questions import Choice
 
 CHOICES: st.SearchStrategy[Any] = st.sampled_from(["one", "two", "tie"])
 

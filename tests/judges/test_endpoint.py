@@ -23,7 +23,7 @@ from editgauge._util.images import Pixels
 from editgauge.engine.judges import read_jury
 from editgauge.errors import BadInputError
 from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges.endpoint import open_endpoint
+from editgauge.judges._endpoint import open_endpoint
 from editgauge.options import JudgeOptions
 
 YES = '{"answer": "yes"}'

@@ -31,7 +31,7 @@ from editgauge.judges import (
     ask_yes_no,
     open_judge,
 )
-from editgauge.judges.transcripts import read_transcripts
+from editgauge.judges._transcripts import read_transcripts
 
 Asks = Callable[..., list[Any]]
 

@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError
 from editgauge.judges import Parameters, Shown, ask_text, ask_yes_no, open_judge
-from editgauge.judges.local import LocalModel
+from editgauge.judges._local import LocalModel
 
 pytestmark = pytest.mark.slow
 

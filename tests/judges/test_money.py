@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from editgauge.errors import BadInputError
 from editgauge.judges import NoAnswer, Parameters, Price, Shown, ask_yes_no
-from editgauge.judges.cost import Ledger, prompt_tokens
+from editgauge.judges._cost import Ledger, prompt_tokens
 
 
 @given(st.integers(0, 10**6), st.floats(0, 20), st.booleans())

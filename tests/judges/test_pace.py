@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.judges.retry import Pace, Patience
+from editgauge.judges._retry import Pace, Patience
 
 
 def test_a_complaint_halves_and_a_round_of_answers_adds_one() -> None:

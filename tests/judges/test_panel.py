@@ -11,7 +11,7 @@ import pytest
 
 from editgauge.errors import BadInputError
 from editgauge.judges import Answer, JudgeService, NoAnswer, Question, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges.panel import combine, members_of, panel_name
+from editgauge.judges._panel import combine, members_of, panel_name
 from tests.endpoint import Served, say
 
 SAYS = {"strict": "2", "kind": "5", "fair": "4", "mute": "I cannot help with that."}

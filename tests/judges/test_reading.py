@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from editgauge.errors import BadInputError
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
-from editgauge.judges.reading import Unreadable
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 
 
 class Found(BaseModel):

@@ -16,8 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import BadInputError
 from editgauge.judges import JudgeService, NoAnswer, Parameters, Shown, ask_text, ask_yes_no, open_judge
-from editgauge.judges.local import LocalModel
-from editgauge.judges.local.reward import HEADS, REWARD_MARK, RewardModel
+from editgauge.judges._local import HEADS, REWARD_MARK, LocalModel, RewardModel
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score, Scores
 
@@ -135,7 +134,7 @@ def test_the_number_is_what_the_head_reads_off_the_network(
         head = f"rm_heads.head_{place}."
         hidden = weights[f"{head}0.weight"] @ state + weights[f"{head}0.bias"]
         expected = weights[f"{head}3.weight"] @ torch.relu(hidden)
-        through = import_module("editgauge.judges.local.reward")._through(model._head_for(name), state)
+        through = import_module("editgauge.judges._local")._through(model._head_for(name), state)
         assert torch.allclose(through, expected, atol=1e-5)
     replayed = scored(f"reward:{rewarding}", "rubric:editreward", picture(1), picture(2), tmp_path)
     assert replayed == scores

@@ -14,10 +14,10 @@ import pytest
 
 from editgauge._util.images import Pixels
 from editgauge.judges import FAULTS, Answer, Parameters, Question, Shown, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges.forms import FreeText
-from editgauge.judges.local import LocalModel
+from editgauge.judges._local import LocalModel
+from editgauge.judges._questions import FreeText
+from editgauge.judges._transcripts import read_transcripts
 from editgauge.judges.prompts import RenderedPrompt
-from editgauge.judges.transcripts import read_transcripts
 from tests.endpoint import MODEL, Served
 from tests.judges.test_local import save_tiny
 

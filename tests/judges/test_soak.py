@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from editgauge.judges import Answer, Patience, ask_yes_no, open_judge
-from editgauge.judges.transcripts import Transcripts, read_transcripts
+from editgauge.judges._transcripts import Transcripts, read_transcripts
 
 pytestmark = pytest.mark.slow
 

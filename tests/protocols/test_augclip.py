@@ -22,8 +22,8 @@ from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note, Scatter, from_json, to_json
+from editgauge.metrics.embeddings import cosine_similarity, unit_vectors
 from editgauge.options import JudgeOptions
-from editgauge.protocols._text_image import cosine, units
 from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
 from editgauge.protocols.augclip import _attributes as rules
 from editgauge.protocols.augclip._attributes import Wanted
@@ -112,10 +112,10 @@ class Told:
         self._texts = texts
 
     async def joint_image(self, image: Pixels) -> NDArray[np.float64]:
-        return units(self._pictures[not np.array_equal(image, picture(0))])
+        return unit_vectors(self._pictures[not np.array_equal(image, picture(0))])
 
     async def joint_text(self, text: str) -> NDArray[np.float64]:
-        return units(np.asarray(self._texts[text]))
+        return unit_vectors(np.asarray(self._texts[text]))
 
 
 def told(protocol: AugClip, perception: Told, attributes: Any) -> tuple[Score, NDArray[np.float64]]:
@@ -136,7 +136,7 @@ def test_an_outcome_on_the_hyperplane_is_ideal_and_an_untouched_one_is_not() -> 
     assert ideal.value == pytest.approx(1.0)
     assert part.tolist() == [0.0, 0.0]
     untouched, _ = told(augclip.variant({"c": "1000"}), Told((1, 0, 1), (1, 0, 1), TEXTS), TWO_EACH)
-    assert untouched.value == pytest.approx(cosine(np.array([1, 0, 1]), np.array([0.5, 0.5, 1])))
+    assert untouched.value == pytest.approx(cosine_similarity(np.array([1, 0, 1]), np.array([0.5, 0.5, 1])))
 
 
 def test_a_source_on_the_target_side_is_compared_as_it_is_and_it_is_said() -> None:

@@ -23,7 +23,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.options import JudgeOptions
-from editgauge.protocols._objects import cropped
+from editgauge.protocols._objects import crop
 from editgauge.protocols.difference import difference_captions
 from editgauge.protocols.difference._model_captions import (
     SMALLEST,
@@ -75,7 +75,7 @@ def test_the_closest_look_is_never_too_small_to_see_anything() -> None:
 
 def test_a_look_is_what_lies_in_its_frame() -> None:
     picture = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
-    assert np.array_equal(cropped(picture, (1, 2, 4, 4)), picture[2:4, 1:4])
+    assert np.array_equal(crop(picture, (1, 2, 4, 4)), picture[2:4, 1:4])
 
 
 def test_synonyms_ground_a_caption_and_verbs_do_not() -> None:
@@ -214,7 +214,7 @@ def test_captions_of_the_place_become_one_difference(served: Served, blip: Path)
     assert (found["mp"], found["hr"], found["differences"], found["main_matched"]) == (1, 0, 1, 1)
     (asked,) = [text for text in served.seen if "Answer:" in text]
     captioner = HubCaptioner(blip, device="cpu")
-    looks = captioner.caption([cropped(about.source, frame) for frame in zoom_frames(about.mask)])  # type: ignore[arg-type]
+    looks = captioner.caption([crop(about.source, frame) for frame in zoom_frames(about.mask)])  # type: ignore[arg-type]
     (before,) = re.findall(r"^Before: (.*)$", asked, re.MULTILINE)[1:]
     assert before in looks
     assert "Request: let there be a cat on the sofa\n" in asked

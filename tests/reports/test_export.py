@@ -23,9 +23,9 @@ from editgauge._util.text import from_csv_text
 from editgauge.analysis.summary import FEW_SOURCES, summarize
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.reports.export import COLUMNS, FORMATS, export
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 

@@ -15,9 +15,9 @@ import pytest
 from editgauge.errors import BadInputError
 from editgauge.reports.export import export
 from editgauge.reports.figures.files import NAMESPACE
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 MODELS = {"detector": {"name": "owl", "id": "owl_v2", "revision": "abc123", "sha256": "f" * 64, "license": "MIT"}}
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from editgauge.audits.judges.inspector_tables import InspectorTables
     from editgauge.audits.judges.ledger import Checked, Drift
     from editgauge.audits.judges.side_by_side import SideBySide
-    from editgauge.disentanglement.verb import Disentangled
+    from editgauge.disentanglement.disentangle import DisentanglementResult
     from editgauge.engine.changes import WhatChanged
     from editgauge.engine.result import ScoreResult
     from editgauge.engine.see import Area, SeenFace, SeenPicture
@@ -222,7 +222,7 @@ def show_parsed(parsed: Reading, options: Options | None = None) -> None:
 
 def parsed_json(parsed: Reading, options: Options) -> str:
     """Serialize a parsed instruction."""
-    from editgauge.results.edit_json import reading_to_json
+    from editgauge.results.edits import reading_to_json
 
     return as_json(reading_to_json(parsed))
 
@@ -251,9 +251,9 @@ def _format_step(step: Step) -> str:
 # --- disentanglement --------------------------------------------------------------------------------------------------
 
 
-def show_disentanglement(result: Disentangled, options: Options) -> None:
+def show_disentanglement(result: DisentanglementResult, options: Options) -> None:
     """Print a row per score and a column per model; rows in gray are computed as released."""
-    from editgauge.disentanglement.table import table_rows
+    from editgauge.disentanglement._page import table_rows
 
     if options["quiet"]:
         return
@@ -277,9 +277,9 @@ def show_disentanglement(result: Disentangled, options: Options) -> None:
     typer.echo(f"Page: {result.page}")
 
 
-def disentanglement_json(result: Disentangled, options: Options) -> str:
+def disentanglement_json(result: DisentanglementResult, options: Options) -> str:
     """Return the JSON file that the verb wrote."""
-    from editgauge.disentanglement.verb import RESULT
+    from editgauge.disentanglement.disentangle import RESULT
 
     return (Path(options["out"]) / RESULT).read_text("utf-8")
 

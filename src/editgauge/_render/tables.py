@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-from editgauge.errors import BadInputError
-
 if TYPE_CHECKING:
-    import pandas as pd
-
     from editgauge._stats.intervals import Mean
     from editgauge._stats.resampling import Estimate
 
@@ -163,17 +159,6 @@ def as_html(table: ResultTable, style: str = "numbers") -> Markup:
         '<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n<table class="{style}">\n'
         "<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
     ).format(title=table.title, style=style, header=header, rows=rows)
-
-
-def data_frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
-    """Return a pandas data frame; pandas is an optional dependency."""
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise BadInputError(
-            "A data frame needs pandas: `pip install pandas`. `.to_dict()` works without it."
-        ) from error
-    return pd.DataFrame(columns)
 
 
 def markdown_safe(text: str) -> str:

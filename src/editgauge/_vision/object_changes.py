@@ -13,7 +13,7 @@ from typing import Literal
 import cv2
 import numpy as np
 
-from editgauge._util.images import Pixels
+from editgauge._util.images import Pixels, gradient_magnitude
 from editgauge._util.masks import BoolMask, grown
 from editgauge._vision.changed_regions import ChangedRegion
 from editgauge._vision.colors import color_word
@@ -48,10 +48,10 @@ SURELY_SAME = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PicturedThing:
+class DetectedObject:
     """Something in one of the pictures."""
 
-    word: str | None
+    label: str | None
     """None when nothing was recognized."""
     box: BoxSides
     mask: BoolMask
@@ -63,8 +63,8 @@ class Change:
     """What happened to one thing."""
 
     kind: Kind
-    before: PicturedThing | None
-    after: PicturedThing | None
+    before: DetectedObject | None
+    after: DetectedObject | None
     colors: tuple[str, str] | None = None
     """What the changed part was and is called, for `recolored`, and for `altered` where most of it has a new color. For
     what came or went without a word: the color of the place without it, and its own."""
@@ -77,8 +77,8 @@ class Change:
 def object_changes(
     source: Pixels,
     edited: Pixels,
-    seen: Sequence[PicturedThing],
-    seen_after: Sequence[PicturedThing],
+    seen: Sequence[DetectedObject],
+    seen_after: Sequence[DetectedObject],
     changed: BoolMask,
     point: float,
 ) -> list[Change]:
@@ -93,7 +93,7 @@ def object_changes(
         point: minimum confidence at which something counts as seen
     """
     before, after = _single(seen), _single(seen_after)
-    kept = _pairs(before, after, lambda one, other: one.word == other.word, _standing)
+    kept = _pairs(before, after, lambda one, other: one.label == other.label, _standing)
     sure = [pair for pair in kept if min(thing.confidence for thing in pair) >= point]
     changes = _once(
         [change for pair in sure if (change := _of_kept(source, edited, *pair, changed)) is not None], changed
@@ -118,12 +118,12 @@ def likeness_of_shapes(source: Pixels, edited: Pixels, where: BoolMask) -> float
     return float(((one - one.mean()) * (other - other.mean())).sum() / spread) if spread > 0 else 0.0
 
 
-def share_changed(thing: PicturedThing, changed: BoolMask) -> float:
+def share_changed(thing: DetectedObject, changed: BoolMask) -> float:
     """How much of a thing lies where the pictures differ."""
     return float(changed[thing.mask].mean()) if thing.mask.any() else 0.0
 
 
-def _recolored(source: Pixels, edited: Pixels, thing: PicturedThing, changed: BoolMask) -> Change | None:
+def _recolored(source: Pixels, edited: Pixels, thing: DetectedObject, changed: BoolMask) -> Change | None:
     """A thing of which every fold is still there did not vanish, although the detector no longer knows it."""
     where = _inside(thing.mask & changed)
     colors = color_word(source, where), color_word(edited, where)
@@ -155,12 +155,12 @@ def _inside(where: BoolMask) -> BoolMask:
     return inner if inner.any() else where
 
 
-def _standing(one: PicturedThing, other: PicturedThing) -> float:
+def _standing(one: DetectedObject, other: DetectedObject) -> float:
     overlap = box_overlap(one.box, other.box)
     return overlap if overlap >= IN_PLACE else 0.0
 
 
-def _nested(one: PicturedThing, other: PicturedThing) -> float:
+def _nested(one: DetectedObject, other: DetectedObject) -> float:
     areas = sorted((box_area(one.box), box_area(other.box)))
     if areas[0] <= 0 or areas[1] > BEYOND_SIZE * areas[0]:
         return 0.0
@@ -168,30 +168,30 @@ def _nested(one: PicturedThing, other: PicturedThing) -> float:
     return inside if inside >= NESTED else 0.0
 
 
-def _of_like_size(one: PicturedThing, other: PicturedThing) -> float:
+def _of_like_size(one: DetectedObject, other: DetectedObject) -> float:
     """The nearer in size, the likelier one thing elsewhere."""
     areas = sorted((box_area(one.box), box_area(other.box)))
     return areas[0] / areas[1] if areas[1] <= 3 * areas[0] else 0.0
 
 
-def _instead(one: PicturedThing, other: PicturedThing) -> float:
+def _instead(one: DetectedObject, other: DetectedObject) -> float:
     overlap = box_overlap(one.box, other.box)
     return overlap if overlap >= INSTEAD or _nested(one, other) else 0.0
 
 
-Fits = Callable[[PicturedThing, PicturedThing], bool]
-Likeness = Callable[[PicturedThing, PicturedThing], float]
+Fits = Callable[[DetectedObject, DetectedObject], bool]
+Likeness = Callable[[DetectedObject, DetectedObject], float]
 _STAGES: tuple[tuple[Kind, Fits, Likeness], ...] = (
-    ("resized", lambda one, other: one.word == other.word, _nested),
-    ("replaced", lambda one, other: one.word != other.word, _instead),
-    ("moved", lambda one, other: one.word == other.word, _of_like_size),
+    ("resized", lambda one, other: one.label == other.label, _nested),
+    ("replaced", lambda one, other: one.label != other.label, _instead),
+    ("moved", lambda one, other: one.label == other.label, _of_like_size),
 )
 """In this order: what stands in the same place is more likely the same thing than what stands elsewhere."""
 
 
 def _pairs(
-    before: list[PicturedThing], after: list[PicturedThing], fits: Fits, likeness: Likeness
-) -> list[tuple[PicturedThing, PicturedThing]]:
+    before: list[DetectedObject], after: list[DetectedObject], fits: Fits, likeness: Likeness
+) -> list[tuple[DetectedObject, DetectedObject]]:
     """Each thing with at most one other, the most alike first."""
     offered = [
         (likeness(one, other), place, other_place)
@@ -199,7 +199,7 @@ def _pairs(
         for other_place, other in enumerate(after)
         if fits(one, other)
     ]
-    pairs: list[tuple[PicturedThing, PicturedThing]] = []
+    pairs: list[tuple[DetectedObject, DetectedObject]] = []
     for alike, place, other_place in sorted(offered, key=lambda offer: (-offer[0], offer[1], offer[2])):
         one, other = before[place], after[other_place]
         if alike > 0 and not _taken(one, pairs) and not _taken(other, pairs):
@@ -207,20 +207,22 @@ def _pairs(
     return pairs
 
 
-def _taken(thing: PicturedThing, pairs: Sequence[tuple[PicturedThing, PicturedThing]]) -> bool:
+def _taken(thing: DetectedObject, pairs: Sequence[tuple[DetectedObject, DetectedObject]]) -> bool:
     return any(thing is one or thing is other for one, other in pairs)
 
 
-def _single(things: Sequence[PicturedThing]) -> list[PicturedThing]:
+def _single(things: Sequence[DetectedObject]) -> list[DetectedObject]:
     """Without the second, less sure box that a detector often draws around the same thing."""
-    kept: list[PicturedThing] = []
+    kept: list[DetectedObject] = []
     for thing in sorted(things, key=lambda each: -each.confidence):
-        if not any(thing.word == other.word and max(_standing(thing, other), _nested(thing, other)) for other in kept):
+        if not any(
+            thing.label == other.label and max(_standing(thing, other), _nested(thing, other)) for other in kept
+        ):
             kept.append(thing)
     return kept
 
 
-def _counts(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
+def _counts(thing: DetectedObject, changed: BoolMask, point: float) -> bool:
     """Is it seen, did it change, and is it more than a speck of what changed?"""
     if thing.confidence < point or share_changed(thing, changed) < TOUCHED:
         return False
@@ -228,7 +230,7 @@ def _counts(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
 
 
 def _of_kept(
-    source: Pixels, edited: Pixels, one: PicturedThing, other: PicturedThing, changed: BoolMask
+    source: Pixels, edited: Pixels, one: DetectedObject, other: DetectedObject, changed: BoolMask
 ) -> Change | None:
     """What happened to a thing that stands where it stood; None when nothing did."""
     where = (one.mask | other.mask) & changed
@@ -287,7 +289,7 @@ def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegi
 
 def _described(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
     left, top, right, bottom = region.box
-    thing = PicturedThing(None, (float(left), float(top), float(right), float(bottom)), region.mask)
+    thing = DetectedObject(None, (float(left), float(top), float(right), float(bottom)), region.mask)
     inner = _inner(region.mask)
     colors = color_word(source, inner), color_word(edited, inner)
     if colors[0] != colors[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
@@ -303,11 +305,11 @@ def _described(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
 def _rim(picture: Pixels, mask: BoolMask) -> float:
     """How strong the edges within the region are: the outline of a thing, and what is in it."""
     gray = cv2.GaussianBlur(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.0)
-    strength = cv2.magnitude(cv2.Sobel(gray, cv2.CV_32F, 1, 0), cv2.Sobel(gray, cv2.CV_32F, 0, 1))
+    strength = gradient_magnitude(np.asarray(gray, np.float32))
     return float(np.sort(strength[mask])[-max(1, int(mask.sum()) // 5) :].mean()) + 1e-6
 
 
-def _found_again(source: Pixels, edited: Pixels, before: PicturedThing | None, after: PicturedThing | None) -> float:
+def _found_again(source: Pixels, edited: Pixels, before: DetectedObject | None, after: DetectedObject | None) -> float:
     """How well what was in one region before fits somewhere into what is in another now."""
     if before is None or after is None:
         return 0.0
@@ -324,12 +326,12 @@ def _found_again(source: Pixels, edited: Pixels, before: PicturedThing | None, a
     return float(fits.max()) if fits.size else 0.0
 
 
-def _cut(picture: Pixels, thing: PicturedThing) -> Pixels:
+def _cut(picture: Pixels, thing: DetectedObject) -> Pixels:
     left, top, right, bottom = (int(side) for side in thing.box)
     return picture[top:bottom, left:right]
 
 
-def _cut_mask(thing: PicturedThing) -> BoolMask:
+def _cut_mask(thing: DetectedObject) -> BoolMask:
     left, top, right, bottom = (int(side) for side in thing.box)
     return thing.mask[top:bottom, left:right]
 

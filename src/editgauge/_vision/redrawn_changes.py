@@ -20,7 +20,7 @@ from editgauge._util.masks import BoolMask, box_of, grown
 from editgauge._vision.changed_regions import ChangedRegion, Changes
 from editgauge._vision.colors import color_word, hue_word
 from editgauge._vision.geometry import box_area, box_overlap
-from editgauge._vision.object_changes import Change, PicturedThing
+from editgauge._vision.object_changes import Change, DetectedObject
 
 Grid = NDArray[np.float32]
 """rows x columns of patches."""
@@ -300,7 +300,7 @@ LESS = 0.2
 
 
 def recognized_changes(
-    before: Sequence[PicturedThing], after: Sequence[PicturedThing], meaning: Meaning, kin: Kin
+    before: Sequence[DetectedObject], after: Sequence[DetectedObject], meaning: Meaning, kin: Kin
 ) -> list[Change]:
     """What came, went, or became another thing; each thing with every weak sighting of it given, too."""
     gone = [thing for thing in _single(before) if _only_here(thing, before, after, meaning, kin)]
@@ -314,52 +314,52 @@ def recognized_changes(
             gone.remove(one)
             new.remove(other)
     # What is gone here and new there may have moved, or may be another: nothing is said.
-    moved = {thing.word for thing in gone} & {thing.word for thing in new}
-    changes += [Change("vanished", thing, None) for thing in gone if thing.word not in moved]
-    changes += [Change("appeared", None, thing) for thing in new if thing.word not in moved]
+    moved = {thing.label for thing in gone} & {thing.label for thing in new}
+    changes += [Change("vanished", thing, None) for thing in gone if thing.label not in moved]
+    changes += [Change("appeared", None, thing) for thing in new if thing.label not in moved]
     return changes
 
 
 def without_repeats(changes: Sequence[Change]) -> list[Change]:
     """Where oranges became apples, a further apple, or one orange less, is no news."""
-    pairs = [(change.before.word, change.after.word) for change in changes if change.before and change.after]
+    pairs = [(change.before.label, change.after.label) for change in changes if change.before and change.after]
     gone, new = ({words[place] for words in pairs} for place in (0, 1))
     return [
         change
         for change in changes
-        if not (change.kind == "vanished" and change.before and change.before.word in gone)
-        and not (change.kind == "appeared" and change.after and change.after.word in new)
+        if not (change.kind == "vanished" and change.before and change.before.label in gone)
+        and not (change.kind == "appeared" and change.after and change.after.label in new)
     ]
 
 
-def kept_things(before: Sequence[PicturedThing], after: Sequence[PicturedThing]) -> list[PicturedThing]:
+def kept_things(before: Sequence[DetectedObject], after: Sequence[DetectedObject]) -> list[DetectedObject]:
     """The things of the source that are surely seen again at their place."""
     sure = [thing for thing in after if thing.confidence >= SURE]
     return [
         thing
         for thing in _single(before)
-        if any(other.word == thing.word and _same_place(thing, other) for other in sure)
+        if any(other.label == thing.label and _same_place(thing, other) for other in sure)
     ]
 
 
-def before_a_new_background(kept: Sequence[PicturedThing], meaning: Meaning) -> tuple[str, ...]:
+def before_a_new_background(kept: Sequence[DetectedObject], meaning: Meaning) -> tuple[str, ...]:
     """The words of things that stayed what they were while everything around them changed."""
     if meaning.middle < RELAID:
         return ()
     stayed = [
         thing
         for thing in kept
-        if thing.word not in SUPPORTS
+        if thing.label not in SUPPORTS
         and BESIDE <= thing.mask.mean() < ALL
         and meaning.within(thing.mask) <= meaning.within(~thing.mask) - LESS
     ]
-    return tuple(dict.fromkeys(str(thing.word) for thing in stayed))
+    return tuple(dict.fromkeys(str(thing.label) for thing in stayed))
 
 
 def _only_here(
-    thing: PicturedThing,
-    here: Sequence[PicturedThing],
-    there: Sequence[PicturedThing],
+    thing: DetectedObject,
+    here: Sequence[DetectedObject],
+    there: Sequence[DetectedObject],
     meaning: Meaning,
     kin: Kin,
 ) -> bool:
@@ -367,45 +367,67 @@ def _only_here(
     needed = SLIGHTLY if thing.confidence >= CERTAIN else max(CHANGED, min(meaning.middle + STANDS, RENAMED))
     if change < needed:
         return False
-    crowds = [Counter(each.word for each in things)[thing.word] for things in (here, there)]
+    crowds = [Counter(each.label for each in things)[thing.label] for things in (here, there)]
     if min(crowds) > 0 and max(crowds) > CROWD:
         return False
-    sure, sure_there = (sum(each.word == thing.word for each in _single(things)) for things in (here, there))
+    sure, sure_there = (sum(each.label == thing.label for each in _single(things)) for things in (here, there))
     if sure <= sure_there:
         return False
     for other in there:
-        if other.word == thing.word and _same_place(thing, other):
+        if other.label == thing.label and _same_place(thing, other):
             return False
-        taken_for = box_overlap(thing.box, other.box) >= TAKEN_FOR and kin(str(thing.word), str(other.word))
+        taken_for = box_overlap(thing.box, other.box) >= TAKEN_FOR and kin(str(thing.label), str(other.label))
         doubtful = other.confidence < SURE or (change < RENAMED and min(thing.confidence, other.confidence) < CERTAIN)
         if taken_for and doubtful and other.confidence > thing.confidence / 2:
             return False
     return True
 
 
-def _became(one: PicturedThing, other: PicturedThing, kin: Kin) -> bool:
+def _became(one: DetectedObject, other: DetectedObject, kin: Kin) -> bool:
     overlap = box_overlap(one.box, other.box)
-    if {one.word, other.word} & GROUND:
+    if {one.label, other.label} & GROUND:
         return False
-    return overlap >= (TAKEN_FOR if kin(str(one.word), str(other.word)) else INSTEAD)
+    return overlap >= (TAKEN_FOR if kin(str(one.label), str(other.label)) else INSTEAD)
 
 
-def _same_place(one: PicturedThing, other: PicturedThing) -> bool:
+def _same_place(one: DetectedObject, other: DetectedObject) -> bool:
     return box_overlap(one.box, other.box) >= SAME_PLACE or _shared(one, other) >= INSIDE
 
 
-def _shared(one: PicturedThing, other: PicturedThing) -> float:
+def _shared(one: DetectedObject, other: DetectedObject) -> float:
     """The share of the smaller box that is in the larger one."""
     overlap = box_overlap(one.box, other.box)
     areas = box_area(one.box), box_area(other.box)
     return overlap * sum(areas) / (1 + overlap) / max(min(areas), 1e-9)
 
 
-def _single(things: Sequence[PicturedThing]) -> list[PicturedThing]:
+def _single(things: Sequence[DetectedObject]) -> list[DetectedObject]:
     """The sure ones, without a second box around the same thing."""
-    kept: list[PicturedThing] = []
+    kept: list[DetectedObject] = []
     for thing in sorted(things, key=lambda each: -each.confidence):
-        doubled = any(thing.word == other.word and _shared(thing, other) >= DOUBLED for other in kept)
+        doubled = any(thing.label == other.label and _shared(thing, other) >= DOUBLED for other in kept)
         if thing.confidence >= SURE and not doubled:
             kept.append(thing)
     return kept
+
+
+"""Rows x columns x length: one vector per patch of a grid over the image."""
+MIN_NORM = 1e-6
+
+
+def semantic_change(source: Tokens, edited: Tokens) -> NDArray[np.float64]:
+    """Return one minus the cosine of the two tokens of each patch, rows x columns, from 0 (the same) to 2.
+
+    Unlike pixels, tokens hardly change with style, light and small shifts.
+
+    >>> semantic_change(np.array([[[1.0, 0], [1, 0]]]), np.array([[[2.0, 0], [0, 3]]])).tolist()
+    [[0.0, 1.0]]
+    """
+    if source.shape != edited.shape or source.ndim != 3 or not source.size:
+        raise ValueError(f"two grids of tokens of one shape are compared, got {source.shape} and {edited.shape}")
+    return np.asarray(np.clip(1 - (_unit_tokens(source) * _unit_tokens(edited)).sum(axis=2), 0, 2))
+
+
+def _unit_tokens(tokens: Tokens) -> NDArray[np.float64]:
+    exact = np.asarray(tokens, np.float64)
+    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=2, keepdims=True), MIN_NORM))

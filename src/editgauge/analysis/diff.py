@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from editgauge.judges.chat_format import read_reply
-from editgauge.judges.panel import members_of
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges._endpoint import read_reply
+from editgauge.judges._panel import members_of
+from editgauge.judges._transcripts import Transcripts
 from editgauge.results import Run
 
 Place = tuple[str, int]

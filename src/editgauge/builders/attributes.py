@@ -23,7 +23,7 @@ from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswer, open_prompt
-from editgauge.judges.cost import CallBound
+from editgauge.judges._cost import CallBound
 from editgauge.options import Amount, Count, JudgeOptions
 from editgauge.protocols.augclip import _attributes as by_rules
 from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, written_by

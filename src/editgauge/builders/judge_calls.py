@@ -11,7 +11,7 @@ from editgauge._util.progress import say
 from editgauge.engine.judges import Jury
 from editgauge.errors import BadInputError
 from editgauge.judges import Answer, ModelJudge, Question, open_judge, open_prompt
-from editgauge.judges.cost import BYTES_PER_TOKEN, CallBound
+from editgauge.judges._cost import BYTES_PER_TOKEN, CallBound
 from editgauge.judges.prompts import Prompt
 from editgauge.types import Edit
 

@@ -15,7 +15,7 @@ from editgauge.analysis.outcomes import wanted_scores
 from editgauge.engine.prefer.pairs import Pictures, named_methods, read_scored
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST
-from editgauge.results import Run, segments
+from editgauge.results import Run, tables
 from editgauge.types import ScoreSpec
 
 RECORD = "best.json"
@@ -96,7 +96,7 @@ def _candidates(
     columns = ("edit", "method", "seed", "protocol", "name", "value", "reason")
     values: dict[str, list[_Candidate]] = defaultdict(list)
     unscored: dict[str, Counter[str]] = defaultdict(Counter)
-    for edit, method, seed, of, name, value, reason in segments.rows(run.scores, columns):
+    for edit, method, seed, of, name, value, reason in tables.iter_rows(run.scores, columns):
         if (of, name) != (protocol, spec.name) or method not in methods:
             continue
         if value is None:

@@ -14,11 +14,11 @@ from editgauge._util.batching import Ask
 from editgauge._util.endpoints import without_secrets
 from editgauge.errors import BadInputError
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
-from editgauge.judges.chat_format import Body
-from editgauge.judges.faults import Trouble
-from editgauge.judges.panel import panel_name
+from editgauge.judges._endpoint import Body
+from editgauge.judges._faults import Trouble
+from editgauge.judges._panel import panel_name
+from editgauge.judges._questions import Question
 from editgauge.judges.prompts import check_prompts
-from editgauge.judges.questions import Question
 from editgauge.options import JudgeOptions
 from editgauge.results.manifest import Manifest, is_run
 

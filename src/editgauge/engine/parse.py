@@ -20,9 +20,9 @@ from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.instructions import understand as by_rules
 from editgauge.instructions.readings import from_json
 from editgauge.judges import NoAnswer, Question, Shown, open_prompt
-from editgauge.judges.forms import Structured
+from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
-from editgauge.results.edit_json import reading_to_json
+from editgauge.results.edits import reading_to_json
 from editgauge.types import Reading
 
 KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")

@@ -12,7 +12,7 @@ from editgauge._util.progress import progress, say
 from editgauge.analysis.run_result import RunResult
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
-from editgauge.engine.plan.run_plan import prepare
+from editgauge.engine.plan.run_plan import build_plan
 from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
 from editgauge.engine.plan.tasks import tasks_left
 from editgauge.engine.plan.worker_count import workers_for
@@ -36,8 +36,7 @@ from editgauge.options import (
     picked,
 )
 from editgauge.results import RunWriter
-from editgauge.results.edit_json import each_line
-from editgauge.results.edits import write_inputs
+from editgauge.results.edits import each_line, write_inputs
 
 if TYPE_CHECKING:
     from editgauge.engine.worker.scoring import ScoredTask, ScoringTask
@@ -124,7 +123,7 @@ def run(
         top_p=top_p,
         judge_seed=judge_seed,
     )
-    plan = prepare(
+    plan = build_plan(
         benchmark,
         outcomes,
         protocol,
@@ -173,10 +172,10 @@ def run(
             setup = Setup(names, plan.choice.models, place(), plan.jury, Path(out) / FOLDER, timed, tallies)
             with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
                 for answer in answers:
-                    for record in answer.records:
-                        writer.append(record)
-                        if record.protocol in answer.parts:
-                            parts[record.key] = answer.parts[record.protocol]
+                    for entry in answer.entries:
+                        writer.append(entry)
+                        if entry.key.protocol in answer.parts:
+                            parts[entry.key] = answer.parts[entry.key.protocol]
                     advance()
         if timed:
             gather(timed)
@@ -188,7 +187,7 @@ def run(
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
     """What `run` would do with the same options, for `--dry-run`; writes nothing."""
     out = Path(options["out"])
-    plan = prepare(
+    plan = build_plan(
         benchmark,
         outcomes,
         protocol,

@@ -16,14 +16,13 @@ from typing import Any
 
 from editgauge._util.registry import Registry
 from editgauge.errors import BadInputError
-from editgauge.judges.consistency import position_bias, self_consistency, settled
-from editgauge.judges.cost import CallEstimate, Price
-from editgauge.judges.faults import FAULTS, NoAnswer
-from editgauge.judges.forms import Choice
-from editgauge.judges.interfaces import Answer, Client, Judge, JudgeCard, Judging
-from editgauge.judges.judge import ModelJudge
-from editgauge.judges.prompts import open_prompt
-from editgauge.judges.questions import (
+from editgauge.judges._cost import CallEstimate, Price
+from editgauge.judges._faults import FAULTS, NoAnswer
+from editgauge.judges._interfaces import Answer, Client, Judge, JudgeCard, Judging
+from editgauge.judges._judge import ModelJudge
+from editgauge.judges._panel import JudgeService, position_bias, self_consistency, settled
+from editgauge.judges._questions import (
+    Choice,
     Parameters,
     Question,
     Shown,
@@ -33,9 +32,9 @@ from editgauge.judges.questions import (
     ask_text,
     ask_yes_no,
 )
-from editgauge.judges.retry import Patience
-from editgauge.judges.service import JudgeService
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges._retry import Patience
+from editgauge.judges._transcripts import Transcripts
+from editgauge.judges.prompts import open_prompt
 
 __all__ = [
     "FAULTS",
@@ -69,9 +68,9 @@ __all__ = [
 ]
 
 BUILT_IN = {
-    "openai": "editgauge.judges.endpoint:open_endpoint",
-    "reward": "editgauge.judges.local.reward:RewardModel",
-    "transformers": "editgauge.judges.local:LocalModel",
+    "openai": "editgauge.judges._endpoint:open_endpoint",
+    "reward": "editgauge.judges._local:RewardModel",
+    "transformers": "editgauge.judges._local:LocalModel",
 }
 
 judges: Registry[Callable[..., Client]] = Registry("judge", BUILT_IN)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from editgauge.judges.interfaces import Judging
+    from editgauge.judges._interfaces import Judging
     from editgauge.models.interfaces import Perception
     from editgauge.types import Edit, Item, Scores, ScoreSpec
 

@@ -1,10 +1,10 @@
-"""What changed between two pictures of which one was redrawn as a whole: places, things and colors, no pixels."""
+"""Describe what changed between two images: changed pixels, objects and words."""
 
 from __future__ import annotations
 
 from asyncio import gather
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Literal
 
@@ -19,9 +19,8 @@ from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import (
     HALF_SURE,
     WHOLE,
-    BoxSides,
     Change,
-    PicturedThing,
+    DetectedObject,
     object_changes,
     region_changes,
     share_changed,
@@ -47,27 +46,33 @@ from editgauge._vision.redrawn_changes import (
     without_repeats,
 )
 from editgauge.errors import UnscorableError
-from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
 from editgauge.models.own_pixels import in_own_pixels
-from editgauge.models.vocabulary.coco import coco_words, is_animal, same_coco_kind
-from editgauge.protocols._objects import has_model
-from editgauge.protocols._second_look import ANIMAL, checked, confirmed, described, face_changes, text_changes
+from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
+from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
+from editgauge.protocols._second_look import (
+    ANIMAL,
+    add_details,
+    check_change,
+    confirm_change,
+    face_changes,
+    text_changes,
+)
 
 OTHER_IMAGE_MEANING = 0.55
-"""The picture's middle change of meaning from which it looks like another picture."""
+"""Median change of patch meaning from which the result looks like another image."""
 PERSON = "person"
 MIN_INSIDE_FRACTION = 0.75
-"""The share of a place that must be in a thing's box to be a part of it."""
+"""Minimum fraction of a region inside an object's box for the region to be part of the object."""
 MIN_COVERED_FRACTION = 0.5
-"""The share of a place that its things fill."""
+"""Minimum fraction of a region that changed objects must cover to explain it."""
 MIN_NESTED_FRACTION = 0.25
-"""The same, where the things lie within the place: patches are coarse."""
+"""The same where an object lies within the region, because patches are coarse."""
 
 
 async def meaning_between(source: Pixels, changes: Changes, perception: Perception) -> Meaning | None:
-    """How much each patch changed its meaning; None without a model whose tokens tell."""
+    """Return how much each patch changed its meaning; None without a model with patch tokens."""
     try:
         before, after = await gather(*(perception.patches(picture) for picture in (source, changes.alignment.aligned)))
     except UnscorableError:
@@ -78,157 +83,163 @@ async def meaning_between(source: Pixels, changes: Changes, perception: Percepti
 async def redrawn_changes(
     source: Pixels,
     pixels: Changes,
-    seen: tuple[Sequence[PicturedThing], Sequence[PicturedThing]],
+    detected: tuple[Sequence[DetectedObject], Sequence[DetectedObject]],
     meaning: Meaning,
     perception: Perception,
 ) -> tuple[list[Change], list[str], tuple[str, ...]]:
-    """The changes, weightiest first, remarks about the picture as a whole, and the things before a new background.
+    """Return changes by weight, remarks about the whole image, and objects before a new background.
 
     Args:
-        source: the picture before
-        pixels: where the two differ, with the picture after in the source's frame
-        seen: what was seen in either, weak sightings included
+        source: the image before the edit
+        pixels: where the two images differ, with the edited image in the source's frame
+        detected: objects of both images, weak detections included
         meaning: how much each patch changed its meaning
-        perception: for a second opinion about words
+        perception: models for a second opinion about labels
     """
     edited = pixels.alignment.aligned
-    before, after = seen
-    offered = recognized_changes(before, after, meaning, same_coco_kind)
-    agreed = await gather(*(confirmed(change, source, edited, perception) for change in offered))
+    before, after = detected
+    candidate_changes = recognized_changes(before, after, meaning, same_coco_kind)
+    agreed = await gather(*(confirm_change(change, source, edited, perception) for change in candidate_changes))
     certain = [change for change in agreed if change is not None and not _is_another_animal(change, before, after)]
     changes = without_repeats(certain)
-    kept = kept_things(before, after)
+    stable = kept_things(before, after)
     painted = repainted_places(source, edited, meaning)
-    changes += [_repainted(place, kept) for place in painted if place.colors]
+    changes += [_color_change(region, stable) for region in painted if region.colors]
     if meaning.middle < OTHER_IMAGE_MEANING:
-        rest = [
-            place
-            for place in places_of_change(meaning, source.shape[:2])
-            if not _covered_by_changes(place.mask, changes)
+        unexplained = [
+            region
+            for region in places_of_change(meaning, source.shape[:2])
+            if not _covered_by_changes(region.mask, changes)
         ]
-        changes += [_in_place(place, kept, meaning) for place in rest if place.share < MOST]
+        changes += [_region_change(region, stable, meaning) for region in unexplained if region.share < MOST]
     if not changes and meaning.middle < RELAID:
         faint = places_of_change(meaning, source.shape[:2], FAINT_MEANING)
-        spots = [*(place.region for place in painted), *faint, *pixels.regions]
-        changes = [_in_place(region, kept, meaning) for region in spots[:1] if region.share < MOST]
+        candidates = [*(region.region for region in painted), *faint, *pixels.regions]
+        changes = [_region_change(region, stable, meaning) for region in candidates[:1] if region.share < MOST]
     changes.sort(key=lambda change: -_weight(change, meaning))
-    stayed = before_a_new_background(kept, meaning)
+    foreground = before_a_new_background(stable, meaning)
     remarks = [
         *looks(source, edited),
         *(tint(source, edited) if meaning.middle < RELAID else []),
-        *([] if stayed else _redrawn_extent(meaning, kept, changes)),
+        *([] if foreground else _redrawn_extent(meaning, stable, changes)),
     ]
-    if not changes and not remarks and not stayed:
-        remarks = [whole_picture(pixels)]
-    return changes, remarks, stayed
+    if not changes and not remarks and not foreground:
+        remarks = [describe_global_change(pixels)]
+    return changes, remarks, foreground
 
 
-def _is_another_animal(change: Change, before: Sequence[PicturedThing], after: Sequence[PicturedThing]) -> bool:
-    """Is some animal seen in both pictures, where just an animal is said to have come or gone?"""
-    thing, others = (change.before, after) if change.kind == "vanished" else (change.after, before)
-    if change.kind not in {"appeared", "vanished"} or thing is None or thing.word != ANIMAL:
+def _is_another_animal(change: Change, before: Sequence[DetectedObject], after: Sequence[DetectedObject]) -> bool:
+    """Return whether an animal that appeared or vanished is another animal in the other image."""
+    detected, candidates = (change.before, after) if change.kind == "vanished" else (change.after, before)
+    if change.kind not in {"appeared", "vanished"} or detected is None or detected.label != ANIMAL:
         return False
-    return any(is_animal(str(other.word)) and box_overlap(thing.box, other.box) > 0 for other in others)
+    return any(
+        is_animal(str(candidate.label)) and box_overlap(detected.box, candidate.box) > 0 for candidate in candidates
+    )
 
 
-def whole_picture(pixels: Changes) -> str:
-    """What is said when nothing else is certain."""
+def describe_global_change(pixels: Changes) -> str:
+    """Say that the whole image changed, when nothing more specific is certain."""
     return f"The whole picture looks different: {pixels.share:.0%} of it changed."
 
 
 def _weight(change: Change, meaning: Meaning) -> float:
-    things = [thing for thing in (change.before, change.after) if thing is not None]
-    return max(meaning.within(thing.mask) * float(thing.mask.mean()) for thing in things)
+    objects = [detected for detected in (change.before, change.after) if detected is not None]
+    return max(meaning.within(detected.mask) * float(detected.mask.mean()) for detected in objects)
 
 
-def _still_there(kept: Sequence[PicturedThing], changes: Sequence[Change]) -> list[str]:
-    """The words of things that can be seen at their place, and of which nothing else is reported."""
-    mentioned = {thing.word for change in changes for thing in (change.before, change.after) if thing is not None}
-    return list(dict.fromkeys(str(thing.word) for thing in kept if thing.word not in mentioned))
+def _still_there(stable: Sequence[DetectedObject], changes: Sequence[Change]) -> list[str]:
+    """Return the labels of objects that stayed and that no change mentions."""
+    mentioned = {
+        detected.label for change in changes for detected in (change.before, change.after) if detected is not None
+    }
+    return list(dict.fromkeys(str(detected.label) for detected in stable if detected.label not in mentioned))
 
 
-def _redrawn_extent(meaning: Meaning, kept: Sequence[PicturedThing], changes: Sequence[Change]) -> list[str]:
-    """How much of the picture was made again, and what can still be seen."""
+def _redrawn_extent(meaning: Meaning, stable: Sequence[DetectedObject], changes: Sequence[Change]) -> list[str]:
+    """Say how much of the image was redrawn, and what can still be recognized."""
     if meaning.middle < RELAID:
         return []
-    words = _still_there(kept, changes) if meaning.middle >= OTHER_IMAGE_MEANING or not changes else []
+    words = _still_there(stable, changes) if meaning.middle >= OTHER_IMAGE_MEANING or not changes else []
     still = [f"Still there: {join_words([with_article(word) for word in words])}."] if words else []
     if meaning.middle < OTHER_IMAGE_MEANING:
         return ["The whole picture was redrawn; its layout can still be recognized.", *still]
     return ["Nearly everything changed: it looks like another picture.", *still]
 
 
-def _repainted(place: Repainted, kept: Sequence[PicturedThing]) -> Change:
-    thing = _thing_around(place.region, kept)
-    if thing is None or float(place.region.mask[thing.mask].mean()) < WHOLE:
-        thing = _spot(place.region, None)
-    return Change("recolored", thing, thing, place.colors)
+def _color_change(repainted: Repainted, stable: Sequence[DetectedObject]) -> Change:
+    detected = _enclosing_object(repainted.region, stable)
+    if detected is None or float(repainted.region.mask[detected.mask].mean()) < WHOLE:
+        detected = _region_object(repainted.region, None)
+    return Change("recolored", detected, detected, repainted.colors)
 
 
-def _in_place(region: ChangedRegion, kept: Sequence[PicturedThing], meaning: Meaning) -> Change:
-    spot, kind = _spot(region, None), came_or_went(region, meaning)
+def _region_change(region: ChangedRegion, stable: Sequence[DetectedObject], meaning: Meaning) -> Change:
+    region_object, kind = _region_object(region, None), came_or_went(region, meaning)
     if kind == "appeared":
-        return Change(kind, None, spot)
+        return Change(kind, None, region_object)
     if kind == "vanished":
-        return Change(kind, spot, None)
-    thing = _thing_around(region, kept)
-    if thing is None:
-        return Change(kind, spot, spot)
-    return Change(kind, thing, _spot(region, thing.word), part=float(region.mask[thing.mask].mean()) < WHOLE)
+        return Change(kind, region_object, None)
+    detected = _enclosing_object(region, stable)
+    if detected is None:
+        return Change(kind, region_object, region_object)
+    return Change(
+        kind, detected, _region_object(region, detected.label), part=float(region.mask[detected.mask].mean()) < WHOLE
+    )
 
 
-def _spot(region: ChangedRegion, word: str | None) -> PicturedThing:
+def _region_object(region: ChangedRegion, word: str | None) -> DetectedObject:
     left, top, right, bottom = (float(side) for side in region.box)
-    return PicturedThing(word, (left, top, right, bottom), region.mask)
+    return DetectedObject(word, (left, top, right, bottom), region.mask)
 
 
-def _thing_around(region: ChangedRegion, kept: Sequence[PicturedThing]) -> PicturedThing | None:
-    """The smallest thing that is still there and to which the region belongs."""
-    around = [
-        thing
-        for thing in kept
-        if thing.word not in SUPPORTS
-        and (thing.mask.mean() < ALL or thing.word == PERSON)
-        and float(thing.mask[region.mask].mean()) >= MIN_INSIDE_FRACTION
+def _enclosing_object(region: ChangedRegion, stable: Sequence[DetectedObject]) -> DetectedObject | None:
+    """Return the smallest stable object that contains the region."""
+    candidates = [
+        detected
+        for detected in stable
+        if detected.label not in SUPPORTS
+        and (detected.mask.mean() < ALL or detected.label == PERSON)
+        and float(detected.mask[region.mask].mean()) >= MIN_INSIDE_FRACTION
     ]
-    return min(around, key=lambda thing: float(thing.mask.mean()), default=None)
+    return min(candidates, key=lambda detected: float(detected.mask.mean()), default=None)
 
 
-def _covered_by_changes(place: BoolMask, changes: Sequence[Change]) -> bool:
-    """Do the things that changed fill the place, or are in it?"""
-    masks = [thing.mask for change in changes for thing in (change.before, change.after) if thing is not None]
-    covered = float(np.logical_or.reduce([np.zeros_like(place), *masks])[place].mean())
+def _covered_by_changes(region: BoolMask, changes: Sequence[Change]) -> bool:
+    """Return whether the changed objects cover the region or lie within it."""
+    masks = [detected.mask for change in changes for detected in (change.before, change.after) if detected is not None]
+    covered = float(np.logical_or.reduce([np.zeros_like(region), *masks])[region].mean())
     return covered >= MIN_COVERED_FRACTION or (
-        covered >= MIN_NESTED_FRACTION and any(float(place[mask].mean()) >= MIN_INSIDE_FRACTION for mask in masks)
+        covered >= MIN_NESTED_FRACTION and any(float(region[mask].mean()) >= MIN_INSIDE_FRACTION for mask in masks)
     )
 
 
 Extent = Literal["nothing", "places", "background", "whole"]
 
-AROUND = 0.2
-"""The share of the picture from which a change may be one of the whole picture."""
-ALONG = 0.25
-"""The share of an edge of the picture that a change must reach to go beyond it."""
-EDGES = 3
-"""This many edges of the picture are reached by a change of the background or of everything."""
-MOSTLY = 0.5
-"""The share of a change that lies on its things; at least this much explains it."""
-STANDS_OUT = 0.03
-"""The share of the picture from which a thing that stayed has a background."""
-FAINT = 1.1
-"""The mean difference of a large change under which it is a matter of style: new things differ more."""
-EVERYTHING = 0.85
-"""The share of the picture from which no single thing explains a change."""
-UNTOUCHED = 0.25
-"""The share of a thing that may have changed although it stayed as it was."""
-GRAZED = 0.03
-"""The share of a box that must have changed to draw the thing's outline: outlines cost most of the time."""
-BESIDE = 0.015
-"""Of the longer side: so far beyond its things a region may reach, because differences are smoothed."""
-KEPT_PAIRS = 8
-"""Some three megabytes each at 512 pixels."""
+MIN_GLOBAL_FRACTION = 0.2
+"""Minimum changed fraction of the image for a global change."""
+MIN_EDGE_FRACTION = 0.25
+"""Minimum fraction of an image edge that a change must cover to reach it."""
+MIN_EDGES_REACHED = 3
+"""Minimum number of image edges that a background or global change reaches."""
+MIN_EXPLAINED_FRACTION = 0.5
+"""Minimum fraction of a region that its objects must cover to explain it."""
+MIN_FOREGROUND_FRACTION = 0.03
+"""Minimum fraction of the image for an object to count as foreground."""
+MAX_STYLE_DIFFERENCE = 1.1
+"""Mean difference below which a large change is a change of style; new objects differ more."""
+MAX_OBJECT_FRACTION = 0.85
+"""Changed fraction of the image from which no single object explains the change."""
+MAX_UNTOUCHED_FRACTION = 0.25
+"""Maximum changed fraction of an object that stayed as it was."""
+MIN_TOUCHED_FRACTION = 0.03
+"""Minimum changed fraction of a box for its outline to be segmented; outlines cost most of the time."""
+BOX_TOLERANCE = 0.015
+"""Tolerance around an object, as a fraction of the longer image side, because differences are smoothed."""
+MAX_CACHED_PAIRS = 8
+"""Cached image pairs, about three megabytes each at 512 pixels."""
 CERTAIN_FACTOR = 2.0
-"""Times the operating point: so sure must be what came or went where everything looks different."""
+"""Multiple of the operating point at which an object is certain although everything changed."""
 
 _recent: dict[tuple[str, str], Changes] = {}
 _lock = Lock()
@@ -236,26 +247,26 @@ _lock = Lock()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
-    """What changed between two pictures."""
+    """All differences between two images."""
 
     pixels: Changes
     extent: Extent
-    kept: tuple[str, ...]
-    """The things before a background that changed."""
+    foreground: tuple[str, ...]
+    """Labels of objects in front of a changed background."""
     changes: tuple[Change, ...]
     sentences: tuple[str, ...]
     """At least one."""
 
 
 def changes_of(source: Pixels, edited: Pixels) -> Changes:
-    """What changed in pixels, kept for the last few pairs: several protocols ask it of the same outcome."""
+    """Detect changed pixels; the last few pairs are cached, because several protocols need them."""
     pair = identity(source), identity(edited)
     with _lock:
-        known = _recent.pop(pair, None)
-    changes = known or find_changes(source, edited)
+        cached = _recent.pop(pair, None)
+    changes = cached or find_changes(source, edited)
     with _lock:
         _recent[pair] = changes
-        while len(_recent) > KEPT_PAIRS:
+        while len(_recent) > MAX_CACHED_PAIRS:
             del _recent[next(iter(_recent))]
     return changes
 
@@ -263,13 +274,13 @@ def changes_of(source: Pixels, edited: Pixels) -> Changes:
 async def differences(
     source: Pixels, edited: Pixels, perception: Perception, original: Pixels | None = None
 ) -> Differences:
-    """What changed, in pixels, things and words; both pictures of one size.
+    """Describe what changed in pixels, objects and words; both images have one size.
 
     Args:
-        source: the picture before
-        edited: the picture after
-        perception: with a detector, and with a segmenter for the outlines of things
-        original: the picture after in its own size, where that is another; models look at this one
+        source: the image before the edit
+        edited: the image after the edit
+        perception: models, with a detector at least; outlines need a segmenter
+        original: the edited image in its native size, if that differs; models use this one
     """
     pixels = changes_of(source, edited)
     if not pixels.mask.any():
@@ -280,168 +291,121 @@ async def differences(
     )
     point = operating_point(perception)
     before, after = await gather(
-        *(_in_boxes(perception, picture, (), HALF_SURE * point) for picture in (source, aligned))
+        *(detect_objects(perception, image, (), HALF_SURE * point) for image in (source, aligned))
     )
     height, width = source.shape[:2]
     meaning = await meaning_between(source, pixels, perception) if is_redrawn(source, pixels) else None
     if meaning is not None:
-        changes, remarks, kept = await redrawn_changes(source, pixels, (before, after), meaning, perception)
-        extent: Extent = "background" if kept else "whole" if meaning.middle >= RELAID or not changes else "places"
-        changes, texts = await _looked_at_again(source, pixels, changes, perception)
-        background = [_background_changed(kept)] if kept else []
-        text = (*background, *sentences(changes, width, height), *texts, *remarks)
-        return Differences(pixels, extent, kept, tuple(changes), text)
-    needed = [[_outline_matters(thing, pixels.mask, point) for thing in things] for things in (before, after)]
+        changes, remarks, foreground = await redrawn_changes(source, pixels, (before, after), meaning, perception)
+        extent: Extent = (
+            "background" if foreground else "whole" if meaning.middle >= RELAID or not changes else "places"
+        )
+        changes, text_remarks = await _add_details(source, pixels, changes, perception)
+        background = [_background_changed(foreground)] if foreground else []
+        remarks_in_order = (*background, *sentences(changes, width, height), *text_remarks, *remarks)
+        return Differences(pixels, extent, foreground, tuple(changes), remarks_in_order)
     before, after = await gather(
-        _with_outlines(perception, source, before, needed[0]), _with_outlines(perception, aligned, after, needed[1])
+        *(
+            outline_objects(perception, image, objects, lambda detected: _outline_matters(detected, pixels.mask, point))
+            for image, objects in ((source, before), (aligned, after))
+        )
     )
     changes = object_changes(source, aligned, before, after, pixels.mask, point)
-    extent, kept = _extent(pixels, changes, before, after, point)
+    extent, foreground = _extent(pixels, changes, before, after, point)
     if extent == "places":
-        rest = [region for region in pixels.regions if not _explained(region.mask, changes)]
-        changes += region_changes(source, aligned, rest)
+        unexplained = [region for region in pixels.regions if not _explained(region.mask, changes)]
+        changes += region_changes(source, aligned, unexplained)
     else:
-        changes = [change for change in changes if _holds_anyway(change, pixels, point)]
-    changes = await gather(*(checked(change, source, aligned, perception) for change in changes))
-    changes, texts = await _looked_at_again(source, pixels, changes, perception)
-    text = (*sentences(changes, width, height), *texts, *_about_everything(extent, kept, pixels))
-    return Differences(pixels, extent, kept, tuple(changes), text)
+        changes = [change for change in changes if _is_certain(change, pixels, point)]
+    changes = await gather(*(check_change(change, source, aligned, perception) for change in changes))
+    changes, text_remarks = await _add_details(source, pixels, changes, perception)
+    remarks_in_order = (*sentences(changes, width, height), *text_remarks, *_global_remarks(extent, foreground, pixels))
+    return Differences(pixels, extent, foreground, tuple(changes), remarks_in_order)
 
 
-async def _looked_at_again(
+async def _add_details(
     source: Pixels, pixels: Changes, changes: Sequence[Change], perception: Perception
 ) -> tuple[list[Change], list[str]]:
-    """The changes with what else can be said about them, and sentences about faces and text."""
+    """Add details to the changes, and return sentences about faces and text."""
     edited, changed = pixels.alignment.aligned, pixels.mask
-    again, texts, faces = await gather(
-        gather(*(described(change, source, edited, changed, perception) for change in changes)),
+    detailed, texts, faces = await gather(
+        gather(*(add_details(change, source, edited, changed, perception) for change in changes)),
         text_changes(source, edited, changed, perception),
         face_changes(source, edited, changed, perception),
     )
-    return list(again), [*faces, *texts]
+    return list(detailed), [*faces, *texts]
 
 
-async def seen_at_all(perception: Perception, picture: Pixels, words: Sequence[str], least: float | None) -> Detections:
-    """Everything the detector sees: of all its words, or of COCO's and those given when it takes any phrase."""
-    if perception.vocabulary() is not None:
-        return await perception.detect_all(picture, least)
-    return await perception.detect(picture, *dict.fromkeys([*words, *coco_words().values()]), least=least)
-
-
-def operating_point(perception: Perception) -> float:
-    """Minimum confidence at which something counts as seen."""
-    return float(perception.card("detector").settings["operating_point"])
-
-
-async def things_seen(
-    perception: Perception,
-    picture: Pixels,
-    words: Sequence[str],
-    least: float | None,
-    *,
-    needs_outline: Callable[[str, BoxSides, float], bool],
-) -> list[PicturedThing]:
-    """What is seen, each with its outline, or its box where no model draws outlines.
-
-    Outlines cost more than all else: `needs_outline`, of word, box and confidence, says which things get one.
-    """
-    things = await _in_boxes(perception, picture, words, least)
-    needed = [needs_outline(str(thing.word), thing.box, thing.confidence) for thing in things]
-    return await _with_outlines(perception, picture, things, needed)
-
-
-async def _in_boxes(
-    perception: Perception, picture: Pixels, words: Sequence[str], least: float | None
-) -> list[PicturedThing]:
-    detections = await seen_at_all(perception, picture, words, least)
-    height, width = picture.shape[:2]
-    rows = zip(detections.phrases, detections.boxes.tolist(), detections.confidences.tolist(), strict=True)
-    return [
-        PicturedThing(word, (left, top, right, bottom), Rectangle(left, top, right, bottom).render(width, height), sure)
-        for word, (left, top, right, bottom), sure in rows
-    ]
-
-
-async def _with_outlines(
-    perception: Perception, picture: Pixels, things: Sequence[PicturedThing], needed: Sequence[bool]
-) -> list[PicturedThing]:
-    """The things, with outlines where they are needed and a model draws them."""
-    places = [place for place, is_needed in enumerate(needed) if is_needed]
-    if not places or not has_model(perception, "segmenter"):
-        return list(things)
-    boxes = np.array([things[place].box for place in places], np.float32)
-    outlined = list(things)
-    for place, mask in zip(places, await perception.segment(picture, SegmentPrompt(boxes=boxes)), strict=True):
-        if mask.sum() >= things[place].mask.sum() / 10:  # an outline of a tenth of its box missed the thing
-            outlined[place] = replace(things[place], mask=mask)
-    return outlined
-
-
-def _outline_matters(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
-    """Is it seen, and did it change, or is it large and did not?"""
-    touched = share_changed(thing, changed) >= GRAZED
-    return thing.confidence >= point and (touched or bool(thing.mask.mean() >= STANDS_OUT))
+def _outline_matters(detected: DetectedObject, changed: BoolMask, point: float) -> bool:
+    """Return whether an object is certain, and either changed or is large."""
+    is_touched = share_changed(detected, changed) >= MIN_TOUCHED_FRACTION
+    return detected.confidence >= point and (is_touched or bool(detected.mask.mean() >= MIN_FOREGROUND_FRACTION))
 
 
 def _extent(
     pixels: Changes,
     changes: Sequence[Change],
-    before: Sequence[PicturedThing],
-    after: Sequence[PicturedThing],
+    before: Sequence[DetectedObject],
+    after: Sequence[DetectedObject],
     point: float,
 ) -> tuple[Extent, tuple[str, ...]]:
-    """Is it a change of some places, of the background, or of everything? And what stands before the background?"""
-    if pixels.share < AROUND:
+    """Classify the change as local, background or global, and name the foreground objects."""
+    if pixels.share < MIN_GLOBAL_FRACTION:
         return "places", ()
-    faint = float(pixels.difference[pixels.mask].mean()) < FAINT
-    of_things = _edges_reached(pixels.mask) < EDGES or _explained(pixels.mask, changes)
-    if of_things and not faint and pixels.share < EVERYTHING:
+    is_faint = float(pixels.difference[pixels.mask].mean()) < MAX_STYLE_DIFFERENCE
+    is_local = _edges_reached(pixels.mask) < MIN_EDGES_REACHED or _explained(pixels.mask, changes)
+    if is_local and not is_faint and pixels.share < MAX_OBJECT_FRACTION:
         return "places", ()
-    stood = [
-        thing
-        for thing in (*before, *after)
-        if thing.word and thing.confidence >= point
-        and share_changed(thing, pixels.mask) < UNTOUCHED and thing.mask.mean() >= STANDS_OUT
-    ]  # fmt: skip
-    kept = tuple(dict.fromkeys(thing.word for thing in stood if thing.word))
-    return ("background", kept) if kept else ("whole", ())
+    unchanged = [
+        detected
+        for detected in (*before, *after)
+        if detected.label
+        and detected.confidence >= point
+        and share_changed(detected, pixels.mask) < MAX_UNTOUCHED_FRACTION
+        and detected.mask.mean() >= MIN_FOREGROUND_FRACTION
+    ]
+    labels = tuple(dict.fromkeys(detected.label for detected in unchanged if detected.label))
+    return ("background", labels) if labels else ("whole", ())
 
 
 def _edges_reached(mask: BoolMask) -> int:
-    return sum(bool(edge.mean() >= ALONG) for edge in (mask[0], mask[-1], mask[:, 0], mask[:, -1]))
+    return sum(bool(edge.mean() >= MIN_EDGE_FRACTION) for edge in (mask[0], mask[-1], mask[:, 0], mask[:, -1]))
 
 
 def _explained(region: BoolMask, changes: Sequence[Change]) -> bool:
-    """Do the things to which something happened fill the region?"""
+    """Return whether changed objects cover most of the region."""
     height, width = region.shape
-    beside = BESIDE * max(width, height)
+    tolerance = BOX_TOLERANCE * max(width, height)
     covered = np.zeros_like(region)
     for change in changes:
-        for thing in (change.before, change.after):
-            if thing is not None:
-                left, top, right, bottom = thing.box
-                covered |= Rectangle(left - beside, top - beside, right + beside, bottom + beside).render(width, height)
-    return bool(covered[region].mean() >= MOSTLY)
+        for detected in (change.before, change.after):
+            if detected is not None:
+                left, top, right, bottom = detected.box
+                covered |= Rectangle(left - tolerance, top - tolerance, right + tolerance, bottom + tolerance).render(
+                    width, height
+                )
+    return bool(covered[region].mean() >= MIN_EXPLAINED_FRACTION)
 
 
-def _holds_anyway(change: Change, pixels: Changes, point: float) -> bool:
-    """Is it certain although everything looks different? Then outlines, colors and weak sightings say nothing."""
+def _is_certain(change: Change, pixels: Changes, point: float) -> bool:
+    """Return whether a change is certain although the whole image differs."""
     if change.kind not in {"appeared", "vanished", "replaced"}:
         return False
-    things = [thing for thing in (change.before, change.after) if thing is not None]
+    objects = [detected for detected in (change.before, change.after) if detected is not None]
     return all(
-        thing.confidence >= CERTAIN_FACTOR * point and float(pixels.difference[thing.mask].mean()) >= FAINT
-        for thing in things
+        detected.confidence >= CERTAIN_FACTOR * point
+        and float(pixels.difference[detected.mask].mean()) >= MAX_STYLE_DIFFERENCE
+        for detected in objects
     )
 
 
-def _background_changed(kept: Sequence[str]) -> str:
-    return f"The background changed: everything but the {' and the '.join(kept)}."
+def _background_changed(labels: Sequence[str]) -> str:
+    return f"The background changed: everything but the {' and the '.join(labels)}."
 
 
-def _about_everything(extent: Extent, kept: Sequence[str], pixels: Changes) -> list[str]:
+def _global_remarks(extent: Extent, labels: Sequence[str], pixels: Changes) -> list[str]:
     if extent == "background":
-        return [_background_changed(kept)]
+        return [_background_changed(labels)]
     if extent == "whole":
-        return [whole_picture(pixels)]
+        return [describe_global_change(pixels)]
     return []

@@ -12,16 +12,18 @@ import numpy as np
 from editgauge._util.masks import BoolMask
 from editgauge._util.phrases import without_article
 from editgauge._vision.geometry import box_overlap
-from editgauge._vision.object_changes import HALF_SURE, BoxSides, PicturedThing
+from editgauge._vision.object_changes import HALF_SURE, BoxSides, DetectedObject
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region, Side
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._changes import changes_of, operating_point, things_seen
+from editgauge.protocols._changes import changes_of
+from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols.difference._triplets import things
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
+    from editgauge._util.images import Pixels
     from editgauge.models.interfaces import Perception
 
 
@@ -65,8 +67,8 @@ SAME_PLACE = 0.3
 class Suspect:
     """A thing that meets the edit's mask, and what the edit made of it."""
 
-    before: PicturedThing
-    after: PicturedThing | None
+    before: DetectedObject
+    after: DetectedObject | None
     """None when it is gone."""
 
     @property
@@ -75,12 +77,12 @@ class Suspect:
         return self.before.confidence - (self.after.confidence if self.after else 0.0)
 
 
-def meets(thing: PicturedThing, mask: BoolMask) -> bool:
+def meets(thing: DetectedObject, mask: BoolMask) -> bool:
     """Does the thing reach into the mask?"""
     return bool((thing.mask & mask).any())
 
 
-def suspects(before: Sequence[PicturedThing], after: Sequence[PicturedThing], mask: BoolMask) -> list[Suspect]:
+def suspects(before: Sequence[DetectedObject], after: Sequence[DetectedObject], mask: BoolMask) -> list[Suspect]:
     """The things of the source that meet the mask, each with its like in the edited picture.
 
     Args:
@@ -91,7 +93,7 @@ def suspects(before: Sequence[PicturedThing], after: Sequence[PicturedThing], ma
     listed: list[Suspect] = []
     free = list(after)
     for thing in sorted(before, key=lambda each: -each.confidence):
-        likes = [other for other in free if other.word == thing.word and _overlap(thing, other) >= SAME_PLACE]
+        likes = [other for other in free if other.label == thing.label and _overlap(thing, other) >= SAME_PLACE]
         like = max(likes, key=lambda other: _overlap(thing, other), default=None)
         # A thing outside the mask keeps its like, too: it must not be taken for another's.
         free = [other for other in free if other is not like]
@@ -100,12 +102,12 @@ def suspects(before: Sequence[PicturedThing], after: Sequence[PicturedThing], ma
     return listed
 
 
-def reaches(thing: PicturedThing, box: BoxSides) -> bool:
+def reaches(thing: DetectedObject, box: BoxSides) -> bool:
     """Do the boxes overlap at all?"""
-    return _overlap(thing, PicturedThing(None, box, thing.mask)) > 0
+    return _overlap(thing, DetectedObject(None, box, thing.mask)) > 0
 
 
-def _overlap(one: PicturedThing, other: PicturedThing) -> float:
+def _overlap(one: DetectedObject, other: DetectedObject) -> float:
     return box_overlap(one.box, other.box)
 
 
@@ -123,7 +125,7 @@ class Found:
 
     faded: tuple[Suspect, ...]
     """Method 1: things that the detector is less sure of."""
-    gone: tuple[tuple[PicturedThing, Side], ...]
+    gone: tuple[tuple[DetectedObject, Side], ...]
     """Method 2: things that are only in one of the pictures, and in which."""
     largest: float
     """Of the losses of confidence, 0 when none was lost."""
@@ -132,8 +134,8 @@ class Found:
 def as_in_the_paper(
     edit: Edit,
     edited: tuple[str, ...],
-    before: Sequence[PicturedThing],
-    after: Sequence[PicturedThing],
+    before: Sequence[DetectedObject],
+    after: Sequence[DetectedObject],
     mask: BoolMask,
     point: float,
     options: ArtifactOptions,
@@ -150,8 +152,8 @@ def as_in_the_paper(
         options: the threshold
     """
     del edit  # the paper's rule is the same for every edit type
-    own = [thing.box for thing in (*before, *after) if is_meant(thing.word, edited) and meets(thing, mask)]
-    sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.word, edited)]
+    own = [thing.box for thing in (*before, *after) if is_meant(thing.label, edited) and meets(thing, mask)]
+    sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.label, edited)]
     candidates = suspects(sure, after, mask)
     faded = [one for one in candidates if one.after is not None and one.drop > options.drop]
     gone = [one for one in candidates if one.after is None and not any(reaches(one.before, box) for box in own)]
@@ -170,8 +172,8 @@ INSIDE = 0.97
 def as_released(
     edit: Edit,
     edited: tuple[str, ...],
-    before: Sequence[PicturedThing],
-    after: Sequence[PicturedThing],
+    before: Sequence[DetectedObject],
+    after: Sequence[DetectedObject],
     mask: BoolMask,
     point: float,
     options: ArtifactOptions,
@@ -182,11 +184,11 @@ def as_released(
         Suspect(one, other)
         for one in _partly_in(seen, mask)
         for other in _partly_in(seen_after, mask)
-        if one.word == other.word and reaches(one, other.box)
+        if one.label == other.label and reaches(one, other.box)
     ]
     candidates = [pair for pair in pairs if not _hardly_met(pair, mask) and not _inside(pair, mask)]
     faded = [pair for pair in candidates if abs(pair.drop) >= options.drop]
-    gone: list[tuple[PicturedThing, Side]] = []
+    gone: list[tuple[DetectedObject, Side]] = []
     effect = EDIT_TYPES[edit.type].effect
     if effect == "adds":
         gone = [(thing, "source") for thing in _alone(seen, seen_after, mask, edited)]
@@ -197,19 +199,19 @@ def as_released(
 
 
 def _alone(
-    things: Sequence[PicturedThing], others: Sequence[PicturedThing], mask: BoolMask, edited: tuple[str, ...]
-) -> list[PicturedThing]:
+    things: Sequence[DetectedObject], others: Sequence[DetectedObject], mask: BoolMask, edited: tuple[str, ...]
+) -> list[DetectedObject]:
     """Things that meet the mask and touch nothing at all in the other picture; not the edited object."""
     return [
         thing
         for thing in things
         if meets(thing, mask)
-        and not is_meant(thing.word, edited)
+        and not is_meant(thing.label, edited)
         and not any(reaches(thing, other.box) for other in others)
     ]
 
 
-def _partly_in(things: Sequence[PicturedThing], mask: BoolMask) -> list[PicturedThing]:
+def _partly_in(things: Sequence[DetectedObject], mask: BoolMask) -> list[DetectedObject]:
     return [thing for thing in things if 0 < _of_mask(thing, mask) < LARGEST]
 
 
@@ -224,15 +226,15 @@ def _inside(pair: Suspect, mask: BoolMask) -> bool:
     return all(_of_thing(thing, mask) >= INSIDE for thing in _both(pair))
 
 
-def _both(pair: Suspect) -> list[PicturedThing]:
+def _both(pair: Suspect) -> list[DetectedObject]:
     return [thing for thing in (pair.before, pair.after) if thing is not None]
 
 
-def _of_mask(thing: PicturedThing, mask: BoolMask) -> float:
+def _of_mask(thing: DetectedObject, mask: BoolMask) -> float:
     return float((thing.mask & mask).sum() / mask.sum())
 
 
-def _of_thing(thing: PicturedThing, mask: BoolMask) -> float:
+def _of_thing(thing: DetectedObject, mask: BoolMask) -> float:
     return float((thing.mask & mask).sum() / max(1, thing.mask.sum()))
 
 
@@ -309,24 +311,16 @@ class Artifacts(Protocol):
         if not mask.any():
             nothing = Score(0.0, (Note("Nothing changed, so nothing was damaged."),))
             return {spec.name: nothing for spec in SPECS}
-        words, point = words_of(item.edit), operating_point(perception)
+        words, point, images = words_of(item.edit), operating_point(perception), (item.source, item.edited)
 
-        async def seen(outlined: set[BoxSides]) -> list[list[PicturedThing]]:
-            def needs_outline(_: str, box: BoxSides, __: float) -> bool:
-                return box in outlined
-
-            return await gather(
-                *(
-                    things_seen(perception, picture, words.all, HALF_SURE * point, needs_outline=needs_outline)
-                    for picture in (item.source, item.edited)
-                )
-            )
+        async def objects(outlined: set[BoxSides]) -> list[list[DetectedObject]]:
+            return await gather(*(_detect(perception, image, words, point, outlined) for image in images))
 
         async def found_with(outlined: set[BoxSides]) -> Found:
-            before, after = await seen(outlined)
+            before, after = await objects(outlined)
             return self._rule(item.edit, words.edited, before, after, mask, point, self._options)
 
-        before, after = await seen(set())
+        before, after = await objects(set())
         unclear, slight = self._unclear(words.edited, before, after, mask, point)
         artifacts = await found_with(unclear)
         if slight and artifacts.largest <= self._options.drop:
@@ -341,8 +335,8 @@ class Artifacts(Protocol):
     def _unclear(
         self,
         edited: tuple[str, ...],
-        before: Sequence[PicturedThing],
-        after: Sequence[PicturedThing],
+        before: Sequence[DetectedObject],
+        after: Sequence[DetectedObject],
         mask: BoolMask,
         point: float,
     ) -> tuple[set[BoxSides], set[BoxSides]]:
@@ -354,10 +348,10 @@ class Artifacts(Protocol):
         """
         if self._rule is not as_in_the_paper:
             return {thing.box for thing in (*before, *after) if thing.confidence >= point and meets(thing, mask)}, set()
-        sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.word, edited)]
+        sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.label, edited)]
         lost = [one for one in suspects(sure, after, np.ones_like(mask)) if one.drop > 0]
         gone = [one.before for one in lost if one.after is None]
-        meant = [thing for thing in (*before, *after) if is_meant(thing.word, edited)]
+        meant = [thing for thing in (*before, *after) if is_meant(thing.label, edited)]
         beside = [thing for thing in meant if any(reaches(each, thing.box) for each in gone)]
         clearly = [one.before for one in lost if one.after is None or one.drop > self._options.drop]
         slightly = [one.before for one in lost if one.after is not None and one.drop <= self._options.drop]
@@ -368,17 +362,25 @@ class Artifacts(Protocol):
         return first, second
 
 
+async def _detect(
+    perception: Perception, image: Pixels, words: ArtifactWords, point: float, outlined: set[BoxSides]
+) -> list[DetectedObject]:
+    """Detect everything from half the operating point on, with outlines for some of the boxes."""
+    objects = await detect_objects(perception, image, words.all, HALF_SURE * point)
+    return await outline_objects(perception, image, objects, lambda detected: detected.box in outlined)
+
+
 def _evidence(artifacts: Found, mask: BoolMask) -> tuple[Evidence, ...]:
     pieces: list[Evidence] = [Region("source", mask, "the edit")]
     for one in artifacts.faded:
-        pieces += [Box("source", *one.before.box, f"{one.before.word}: before", one.before.confidence)]
+        pieces += [Box("source", *one.before.box, f"{one.before.label}: before", one.before.confidence)]
         if one.after is not None:
-            pieces += [Box("edited", *one.after.box, f"{one.before.word}: after", one.after.confidence)]
+            pieces += [Box("edited", *one.after.box, f"{one.before.label}: after", one.after.confidence)]
             sure = f"from {one.before.confidence:.2f} to {one.after.confidence:.2f}"
-            pieces += [Note(f"The detector's confidence in the {one.before.word} went {sure}.")]
+            pieces += [Note(f"The detector's confidence in the {one.before.label} went {sure}.")]
     for thing, side in artifacts.gone:
-        pieces += [Box(side, *thing.box, f"{thing.word}: {'gone' if side == 'source' else 'new'}", thing.confidence)]
-        pieces += [Note(f"The {thing.word} {'is gone' if side == 'source' else 'is new'}, which was not requested.")]
+        pieces += [Box(side, *thing.box, f"{thing.label}: {'gone' if side == 'source' else 'new'}", thing.confidence)]
+        pieces += [Note(f"The {thing.label} {'is gone' if side == 'source' else 'is new'}, which was not requested.")]
     return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No object around the edit was damaged."))
 
 

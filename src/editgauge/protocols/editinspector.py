@@ -13,7 +13,7 @@ from editgauge.benchmarks.editinspector.outcome_captions import caption_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import Answer, Question, Shown, self_consistency
-from editgauge.judges.forms import FreeText, YesNo
+from editgauge.judges._questions import FreeText, YesNo
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._rules import attempt, require
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from editgauge._render.text import without_folders
 from editgauge.analysis.columns import WordColumn
-from editgauge.results.segments import of_edits
+from editgauge.results.tables import filter_edits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -99,7 +99,7 @@ class Missing:
 def collect(run: Run, edits: Collection[str] | None = None) -> dict[str, list[ScoredOutcome]]:
     """The outcomes by edit, of all edits or of some, edits in the benchmark's order, methods in the run's."""
     chosen = [edit for edit in run.edits if edits is None or edit in edits]
-    return gathered(of_edits(run.scores, edits), chosen)
+    return gathered(filter_edits(run.scores, edits), chosen)
 
 
 def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[ScoredOutcome]]:

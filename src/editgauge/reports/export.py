@@ -74,7 +74,7 @@ def schema_of(run: Run) -> pa.Schema:
 def tables_of(run: Run) -> Iterator[pa.Table]:
     """Every score in the run's order, a bounded number of rows at a time."""
     groups = {name: values_of(run, name) for name in divisions(run)}
-    for scores in run.scores_in_turn([column for column in COLUMNS if column != "status"]):
+    for scores in run.iter_scores([column for column in COLUMNS if column != "status"]):
         status = pc.if_else(pc.is_null(scores["value"]), "unscored", "scored")
         detail = pa.chunked_array([pa.array(map(without_folders, scores["detail"].to_pylist()), pa.string())])
         place = scores.schema.get_field_index("detail")

@@ -16,9 +16,9 @@ import numpy as np
 from editgauge._util.images import Pixels, pixel_hash, read_image, resized
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges import Question, Shown, ask_scale, ask_yes_no
-from editgauge.judges.forms import Ratings, Scale, YesNo
+from editgauge.judges._questions import Ratings, Scale, YesNo
+from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.judges.prompts import RenderedPrompt
-from editgauge.judges.transcripts import Call, Transcripts
 from editgauge.results import Run
 
 VERSION = "drawn.v1"

@@ -71,7 +71,7 @@ def _protocol(run: Run, wanted: str | None) -> str:
 
 def _captions(run: Run, protocol: str) -> Captions:
     captions: Captions = {}
-    for key, score, text in run.all_evidence():
+    for key, score, text in run.iter_evidence():
         if key.protocol != protocol or score != SCORE:
             continue
         note = str(json.loads(text).get("note", ""))

@@ -12,10 +12,10 @@ from statistics import fmean
 from typing import Any
 
 from editgauge.errors import BadInputError
-from editgauge.judges.chat_format import fault_in, read_reply
-from editgauge.judges.forms import Ratings
-from editgauge.judges.reading import Unreadable
-from editgauge.judges.transcripts import Call, Transcripts
+from editgauge.judges._endpoint import fault_in, read_reply
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._questions import Ratings
+from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.protocols.rubric._model import guessed, open_rubric, rubric_names
 
 

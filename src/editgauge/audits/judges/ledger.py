@@ -21,7 +21,7 @@ from editgauge.audits.judges.anchors import VERSION, Anchor, anchors_of_run, dra
 from editgauge.engine.judges import judge_name
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.judges import ModelJudge, NoAnswer, Parameters, open_judge
-from editgauge.judges.chat_format import read_reply
+from editgauge.judges._endpoint import read_reply
 from editgauge.options import Count
 
 TIMES = 2

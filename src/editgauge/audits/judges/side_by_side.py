@@ -17,9 +17,9 @@ from editgauge._stats.resampling import Estimate
 from editgauge.audits.judges.anchors import NUMERIC, recorded_form
 from editgauge.engine.judges import FOLDER
 from editgauge.errors import BadInputError
-from editgauge.judges.chat_format import read_reply
-from editgauge.judges.reading import Unreadable
-from editgauge.judges.transcripts import Call, Transcripts
+from editgauge.judges._endpoint import read_reply
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.reports.sections.judges import JudgedOutcome, Values, scores_by_judge, spreads, table_of, with_judge
 from editgauge.results import Run
 

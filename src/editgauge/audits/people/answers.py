@@ -37,7 +37,7 @@ from editgauge.engine.options import pairs
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
-from editgauge.results.edit_json import benchmark_entry
+from editgauge.results.edits import benchmark_entry
 from editgauge.types import Benchmark, Edit, Outcome
 
 SETTINGS = "people.json"

@@ -46,7 +46,7 @@ from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.reference.editors import chance_of
 from editgauge.methods.reference.operations import covering
 from editgauge.options import Count, Paths
-from editgauge.results.edit_json import benchmark_entry
+from editgauge.results.edits import benchmark_entry
 from editgauge.types import Position
 
 if TYPE_CHECKING:

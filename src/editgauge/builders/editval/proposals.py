@@ -22,7 +22,7 @@ from editgauge.builders.editval.file import form_fault, overlap_fault
 from editgauge.builders.judge_calls import Ask, OpenPrompt
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.judges import Question
-from editgauge.judges.forms import Structured
+from editgauge.judges._questions import Structured
 
 BY_RULES = "rules.v1"
 ALL = "*"

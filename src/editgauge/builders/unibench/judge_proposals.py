@@ -13,7 +13,7 @@ from editgauge.builders.judge_calls import Ask, OpenPrompt
 from editgauge.builders.unibench.proposals import Proposal, sorted_out
 from editgauge.builders.unibench.scenes import EditableScene
 from editgauge.judges import NoAnswer, Question, Shown
-from editgauge.judges.forms import Structured
+from editgauge.judges._questions import Structured
 from editgauge.judges.prompts import RenderedPrompt
 
 PROMPTS = ("unibench_annotation", "unibench_correction")

@@ -27,7 +27,7 @@ from editgauge.methods.card import SETTINGS, MethodCard
 from editgauge.methods.prompt_choice import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
 from editgauge.options import Count, Natural, Pairs
-from editgauge.results.edit_json import to_lines
+from editgauge.results.edits import to_lines
 from editgauge.results.manifest import environment
 from editgauge.types import id_problem
 

@@ -28,9 +28,9 @@ from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.judges import Answer, NoAnswer, Question
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
-from editgauge.judges.panel import is_panel, members_of
-from editgauge.judges.transcripts import Call
+from editgauge.judges._panel import is_panel, members_of
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
+from editgauge.judges._transcripts import Call
 from editgauge.models.cache import place
 from editgauge.protocols import Protocol, read_variant, variant_name
 from editgauge.types import Edit

@@ -16,7 +16,7 @@ from editgauge._util.files import open_regular, write_json
 from editgauge._util.progress import say
 from editgauge.engine.judges import FOLDER
 from editgauge.errors import BadRunError
-from editgauge.judges.transcripts import Call
+from editgauge.judges._transcripts import Call
 
 CALLS = "*.jsonl"
 FILE = "asked.json"

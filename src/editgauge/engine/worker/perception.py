@@ -10,9 +10,8 @@ from typing import Self, TypeVar
 from editgauge._util.batching import Ask
 from editgauge.engine.judges import Jury
 from editgauge.judges import Answer, Judge, ModelJudge, Question
-from editgauge.judges.panel import members_of
+from editgauge.judges._panel import JudgeService, members_of
 from editgauge.judges.prompts import Prompt
-from editgauge.judges.service import JudgeService
 from editgauge.models.service import ModelService
 
 Value = TypeVar("Value")

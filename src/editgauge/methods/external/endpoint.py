@@ -15,8 +15,8 @@ from PIL import Image
 from editgauge._util.endpoints import OPENAI, EndpointAddress, model_and_url
 from editgauge._util.images import png_bytes, read_image
 from editgauge.errors import BadImageError, CannotEditError
-from editgauge.judges.faults import Trouble
-from editgauge.judges.retry import Patience
+from editgauge.judges._faults import Trouble
+from editgauge.judges._retry import Patience
 from editgauge.methods import Method
 from editgauge.methods.external.exchange import EndpointClient, Files
 from editgauge.methods.options import read_options

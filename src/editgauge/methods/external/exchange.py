@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from editgauge._util.endpoints import TRIED_AGAIN, EndpointAddress, bounded_body, retry_after
 from editgauge.errors import BadInputError, CannotEditError, EditGaugeError
-from editgauge.judges.chat_format import is_filter
-from editgauge.judges.faults import Trouble, as_trouble
+from editgauge.judges._endpoint import is_filter
+from editgauge.judges._faults import Trouble, as_trouble
 from editgauge.methods.absence import Refused
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes, of_edit
 from editgauge.errors import UnscorableError
+from editgauge.metrics.embeddings import Floats
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._rules import require
-from editgauge.protocols._text_image import Floats
 from editgauge.protocols.augclip import _attributes as rules
 from editgauge.protocols.augclip._attributes import PROMPTS, ask_attributes, written_by
 from editgauge.protocols.augclip._ideal import (

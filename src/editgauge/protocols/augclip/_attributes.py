@@ -24,9 +24,9 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import only_step
 from editgauge.judges import Answer, Question, Shown
-from editgauge.judges.forms import FreeText, Structured
+from editgauge.judges._parsing import spoken
+from editgauge.judges._questions import FreeText, Structured
 from editgauge.judges.prompts import Prompt, RenderedPrompt
-from editgauge.judges.reading import spoken
 from editgauge.methods.prompts import render
 from editgauge.types import Edit
 

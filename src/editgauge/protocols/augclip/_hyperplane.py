@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from editgauge.protocols._text_image import Floats, Vectors, cosine, units
+from editgauge.metrics.embeddings import Floats, Vectors, cosine_similarity, unit_vectors
 
 FLOOR = 1e-3
 """What a weight that is not positive becomes: a classifier needs positive ones."""
@@ -43,8 +43,8 @@ def relative_weights(source: Vectors, target: Vectors, *, sums: bool = False) ->
 
 def naive_weights(source: Vectors, target: Vectors, direction: Vectors) -> Weights:
     """By the cosine with the way from source text to target text, backwards for source attributes (table 7)."""
-    way = units(direction)
-    return clipped(-units(source) @ way, units(target) @ way)
+    way = unit_vectors(direction)
+    return clipped(-unit_vectors(source) @ way, unit_vectors(target) @ way)
 
 
 def clipped(source: Floats, target: Floats) -> Weights:
@@ -63,7 +63,7 @@ def clipped(source: Floats, target: Floats) -> Weights:
 
 
 def _relative(own: Vectors, opposite: Vectors, *, sums: bool) -> Floats:
-    mine, others = units(own), units(opposite)
+    mine, others = unit_vectors(own), unit_vectors(opposite)
     importance = (mine @ mine.T).sum(axis=1) - 1.0  # without its similarity with itself
     collision = -(mine @ others.T).sum(axis=1)
     if sums:
@@ -137,7 +137,7 @@ def fit(
 
 def likeness(edited_image: Vectors, source_image: Vectors, modification: Floats) -> float:
     """How near the edited image comes to the ideal one, from -1 to 1 (eq. 3)."""
-    return cosine(edited_image, np.asarray(source_image, dtype=np.float64) + modification)
+    return cosine_similarity(edited_image, np.asarray(source_image, dtype=np.float64) + modification)
 
 
 def _svm(points: Floats, labels: Floats, loads: Floats, c: float) -> tuple[Floats, float]:

@@ -13,7 +13,7 @@ from editgauge.benchmarks.attributes import Attributes
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
 from editgauge.protocols import variant_name
-from editgauge.protocols._text_image import DUST, Floats, Vectors, effects
+from editgauge.protocols._text_image import MIN_DIFFERENCE, Floats, Vectors, effects
 from editgauge.protocols.augclip._attributes import Length, Wanted
 from editgauge.protocols.augclip._hyperplane import (
     Classifier,
@@ -222,7 +222,7 @@ def _widest(centered: Floats, across: Floats) -> Floats:
     along = centered - np.outer(centered @ across, across)
     direction = np.asarray(np.linalg.eigh(along @ along.T)[1][:, -1] @ along)
     length = float(np.linalg.norm(direction))
-    if length < DUST:
+    if length < MIN_DIFFERENCE:
         return np.zeros_like(across)
     return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]) / length)
 

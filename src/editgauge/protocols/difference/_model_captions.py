@@ -17,10 +17,10 @@ from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_o
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question, Shown
-from editgauge.judges.forms import FreeText, Structured, YesNo
+from editgauge.judges._questions import FreeText, Structured, YesNo
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
-from editgauge.protocols._objects import cropped, look_for
+from editgauge.protocols._objects import crop, detect
 from editgauge.protocols.difference._triplets import Action, Triplet
 
 if TYPE_CHECKING:
@@ -183,11 +183,11 @@ async def _named_object(item: Item, perception: JudgingPerception) -> EditedPlac
     seen: list[str] = []
     for on, name in _names(item.edit):
         try:
-            sighting = await look_for(perception, item, on, name, TEMPLATE)
+            objects = await detect(perception, item, on, name, TEMPLATE)
         except UnscorableError:  # no detector, or one that does not know the word: the pictures themselves tell then
             continue
-        if sighting.found:
-            left, top, right, bottom = sighting.box
+        if objects.found:
+            left, top, right, bottom = objects.box
             mask[max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))] = True
             seen.append(f"{name} in the {'source' if on == 'source' else 'edited image'}")
     return EditedPlace(mask, f"the box of {' and of '.join(seen)}") if mask.any() else None
@@ -234,7 +234,7 @@ def nouns(text: str, wordnet: WordNet) -> list[frozenset[str]]:
 
 async def _grounded(picture: Pixels, mask: BoolMask, item: Item, caption: Captioning) -> str:
     wordnet = needed_wordnet("the pipeline compares nouns by")
-    captions = await gather(*(caption(cropped(picture, frame)) for frame in zoom_frames(mask)))
+    captions = await gather(*(caption(crop(picture, frame)) for frame in zoom_frames(mask)))
     return closest_to(nouns(item.edit.instruction, wordnet), captions, lambda text: nouns(text, wordnet))
 
 

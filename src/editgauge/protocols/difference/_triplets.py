@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question
-from editgauge.judges.forms import YesNo
+from editgauge.judges._questions import YesNo
 from editgauge.models.vocabulary import synonyms
 from editgauge.models.vocabulary.phrases import plain_words, singulars, without_what_follows
 

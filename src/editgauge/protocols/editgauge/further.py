@@ -15,7 +15,7 @@ import numpy as np
 
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question, Shown
-from editgauge.judges.forms import Scale
+from editgauge.judges._questions import Scale
 from editgauge.protocols.editgauge.roles import roles_of
 
 if TYPE_CHECKING:

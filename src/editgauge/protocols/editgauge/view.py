@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from editgauge._util.images import Lab, Pixels, as_lab, cache_latest_images
 from editgauge._util.masks import BoolMask, Rectangle, grown
 from editgauge._vision.changed_regions import Changes, lengths
-from editgauge._vision.object_changes import HALF_SURE, PicturedThing
-from editgauge._vision.tokens import semantic_change
+from editgauge._vision.object_changes import HALF_SURE, DetectedObject
+from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
-from editgauge.protocols._changes import changes_of, operating_point
+from editgauge.protocols._changes import changes_of
+from editgauge.protocols._objects import operating_point
 from editgauge.protocols.editgauge.appearance import (
     Color,
     Lightness,
@@ -48,8 +49,8 @@ class Pair:
     """The things of one name in both pictures, most confident first."""
 
     name: str
-    before: tuple[PicturedThing, ...]
-    after: tuple[PicturedThing, ...]
+    before: tuple[DetectedObject, ...]
+    after: tuple[DetectedObject, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +260,7 @@ async def _pair(
 
 async def _things(
     perception: Perception, picture: Pixels, word: str, point: float, needed: OutlinesNeeded
-) -> tuple[PicturedThing, ...]:
+) -> tuple[DetectedObject, ...]:
     """Outlined where the detector is sure and an outline is needed; the others are their boxes."""
     seen = await perception.detect(picture, word, least=HALF_SURE * point)
     outlines = await _outlines(perception, picture, seen.over(point).boxes, needed)
@@ -267,7 +268,7 @@ async def _things(
     height, width = picture.shape[:2]
     masks = [*outlines, *(Rectangle(*box).render(width, height) for box in boxes[len(outlines) :])]
     rows = zip(boxes, masks, seen.confidences.tolist(), strict=True)
-    return tuple(PicturedThing(word, box, mask, confidence) for box, mask, confidence in rows if mask.any())
+    return tuple(DetectedObject(word, box, mask, confidence) for box, mask, confidence in rows if mask.any())
 
 
 async def _outlines(

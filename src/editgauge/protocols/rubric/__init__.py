@@ -19,10 +19,10 @@ import numpy as np
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import Answer, NoAnswer, Question, Shown
-from editgauge.judges.chat_format import read_reply
-from editgauge.judges.forms import Ratings
+from editgauge.judges._endpoint import read_reply
+from editgauge.judges._parsing import read_object
+from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import Prompt
-from editgauge.judges.reading import read_object
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols.rubric._model import (
     GuessedRatings,

@@ -17,8 +17,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from editgauge.errors import BadInputError, UnknownNameError, summarize_error
-from editgauge.judges.forms import Ratings
-from editgauge.judges.reading import Unreadable
+from editgauge.judges._parsing import Unreadable
+from editgauge.judges._questions import Ratings
 from editgauge.types import Edit, Question, Unscored
 
 ABSENT, PRESENT = "absent", "present"

@@ -17,7 +17,7 @@ from editgauge._util.text import none_seen
 from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Region
-from editgauge.protocols._objects import cropped
+from editgauge.protocols._objects import crop
 from editgauge.protocols._rules import sentence
 from editgauge.types import Score
 
@@ -331,7 +331,7 @@ def alone(picture: Pixels, mask: BoolMask) -> Pixels:
 
 def together(picture: Pixels, *masks: BoolMask) -> Pixels:
     """The part of the picture that just holds all objects."""
-    return cropped(picture, box_of(np.logical_or.reduce(masks)))
+    return crop(picture, box_of(np.logical_or.reduce(masks)))
 
 
 def gray_pair(before: Pixels, after: Pixels) -> tuple[Pixels, Pixels]:
