@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from editgauge._stats.intervals import RESAMPLES, Numbers, cluster_draws
-from editgauge._stats.resampling import Estimate, divided, estimate
+from editgauge._stats.resampling import Estimate, estimate, safe_divide
 from editgauge.disentanglement.latents import Latents
 from editgauge.disentanglement.measures import confusion_scores
 from editgauge.disentanglement.released import RowSet, released_answers
@@ -169,8 +169,8 @@ def _estimates(counts: Indices, kind_of: Indices, confusion: Indices, seed: int)
         below.append(drawn @ tested[attributes])
     plain, balanced = confusion_scores(confusion)
     n, clusters = int(tested.sum()), int((tested > 0).sum())
-    of_rows = divided(np.sum(above, axis=0), np.sum(below, axis=0))
-    of_kinds = np.mean([divided(*pair) for pair in zip(above, below, strict=True)], axis=0)
+    of_rows = safe_divide(np.sum(above, axis=0), np.sum(below, axis=0))
+    of_kinds = np.mean([safe_divide(*pair) for pair in zip(above, below, strict=True)], axis=0)
     return estimate(plain, of_rows, n, clusters), estimate(balanced, of_kinds, n, clusters)
 
 

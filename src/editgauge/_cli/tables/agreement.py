@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from editgauge._stats.pairwise import Complementarity
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.choice_agreement import ChosenScore, ChosenScores
+    from editgauge.analysis.choice_agreement import ChoiceScore, ChoiceScores
     from editgauge.analysis.outcomes import Matched
     from editgauge.analysis.rating_agreement import People, RatedScore
 
@@ -45,8 +45,8 @@ def show_agreement(result: Agreement) -> None:
         _show_ratings(question, [score for score in result.rated if score.question == question])
     if result.rated:
         _explain_levels(result.rated)
-    if result.chosen:
-        _show_choices(result.chosen)
+    if result.choice_scores:
+        _show_choices(result.choice_scores)
     if result.selected:
         show_triplets(result.selected)
     for judge in result.judges:
@@ -55,8 +55,8 @@ def show_agreement(result: Agreement) -> None:
         show_ranking(ranking)
     if result.blend:
         show_blend(result.blend)
-    if result.steadiness:
-        show_steadiness(result.steadiness, result.attributes)
+    if result.stability:
+        show_steadiness(result.stability, result.attributes)
     show(Text("Positive is agreement: a score where lower is better (↓) is negated first."))
     show(Text("Intervals are clustered by source image. Outcomes without a score are counted, never imputed."))
     _show_counts(result)
@@ -73,7 +73,9 @@ MEASURES = {
 def show_agreement_page(result: Agreement) -> None:
     """One page: how far people agree, and for each question the scores that agree most."""
     questions = list(dict.fromkeys(score.question for score in result.rated))
-    rows = max(FEWEST_ROWS, ROWS_OF_A_PAGE // max(1, len(questions) + bool(result.chosen) + bool(result.selected)))
+    rows = max(
+        FEWEST_ROWS, ROWS_OF_A_PAGE // max(1, len(questions) + bool(result.choice_scores) + bool(result.selected))
+    )
     for people in result.people:
         if people.panel is not None:
             name = f"'{people.question}': " if people.question else ""
@@ -109,8 +111,8 @@ def _show_best_rated(question: str, scores: Sequence[RatedScore]) -> None:
 
 
 def _chosen_shares(result: Agreement) -> Iterator[tuple[list[tuple[str, Mean | None]], str]]:
-    if result.chosen:
-        shares = [(f"{each.protocol}: {named(each.spec)}", each.share) for each in result.chosen.scores]
+    if result.choice_scores:
+        shares = [(f"{each.protocol}: {named(each.spec)}", each.share) for each in result.choice_scores.scores]
         yield shares, "share of people's choices that a score agrees with"
     if result.selected:
         both = [(f"{each.protocol}: {named(each.spec)}", each.both) for each in result.selected.scores]
@@ -176,7 +178,7 @@ def _show_people(people: People) -> None:
     show(Text(f"{people.raters} raters: {'; '.join(parts)}."))
 
 
-def _show_choices(result: ChosenScores) -> None:
+def _show_choices(result: ChoiceScores) -> None:
     columns = ["share", "95% interval", "choices", "source images", "equal scores"]
     table = new_table("share of people's choices that a score agrees with, and its 95% interval", ["score"], columns)
     for score in result.scores:
@@ -205,7 +207,7 @@ def _show_pairs(pairs: Sequence[Complementarity]) -> None:
     )
 
 
-def _share(score: ChosenScore) -> list[str]:
+def _share(score: ChoiceScore) -> list[str]:
     if score.share is None:
         return ["-", "-", "0", "0", str(score.equal)]
     share = score.share
@@ -221,10 +223,10 @@ def _show_counts(result: Agreement) -> None:
 
 def _counts(matched: Matched[Any]) -> Iterator[str]:
     yield f"{len(matched.pairs)} of outcomes of this run"
-    if matched.strangers:
-        yield f"{matched.strangers} of others, left out, such as {matched.first_stranger}"
-    if matched.undecided:
-        yield f"{matched.undecided} without a seed where the run has several, left out"
+    if matched.unmatched:
+        yield f"{matched.unmatched} of others, left out, such as {matched.first_unmatched}"
+    if matched.ambiguous:
+        yield f"{matched.ambiguous} without a seed where the run has several, left out"
 
 
 def _spaced(level: str) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from editgauge._cli.tables.common import named, new_table, show
 
 if TYPE_CHECKING:
-    from editgauge._stats.agreement import Verdicts
+    from editgauge._stats.agreement import BinaryRates
     from editgauge._stats.intervals import Mean
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.binary_agreement import BinaryAgreement, BinaryScore, Dependence, Together
@@ -28,7 +28,7 @@ def show_binary(result: BinaryAgreement) -> None:
         _show_question([score for score in result.scores if score.question == question])
     if result.scores:
         show(Text(EXPLAINED))
-    dependent = [(score, condition, each) for score in result.scores for condition, each in score.given.items()]
+    dependent = [(score, condition, each) for score in result.scores for condition, each in score.conditional.items()]
     if dependent:
         _show_dependence(dependent)
     if result.together:
@@ -44,7 +44,7 @@ def _show_question(scores: Sequence[BinaryScore]) -> None:
         title = Text(f"{score.protocol}: {named(score.spec)}")
         if score.unscored:
             title.append(f"\nunscored: {_counts(score.unscored)}", style="dim italic")
-        table.add_row(title, *_cells(score.verdicts), str(score.n))
+        table.add_row(title, *_cells(score.rates), str(score.n))
         if len(score.by_action) > 1:
             for action, verdicts in score.by_action.items():
                 table.add_row(Text(f"  {action}", style="dim"), *_cells(verdicts), str(verdicts.balanced_accuracy.n))
@@ -74,7 +74,7 @@ def _show_together(pairs: Sequence[Together]) -> None:
     show(Text("oracle: balanced accuracy as if one knew each time which of the two is right."))
 
 
-def _cells(result: Verdicts) -> list[Text]:
+def _cells(result: BinaryRates) -> list[Text]:
     rates = (
         result.balanced_accuracy,
         result.precision,

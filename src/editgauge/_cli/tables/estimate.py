@@ -9,7 +9,7 @@ from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, number, show, with_interval
 from editgauge._util.text import counted
-from editgauge.analysis.power import CAUTION
+from editgauge.analysis.power import CAUTION_LEVEL
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
@@ -89,7 +89,7 @@ def show_plans(plans: Sequence[Plan]) -> None:
         if plan.note:
             show(Text(plan.note))
     if any(plan.needs for plan in plans):
-        words = f"cautious: allows for a pilot with too little variance (enough for {CAUTION:.0%} of pilots if normal)."
+        words = f"cautious: allows for a pilot with too little variance (enough for {CAUTION_LEVEL:.0%} of pilots if normal)."
         show(Text(words, style="dim"))
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
     from editgauge._stats.pairwise import Paired
     from editgauge._stats.resampling import Estimate
-    from editgauge.analysis._evaluators import Alike, Interpolation, Moved, Steadiness
-    from editgauge.analysis.choice_agreement import ChosenScore, JudgeFindings, SelectedScore, SelectedScores
+    from editgauge.analysis._evaluators import AgreementOverRuns, Interpolation, ListSimilarity, Stability
+    from editgauge.analysis.choice_agreement import ChoiceScore, JudgeFindings, SelectedScore, SelectedScores
     from editgauge.analysis.ranking import RankedScore, Ranking
     from editgauge.types import ScoreSpec
 
@@ -46,7 +46,7 @@ def show_behind(behind: Sequence[Paired], what: str) -> None:
     show(Text("p: paired by question, clustered by source image. The first was chosen on them: p is optimistic."))
 
 
-def show_types(scores: Sequence[ChosenScore | SelectedScore]) -> None:
+def show_types(scores: Sequence[ChoiceScore | SelectedScore]) -> None:
     """The same by edit type, for the scores that come first; nothing where there is one type only."""
     first = scores[:MOST_SCORES]
     types = dict.fromkeys(name for score in first for name in score.by_type)
@@ -126,7 +126,7 @@ def show_blend(result: Interpolation) -> None:
         best = Text("-", style="dim") if curve.best is None else Text(f"γ = {curve.best:g}\n")
         if curve.best is not None:
             best.append_text(Text(short(curve.points[result.gammas.index(curve.best)].value or 0.0)))
-        table.add_row(Text(f"{curve.asked}\n{curve.measure}"), *cells, best)
+        table.add_row(Text(f"{curve.target}\n{curve.measure}"), *cells, best)
     show(table)
     show(
         Text(
@@ -136,9 +136,9 @@ def show_blend(result: Interpolation) -> None:
     )
 
 
-def show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) -> None:
+def show_steadiness(result: Sequence[Stability], attributes: Sequence[ListSimilarity]) -> None:
     """How far scores and their agreement move over reruns."""
-    agreement = [f"{moved.asked}:\nmean, variance" for moved in result[0].agreement]
+    agreement = [f"{moved.target}:\nmean, variance" for moved in result[0].agreement]
     columns = ["outcomes", "variance", "of all variance", *agreement]
     table = new_table(f"over {result[0].runs} runs: how far scores and their agreement move", ["score"], columns)
     for each in result:
@@ -147,12 +147,12 @@ def show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) -
         table.add_row(each.score, str(each.outcomes), variance, share, *map(_moved, each.agreement))
     show(table)
     for side in attributes:
-        joined, by_itself = formatted(side.joined), formatted(side.each)
+        joined, by_itself = formatted(side.joined), formatted(side.itemwise)
         words = f"Attributes of the {side.side}, any two runs, {side.edits} edits: ROUGE-L {joined} as one text"
         show(Text(f"{words}, {by_itself} attribute by attribute."))
 
 
-def _moved(moved: Moved) -> str:
+def _moved(moved: AgreementOverRuns) -> str:
     parts = [value for value in moved.values if value is not None]
     if not parts or moved.variance is None:
         return "-"

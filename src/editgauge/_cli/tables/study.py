@@ -83,8 +83,8 @@ def _estimated(its: Estimate) -> str:
 
 
 def _show_question(question: QuestionFindings) -> None:
-    title = f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95% interval"
-    columns = [*(level.label for level in question.asked.levels), "mean", "outcomes"]
+    title = f"{question.question.label} ({question.question.name}): share of answers, mean and 95% interval"
+    columns = [*(level.label for level in question.question.levels), "mean", "outcomes"]
     table = new_table(title, ["method", "edit type"], columns)
     for (method, kind), cell in question.cells.items():
         if method is None:
@@ -122,9 +122,7 @@ def _agreement(panel: Panel | None, alpha: Estimate, scale: str) -> str:
     if panel is None:
         return "No two raters answered about the same item, so their agreement is unknown."
     sentence = f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
-    sentence += (
-        f"all alike on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the commonest answer"
-    )
+    sentence += f"all alike on {panel.full_agreement.value:.1%}, {panel.modal_share.value:.1%} on the commonest answer"
     return f"{sentence}; Krippendorff's alpha ({scale}) {_formatted(alpha)}."
 
 

@@ -13,8 +13,8 @@ from editgauge._cli.tables.common import named, new_table, number, short, show
 from editgauge._render.text import meaning, spaced
 from editgauge._util.text import counted
 from editgauge.analysis.aggregation import measured_figures
-from editgauge.analysis.headline import answer
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.headline import make_headline
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, answers, headlines, summarize
 from editgauge.reports._outcomes import Tally
 from editgauge.types import QUESTIONS
@@ -34,9 +34,9 @@ DETAIL = 300
 
 def show_summary(run: Run, *, verbose: bool = False) -> None:
     """The answer in a sentence, and the means over all edits: a row per score and a column per method."""
-    summary, verdicts = summarize(run), RunVerdicts(run)
+    summary, verdicts = summarize(run), RunTests(run)
     cells = {(c.protocol, c.spec.name, c.method): c for c in summary if c.edit_type == ALL}
-    show(Text(answer(summary, verdicts).sentence, style="bold"))
+    show(Text(make_headline(summary, verdicts).sentence, style="bold"))
     notes: list[str] = []
     if verbose:
         _show_by_protocol(run, cells)
@@ -100,7 +100,7 @@ def _show_figures(run: Run) -> None:
     for each in measured:
         name = Text(each.title).append(f"\n{each.figure.averaging}", style="dim")
         table.add_row(name, *(_estimate(each.methods[method], each.spec) for method in run.manifest.methods))
-        for average, of_methods in each.others.items():
+        for average, of_methods in each.alternatives.items():
             cells = (_estimate(of_methods[method], each.spec) for method in run.manifest.methods)
             table.add_row(Text(f"  instead {average}", style="dim"), *cells, style="dim")
     show(table)
