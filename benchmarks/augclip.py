@@ -22,12 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.protocols._shared.directions import Floats, units
-from editgauge.protocols.augclip.attribute_weights import relative_weights
-from editgauge.protocols.augclip.evidence import shown
-from editgauge.protocols.augclip.hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit
-from editgauge.protocols.augclip.ideal import EmbeddedOutcome, PaperReading, fitted
-from editgauge.protocols.augclip.options import AugClipOptions
+from editgauge.protocols._text_image import Floats, unit_vectors
+from editgauge.protocols.augclip._hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit, relative_weights
+from editgauge.protocols.augclip._ideal import AugClipOptions, EmbeddedOutcome, PaperReading, fitted, shown
 
 DIMENSIONS = 512
 SIZES = ((10, 10), (20, 20), (30, 30))
@@ -42,11 +39,11 @@ PLAIN: dict[Classifier, Callable[[], Any]] = {
 
 def edit(seed: int, sources: int, targets: int) -> EmbeddedOutcome:
     random = np.random.default_rng(seed)
-    common, one, other, before, after = units(random.standard_normal((5, DIMENSIONS)))
+    common, one, other, before, after = unit_vectors(random.standard_normal((5, DIMENSIONS)))
 
     def cloud(own: Floats, count: int) -> Floats:
         noise = random.standard_normal((count, DIMENSIONS)) / np.sqrt(DIMENSIONS)
-        return units(np.sqrt(0.65) * common + np.sqrt(0.1) * own + np.sqrt(0.25) * noise)
+        return unit_vectors(np.sqrt(0.65) * common + np.sqrt(0.1) * own + np.sqrt(0.25) * noise)
 
     return EmbeddedOutcome(before, after, cloud(one, sources), cloud(other, targets))
 

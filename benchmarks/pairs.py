@@ -19,8 +19,7 @@ from skimage.metrics import structural_similarity
 from torchmetrics.functional.classification import binary_jaccard_index
 from torchmetrics.functional.image import peak_signal_noise_ratio, structural_similarity_index_measure
 
-from editgauge._vision.positions import centroid
-from editgauge._vision.regions import aligned_overlap, overlap
+from editgauge._vision.geometry import aligned_overlap, centroid, overlap
 from editgauge.metrics import metrics
 
 SIDE = 512

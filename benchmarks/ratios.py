@@ -148,7 +148,7 @@ def one_thread() -> dict[str, str]:
 @contextmanager
 def fresh_answers() -> Iterator[dict[str, str]]:
     """Settings for a cache that has all weights of the usual one, and no answer."""
-    from editgauge._util.fetch import cache_root
+    from editgauge._util.packages import cache_root
 
     with tempfile.TemporaryDirectory() as temporary:
         for there in cache_root().iterdir():

@@ -19,8 +19,8 @@ from metrics import photograph_and_noise
 from rows import TURNS, Row, in_milliseconds
 from scale import cpu_of_children
 
-from editgauge._util.images import Picture, Pixels, Unit, read_image
-from editgauge._vision import frame_proposals, registration
+from editgauge._util.images import ImageFile, Pixels, Unit, read_image
+from editgauge._vision import registration
 from editgauge._vision.changed_regions import find_changes
 from editgauge.engine.worker import scoring
 from editgauge.metrics.ssim import ssim
@@ -66,7 +66,7 @@ def decoded(path: Path) -> Row:
 
 def sent(path: Path) -> Row:
     """What goes to a worker process: pixels, or where they are."""
-    edit = Edit(id="e0", source=Picture("source.png", path), type="color", instruction="make it blue")
+    edit = Edit(id="e0", source=ImageFile("source.png", path), type="color", instruction="make it blue")
     task = scoring.ScoringTask(0, edit, Outcome(edit_id="e0", method="m", image=path), ("preservation",))
     arrays = [read_image(path), read_image(path)]
     return in_milliseconds(
@@ -135,7 +135,7 @@ def with_key_points_always(source: Pixels, edited: Pixels, what: object = regist
     """The long way: no early end, and no corners followed instead of key points."""
     with (
         patch.object(registration, "_may_be_beaten", lambda known: True),
-        patch.object(frame_proposals, "MOST_AGREE", float("inf")),
+        patch.object(registration, "MOST_AGREE", float("inf")),
     ):
         what(source, edited)  # type: ignore[operator]
 

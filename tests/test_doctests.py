@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,9 +24,16 @@ VERBS = {
 """Their examples speak of a user's own files; `tests/docs` runs the commands instead."""
 
 
+class Finder(doctest.DocTestFinder):
+    """Also collects the examples of decorated functions."""
+
+    def _from_module(self, module: Any, object: Any) -> bool:  # noqa: A002
+        return super()._from_module(module, inspect.unwrap(object))  # type: ignore[misc,no-any-return]
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name: str) -> None:
-    examples = [each for each in doctest.DocTestFinder().find(import_module(name)) if each.name not in VERBS]
+    examples = [each for each in Finder().find(import_module(name)) if each.name not in VERBS]
     runner = doctest.DocTestRunner()
     for each in examples:
         runner.run(each)

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge._cli.list import list_names
-from editgauge._util.images import Picture, write_png
+from editgauge._util.images import ImageFile, write_png
 from editgauge.benchmarks import open_benchmark
 from editgauge.edit_types import EDIT_TYPES, EditType, read_edit_type, vocabulary
 from editgauge.errors import UnknownNameError
 from editgauge.methods.prompts import render
 from editgauge.protocols.editval import editval
-from editgauge.protocols.editval.rules import RULES, rule
+from editgauge.protocols.editval._rules import RULES, rule
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.source_trees import nodes_of, sources
 
@@ -47,7 +47,7 @@ def weather(monkeypatch: pytest.MonkeyPatch) -> Iterator[EditType]:
 
 
 def an_edit(edit_type: str, **parts: Any) -> Edit:
-    return Edit(id="e", source=Picture("p", Path("p.png")), type=edit_type, instruction="Make it snow.", **parts)
+    return Edit(id="e", source=ImageFile("p", Path("p.png")), type=edit_type, instruction="Make it snow.", **parts)
 
 
 @given(st.sampled_from(sorted(EDIT_TYPES)), st.sampled_from(["_", "-", " "]), st.booleans())
@@ -102,7 +102,7 @@ def test_a_new_type_is_scored_by_the_rule_that_names_it(weather: EditType) -> No
     async def snow(item: Item, see: Any, options: Any) -> Score:
         return Score(float(item.edited.mean() > item.source.mean()))
 
-    assert asyncio.run(editval.score(item, see=None))["edit"] == Score(1.0)  # type: ignore[arg-type]
+    assert asyncio.run(editval.score(item, perception=None))["edit"] == Score(1.0)  # type: ignore[arg-type]
 
 
 def test_only_the_table_lists_the_edit_types() -> None:

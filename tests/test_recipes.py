@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge._util.masks import Polygons, Rectangle, box_of, grown
 from editgauge.recipes import (
     MARGIN,
@@ -27,7 +27,7 @@ from editgauge.recipes import (
 WIDTH, HEIGHT = 120, 100
 OUTLINE = Polygons(((20, 30, 40, 30, 40, 60, 20, 60),))
 OTHER = Polygons(((0, 0, 200, 0, 200, 100, 0, 100),))
-CUTOUT = Cutout(Picture("dog.png", __file__), OTHER)  # type: ignore[arg-type]  # never opened
+CUTOUT = Cutout(ImageFile("dog.png", __file__), OTHER)  # type: ignore[arg-type]  # never opened
 sizes = st.floats(0.1, 5)
 
 

@@ -7,7 +7,7 @@ from editgauge import models as models
 from editgauge import studies as study
 from editgauge._cli.demo import demo as demo
 from editgauge._cli.list import list_names as list
-from editgauge._util.images import Picture as Picture
+from editgauge._util.images import ImageFile as ImageFile
 from editgauge._util.images import Pixels as Pixels
 from editgauge._util.images import Unit as Unit
 from editgauge._util.images import as_unit as as_unit
@@ -24,7 +24,7 @@ from editgauge.analysis.power import power as power
 from editgauge.analysis.run_result import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
-from editgauge.disentanglement.verb import disentangle as disentangle
+from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best_of import best as best
 from editgauge.engine.changes import changes as changes
 from editgauge.engine.edit.edit import edit as edit
@@ -113,7 +113,7 @@ __all__ = [
     "Note",
     "Outcome",
     "Perception",
-    "Picture",
+    "ImageFile",
     "Pixels",
     "Protocol",
     "Rectangle",

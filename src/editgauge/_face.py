@@ -15,7 +15,7 @@ VERBS: dict[str, dict[str, str]] = {
         "best": "editgauge.engine.best_of:best",
         "merge": "editgauge.engine.record.merge:merge",
         "leaderboard": "editgauge.reports.leaderboard:leaderboard",
-        "disentangle": "editgauge.disentanglement.verb:disentangle",
+        "disentangle": "editgauge.disentanglement.disentangle:disentangle",
         "audit": "editgauge.audits.verb:audit",
         "serve": "editgauge.serving.verb:serve",
     },
@@ -101,7 +101,7 @@ FACE: dict[str, str] = {
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",
     "ScoreResult": "editgauge.engine.result:ScoreResult",
-    **{name: f"{_IMAGES}:{name}" for name in ("Picture", "Pixels", "Unit", "as_unit", "read_image")},
+    **{name: f"{_IMAGES}:{name}" for name in ("ImageFile", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},
     **{name: f"{_EVIDENCE}:{name}" for name in ("Box", "Heat", "Note", "Region")},
     # what extensions are written with

@@ -1,62 +1,90 @@
-"""One family of errors, drawn as a tree.
+"""Every error that a user can fix, as one tree.
 
-EditGaugeError            anything a user can fix; printed as one message without a traceback
-├── UnknownNameError           a name that no registry knows
-├── BadInputError              a file, folder or option that cannot be used; lists every problem found
-├── BadImageError              an image that cannot be read (inside a run it becomes unscored: unreadable_image)
-├── BadRunError                a run folder that cannot be read or written
-├── FetchError           weights or data that could not be fetched or verified
-├── FatalError              what every further item would meet too; the work stops
-├── CannotEditError            raised by a method that can make no outcome; recorded as an absence
-└── UnscorableError            raised inside a rule when there is no honest answer; the runner turns it into `Unscored`
+EditGaugeError          base class; the command line prints the message without a traceback
+├── UnknownNameError    a name that is not registered
+├── BadInputError       a file, folder or parameter that cannot be used; lists every problem
+├── BadImageError       an image that cannot be read (inside a run: unscored, `unreadable_image`)
+├── BadRunError         a run folder that cannot be read or written
+├── FetchError          weights or data that could not be fetched or verified
+├── FatalError          a failure that every further item would meet too; the run stops
+├── CannotEditError     raised by a method that can make no outcome; recorded as an absence
+└── UnscorableError     raised inside a protocol that has no answer; recorded as `Unscored`
 
-Every message says what was given, what exists, and what to do.
+A message says what was given, what is valid, and what to do. It names Python parameters in backticks: write
+"`share` must be between 0 and 1" or "pass `models='best'`", never "--share". The command line passes every message
+through `with_flags`, which turns parameters of the called command into its flags ("--share", "--models best").
+Other text in backticks, such as `pip install editgauge`, is left as it is.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from editgauge.types import Reason
 
-SHOWN_OF_AN_ERROR = 300
-"""Characters of another program's message that help; theirs can run to pages."""
+MAX_QUOTED_CHARACTERS = 300
+"""Length at which messages of other programs are cut; some run to pages."""
+_PARAMETER = re.compile(r"`(?P<name>[a-z_]+)(?:=(?P<value>[^`]*))?`")
 
 
-def in_short(error: BaseException) -> str:
-    """How the message of another library's error begins, on one line; the error's kind when it says nothing.
+def summarize_error(error: BaseException) -> str:
+    """Return the start of an exception's message on one line, or its class name when the message is empty.
 
-    >>> in_short(ValueError("no such\\n  file")), in_short(KeyError())
+    >>> summarize_error(ValueError("no such\\n  file")), summarize_error(KeyError())
     ('no such file', 'KeyError')
     """
-    return " ".join(str(error).split())[:SHOWN_OF_AN_ERROR] or type(error).__name__
+    return " ".join(str(error).split())[:MAX_QUOTED_CHARACTERS] or type(error).__name__
+
+
+def with_flags(message: str, flags: Mapping[str, str]) -> str:
+    """Replace parameters in backticks by command-line flags.
+
+    Args:
+        message: text of an error that names Python parameters.
+        flags: flag of each parameter of the called command.
+
+    >>> flags = {"share": "--share", "models": "--models", "resume": "--resume"}
+    >>> with_flags("`share` is 3; pass `models='best'` or `resume=False`, or run `pip list`.", flags)
+    '--share is 3; pass --models best or --no-resume, or run `pip list`.'
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        flag, value = flags.get(match["name"]), match["value"]
+        if flag is None:
+            return match[0]
+        if value == "False":
+            return f"--no-{flag.removeprefix('--')}"
+        return flag if value in {None, "True"} else f"{flag} {value.strip(chr(39) + chr(34))}"
+
+    return _PARAMETER.sub(replace, message)
 
 
 class EditGaugeError(Exception):
-    """Something the user can fix."""
+    """Base class of all errors that a user can fix."""
 
 
 class UnknownNameError(EditGaugeError):
     """A name that is not registered."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], shown_by: str = "") -> None:
-        names = sorted(known)
+    def __init__(self, kind: str, name: str, valid_names: Iterable[str], listed_by: str = "") -> None:
+        names = sorted(valid_names)
         close = difflib.get_close_matches(name, names, n=1)
         guess = f" Did you mean '{close[0]}'?" if close else ""
-        there = f"`{shown_by}` shows all {len(names)}." if shown_by else f"There are: {', '.join(names)}."
-        super().__init__(f"There is no {kind} called '{name}'.{guess} {there}")
+        listing = f"`{listed_by}` shows all {len(names)}." if listed_by else f"There are: {', '.join(names)}."
+        super().__init__(f"There is no {kind} called '{name}'.{guess} {listing}")
 
 
 class BadInputError(EditGaugeError):
-    """A file, folder or option that cannot be used."""
+    """A file, folder or parameter that cannot be used."""
 
-    def __init__(self, what: str, problems: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join([what, *(f"  - {problem}" for problem in problems)]))
+        super().__init__("\n".join([message, *(f"  - {problem}" for problem in problems)]))
 
 
 class BadImageError(EditGaugeError):
@@ -72,11 +100,11 @@ class FetchError(EditGaugeError):
 
 
 class FatalError(EditGaugeError):
-    """What every further item would meet too, and a user can fix: the work stops and says so."""
+    """A failure that every further item would meet too, such as a rejected API key; the run stops."""
 
 
 class CannotEditError(EditGaugeError):
-    """A method can make no outcome for this edit; the message is recorded as the absence."""
+    """A method cannot make an outcome for this edit; the message is recorded as the absence."""
 
 
 class UnscorableError(EditGaugeError):

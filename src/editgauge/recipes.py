@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from editgauge._util.masks import Grown, Mask, MayOverhang, Outside, Polygons, Union
 
 if TYPE_CHECKING:
-    from editgauge._util.images import Picture
+    from editgauge._util.images import ImageFile
 
 MARGIN = 6
 """Pixels around an object that a right outcome may touch: feathered edges and inpainting need a little room."""
@@ -22,7 +22,7 @@ MARGIN = 6
 class Cutout:
     """An object of another photograph, to be pasted."""
 
-    picture: Picture
+    picture: ImageFile
     outline: Polygons
 
 
@@ -144,7 +144,7 @@ class Background:
     """Everything but the kept objects is changed: blurred, one color, a material, or another photograph."""
 
     kept: tuple[Polygons, ...]
-    scene: str | Picture
+    scene: str | ImageFile
 
     def footprint(self) -> Mask | None:
         """All that is not kept, and the kept objects' edges."""

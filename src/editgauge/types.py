@@ -15,7 +15,7 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from editgauge._util.images import Picture, Pixels
+    from editgauge._util.images import ImageFile, Pixels
     from editgauge._util.masks import BoolMask, Mask
     from editgauge.evidence import Evidence
     from editgauge.recipes import Recipe
@@ -109,10 +109,10 @@ InputRole = Literal["image", "subject", "identity", "style", "background"]
 
 
 @dataclass(frozen=True, slots=True)
-class InputPicture:
+class InputImage:
     """A further picture that an edit starts from, in addition to its source."""
 
-    picture: Picture
+    picture: ImageFile
     role: InputRole = "image"
 
 
@@ -121,7 +121,7 @@ class Edit:
     """A request to change a source image, with what the benchmark states about it."""
 
     id: str
-    source: Picture
+    source: ImageFile
     type: str
     """The name of an edit type; `editgauge list edit-types` shows all."""
     instruction: str
@@ -139,15 +139,15 @@ class Edit:
     """The region the edit may change; everything outside should stay."""
     objects: Mapping[str, Mask] = field(default_factory=dict)
     """Objects of the source image whose outlines are known."""
-    reference: Picture | None = None
-    inputs: tuple[InputPicture, ...] = ()
+    reference: ImageFile | None = None
+    inputs: tuple[InputImage, ...] = ()
     """Further pictures that the instruction speaks of, in its order: whom to show, whose style to take."""
     recipe: Recipe | None = None
     """How a reference editor makes the right outcome."""
     turn: int = 1
     follows: str | None = None
     """The edit whose outcome is this one's source: in a multi-turn benchmark, the method's own last picture."""
-    first_source: Picture | None = None
+    first_source: ImageFile | None = None
     """From the second turn on, the picture that the first turn starts from; `open_benchmark` fills it in."""
     masks_before: tuple[Mask | None, ...] = ()
     """The masks of the turns before, filled in the same way."""
@@ -301,6 +301,8 @@ class Unscored:
     reason: Reason
     detail: str = ""
     evidence: tuple[Evidence, ...] = ()
+    advice: str = ""
+    """What would help to get a value."""
 
     def __post_init__(self) -> None:
         if self.reason not in REASONS:

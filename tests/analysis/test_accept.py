@@ -11,11 +11,11 @@ import pytest
 
 from editgauge.analysis.accept import accept
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 
 @pytest.fixture
-def rated(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> tuple[Path, Path]:
+def rated(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path) -> tuple[Path, Path]:
     """200 edits of 100 sources and two methods; people rate half of them, and accept the better ones (4 or 5)."""
     random = np.random.default_rng(0)
     records, lines = [], ["edit,method,value"]

@@ -24,7 +24,7 @@ from editgauge.analysis.aggregation import (
     paper_aggregation,
     trial_cells,
 )
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 
 def test_by_hand() -> None:
@@ -73,7 +73,7 @@ def test_a_rule_set_or_variant_has_the_choice_of_its_paper(protocol: str) -> Non
     assert paper_aggregation("pixlens") in METHOD_AGGREGATIONS
 
 
-def test_of_a_run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_of_a_run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> None:
     folder = make_run(
         make_record("a", {"gain": 1.0}),
         make_record("b", {"gain": 0.0}, place=1, edit_type="size", source="dog.png"),
@@ -95,7 +95,7 @@ VALUES = {
 
 
 @pytest.fixture
-def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Run:
+def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Run:
     records = [
         make_record(f"{kind}-{trial}-{place}", {"gain": value}, edit_type=kind, source=f"{kind}{place}.png")
         for trial, kinds in VALUES.items()
@@ -146,7 +146,7 @@ def test_trials_that_differ_by_rounding_alone_do_not_deviate() -> None:
 
 
 def test_a_trial_that_lacks_an_edit_type_is_left_out_of_the_total(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     records = [
         make_record("a-1", {"gain": 0.2}, edit_type="color"),
@@ -162,7 +162,7 @@ def test_a_trial_that_lacks_an_edit_type_is_left_out_of_the_total(
 
 @pytest.mark.parametrize(("reason", "has_total"), [("not_applicable", True), ("no_model", False)])
 def test_a_type_without_the_score_is_no_part_of_the_total_and_one_that_lacks_it_takes_the_total_away(
-    reason: str, has_total: bool, make_record: Callable[..., Record], make_run: Callable[..., Path]
+    reason: str, has_total: bool, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     records = [
         record

@@ -17,12 +17,12 @@ from editgauge.analysis.rating_agreement import RatedScore
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.benchmarks.datasets import ratings as write_ratings
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 METHODS = ("good", "fair", "poor", "bad")
 EDITS = 12
 
@@ -332,7 +332,7 @@ def test_what_is_missing_or_unknown_is_said(tmp_path: Path) -> None:
 
 
 def test_the_only_method_of_a_run_is_meant_where_the_files_name_none(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     lines = [f"{i},1,{rater},{i},{i % 3}" for i in range(8) for rater in ("a", "b")]
     file = written(tmp_path / "mb" / "ratings.csv", "id,turn,rater,overall,quality", *lines, "8,1,a,,")
@@ -356,7 +356,7 @@ def test_published_ratings_become_a_csv_that_agree_reads(tables: Path, tmp_path:
 
 
 def test_answers_from_outside_stand_among_the_scores_in_their_direction(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     uids = [f"sample_{i}_1.jpg" for i in range(9)]
     rows = [f"{uid}\t[{(i % 3) / 2}, {(i // 3) / 2}]" for i, uid in enumerate(uids)]
@@ -385,7 +385,7 @@ def test_answers_from_outside_stand_among_the_scores_in_their_direction(
 @pytest.mark.slow
 @pytest.mark.skipif(SHARED is None, reason="NOT TESTED: EDITGAUGE_SHARED_DATA does not name the published data")
 def test_the_published_correlations_of_viescore_come_out_of_the_raw_files(
-    make_run: Callable[..., Path], make_record: Callable[..., Record]
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     place = Path(SHARED or "") / "imagenhub_viescore"
     expected = json.loads((place / "expected_correlations.json").read_text())["gemini_0shot"]["per_method_spearman"]

@@ -11,13 +11,13 @@ import pytest
 from editgauge.analysis.agree import Agreement, agree
 from editgauge.analysis.choice_agreement import ChoiceScore, SelectedScore, read_roles
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 EDITS = 8
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     return make_run(
         *(
             make_record(f"e{edit}", {"gain": gain}, method=method, place=edit, source=f"{edit}.png")
@@ -127,7 +127,7 @@ def test_a_file_of_another_kind_is_told_apart(run: Path, people: Path, tmp_path:
 
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 ROLES = "good=ours,preserved=same,modified=new"
 
 

@@ -16,13 +16,13 @@ from editgauge.analysis._evaluators import list_similarity, rouge_l
 from editgauge.analysis.agree import agree
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 EDITS = 20
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> Path:
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path) -> Path:
     """People want both: `gain` (changed) is right on the even edits, `loss` (kept, lower is better) on the odd ones.
 
     Either errs by little where it errs, so that an even mix is always right.
@@ -77,7 +77,7 @@ def test_everything_that_was_asked_has_a_curve_and_a_panel(run: Path, tmp_path: 
 
 
 def test_what_cannot_be_blended_is_told(
-    run: Path, tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., Record]
+    run: Path, tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     choices = tmp_path / "choices.jsonl"
     with pytest.raises(BadInputError, match="--blend takes two scores") as error:
@@ -100,7 +100,7 @@ def test_what_cannot_be_blended_is_told(
 
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 EDITS_ROBUSTNESS = 10
 PHRASES = st.lists(st.lists(st.sampled_from(["red", "cap", "tan", "dog"]), min_size=1).map(" ".join), min_size=1)
 

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from editgauge._stats.agreement import nested_mean
-from editgauge._util.images import Picture, Pixels, write_png
+from editgauge._util.images import ImageFile, Pixels, write_png
 from editgauge._util.masks import Rectangle
 from editgauge.analysis._groups import divisions, group_cells, read_selection, turn_tables
 from editgauge.analysis.aggregation import declared_figures, measured_figures
 from editgauge.analysis.compare import compare
 from editgauge.benchmarks import with_turns
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine.worker.scoring import build_item
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models.answers import Detections, Patches
 from editgauge.protocols import open_protocol
@@ -30,7 +30,7 @@ from editgauge.reports.export import export, means_of
 from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.sections.standard import groups as groups_section
 from editgauge.reports.sections.turns import section as turns_section
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.results.sets import SetScore, write_sets
 from editgauge.types import Benchmark, Edit, Outcome, Score, ScoreSpec, Unscored
@@ -43,7 +43,7 @@ TASKS = {"text_change": (4.0, 6.0, 5.0), "subject-add": (9.0,)}
 
 
 @pytest.fixture
-def gedit(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def gedit(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     """Four English edits of two tasks and one Chinese, two methods; the second is a point worse."""
     records, groups = [], {}
     values = [(task, "en", value) for task, some in TASKS.items() for value in some] + [("text_change", "cn", 1.0)]
@@ -122,7 +122,7 @@ def test_groups_are_chosen_by_name_and_value(gedit: Path) -> None:
         read_selection(["language=en", "language=cn"], run)
 
 
-def test_a_run_without_groups_says_so(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+def test_a_run_without_groups_says_so(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> None:
     run = Run.open(make_run(make_record("a")))
     assert divisions(run) == {}
     assert group_cells(run) == []
@@ -190,7 +190,7 @@ def test_every_declared_figure_is_one_of_a_protocol_there_is() -> None:
 
 
 def test_a_figure_finds_its_score_whatever_model_made_it(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     name = "local_clip_i[clip-l14]"
     entry = ProtocolEntry("about", "paper", "1", (), (ScoreSpec(name, True, (-1, 1)),))
@@ -218,7 +218,7 @@ def run(make_record: Make, make_run: Make) -> Run:
         "b": (1.0, 0.0, 1.0),
         "c": (1.0, "not_detected", 1.0),
     }
-    records: list[Record] = []
+    records: list[JournalEntry] = []
     links: dict[str, dict[str, Any]] = {}
     for session, scores in values.items():
         for turn, value in enumerate(scores, start=1):
@@ -280,12 +280,12 @@ def _scores(tmp_path: Path, masks: tuple[Rectangle | None, ...], unchanged: list
     for name, pixels in (("first", first), ("before", before)):
         write_png(pixels, tmp_path / f"{name}.png")
     start = Edit(
-        id="a1", source=Picture("first.png", tmp_path / "first.png"), type="color", instruction="x", mask=masks[0]
+        id="a1", source=ImageFile("first.png", tmp_path / "first.png"), type="color", instruction="x", mask=masks[0]
     )
     extras = {"unchanged_objects": unchanged}
     edits = [start, replace(start, id="a2", mask=masks[1], turn=2, follows="a1", extras=extras)]
     second = with_turns(Benchmark("turns", edits)).edits[1]
-    item = prepare(second, Outcome(edit_id="a2", method="m", image=tmp_path / "x.png"), before, after)
+    item = build_item(second, Outcome(edit_id="a2", method="m", image=tmp_path / "x.png"), before, after)
     see: Any = Seeing()
     return dict(asyncio.run(open_protocol("drift").score(item, see)))
 

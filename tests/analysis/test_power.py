@@ -21,9 +21,9 @@ from editgauge.analysis.power import (
     spread,
 )
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 

@@ -18,14 +18,14 @@ from editgauge._cli.show.common import as_json
 from editgauge.analysis.compare import Comparison, compare
 from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL
+from editgauge.reports import export
 from editgauge.reports.context import Context
-from editgauge.reports.export import export
 from editgauge.reports.leaderboard import leaderboard, standings
 from editgauge.reports.sections.overview import sentences
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 NAMES = ("anton", "berta", "cesar", "dora")
 
 

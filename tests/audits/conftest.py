@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, Pixels, write_png
+from editgauge._util.images import ImageFile, Pixels, write_png
 from editgauge._util.masks import Polygons
 from editgauge.audits.probes.gather import Gathered
 from editgauge.audits.probes.probes import Probe, split_of, write_probes
@@ -45,7 +45,7 @@ def edits_of() -> Edits:
     def make(folder: Path, pictures: int) -> list[Gathered]:
         found = []
         for number in range(pictures):
-            picture = Picture(f"pictures/p{number}.png", folder / "pictures" / f"p{number}.png")
+            picture = ImageFile(f"pictures/p{number}.png", folder / "pictures" / f"p{number}.png")
             write_png(drawn(number), picture.path)
             plain = Edit(
                 id=f"p{number}",
@@ -91,7 +91,7 @@ def red_boxes() -> RedBoxes:
 @pytest.fixture
 def moving(tmp_path: Path) -> Edit:
     """An edit in which left and right matter."""
-    picture = Picture("pictures/m.png", tmp_path / "pictures" / "m.png")
+    picture = ImageFile("pictures/m.png", tmp_path / "pictures" / "m.png")
     write_png(drawn(5), picture.path)
     edit = Edit(
         id="moved",

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 import editgauge
 from editgauge import run
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.audits.judges.captions import captions
 from editgauge.benchmarks.editinspector.outcome_captions import (
     OutcomeCaption,
@@ -51,7 +51,7 @@ def test_faults_of_a_file_are_told_by_line(tmp_path: Path, line: dict[str, Any],
 
 
 def test_captions_stand_on_their_edits_by_outcome() -> None:
-    edit = Edit(id="edit-000", source=Picture("p", Path("/p")), type="color", instruction="x")
+    edit = Edit(id="edit-000", source=ImageFile("p", Path("/p")), type="color", instruction="x")
     benchmark = attach_captions(Benchmark("b", (edit,)), {KEY: OutcomeCaption("A cup came.")})
     outcome = Outcome(edit_id="edit-000", method="m1", image=Path("/o"))
     assert caption_of(benchmark.edits[0], outcome) == OutcomeCaption("A cup came.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge._util.fetch import fetch_package
+from editgauge._util.packages import fetch_package
 from editgauge.benchmarks import datasets as data
 from editgauge.benchmarks import photos
 from editgauge.errors import BadInputError, UnknownNameError

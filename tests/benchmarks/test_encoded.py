@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from editgauge._util.documents import Document, Spot
 from editgauge._util.masks import Mask
-from editgauge._util.reading.lines import Document, Spot
 from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired
 from editgauge.benchmarks.format.regions import Names, read_mask
 from editgauge.errors import BadImageError

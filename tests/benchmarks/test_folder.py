@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from editgauge._util.images import Picture
+from editgauge._util.documents import Document, Spot
+from editgauge._util.fields import BenchmarkFields, EditFields, SourceFields
+from editgauge._util.images import ImageFile
 from editgauge._util.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
-from editgauge._util.reading.fields import BenchmarkFields, EditFields, SourceFields
-from editgauge._util.reading.lines import Document, Spot
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.folder import load
 from editgauge.benchmarks.format.recipes import RECIPES
@@ -149,7 +149,7 @@ def test_recipes_are_read_and_give_the_mask(folder: Make, recipe: Any, expected:
     path = folder(one_edit(recipe=recipe))
     (edit,) = load(path).edits
     square = Polygons(((2, 2, 12, 2, 12, 12, 2, 12),))
-    wanted = expected(square, Cutout(Picture("dog.png", path / "dog.png"), square))
+    wanted = expected(square, Cutout(ImageFile("dog.png", path / "dog.png"), square))
     assert edit.recipe == wanted
     assert edit.mask == wanted.footprint()
 

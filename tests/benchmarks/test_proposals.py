@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.images import Picture, Pixels, write_png
+from editgauge._util.images import ImageFile, Pixels, write_png
 from editgauge._util.masks import BoolMask
 from editgauge.benchmarks.proposals import Photograph, propose, understood
 from editgauge.methods.reference.editors import careless, classical
@@ -48,7 +48,7 @@ def photograph(folder: Path, name: str, *sure: Seen, faint: Sequence[Seen] = ())
     write_png(pixels, folder / f"{name}.png")
     stacked = np.array(masks, np.bool_).reshape(-1, *FIELD.shape[:2])
     instances = Instances(detections(sure), stacked)
-    return understood(Picture(name, folder / f"{name}.png"), pixels, instances, detections([*sure, *faint]))
+    return understood(ImageFile(name, folder / f"{name}.png"), pixels, instances, detections([*sure, *faint]))
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_nothing_is_proposed_about_a_thing_that_is_in_doubt(thing: Seen, faint: 
 
 
 def test_an_outline_that_is_not_what_the_detector_saw_is_not_used(tmp_path: Path) -> None:
-    picture = Picture("field", tmp_path / "field.png")
+    picture = ImageFile("field", tmp_path / "field.png")
     scraps = np.zeros((1, *FIELD.shape[:2]), np.bool_)
     scraps[0, 110:200, 190:220] = scraps[0, 110:200, 260:290] = True
     assert understood(picture, FIELD, Instances(detections([HORSE]), scraps)).things == ()

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.images import Picture
-from editgauge._util.reading.sources import Faults, Ids, file_in, read_json, read_text, slug
+from editgauge._util.datasets import Faults, Ids, file_in, read_json, read_text, slug
+from editgauge._util.images import ImageFile
 from editgauge.benchmarks import BUILT_IN, benchmarks, open_benchmark
 from editgauge.benchmarks.image_store import ImageFolder, store_image
 from editgauge.errors import BadInputError
@@ -87,7 +87,7 @@ def test_a_download_may_be_a_folder_of_links(tmp_path: Path, draw: Callable[...,
     (tmp_path / "snapshot" / "cat.png").symlink_to(blob)
     faults = Faults("some-set", tmp_path / "list.json")
     picture = ImageFolder(tmp_path / "snapshot", faults).picture("cat.png", "x")
-    assert picture == Picture("cat.png", tmp_path / "snapshot" / "cat.png")
+    assert picture == ImageFile("cat.png", tmp_path / "snapshot" / "cat.png")
     assert faults.problems == []
 
 

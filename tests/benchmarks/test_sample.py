@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from editgauge._util.documents import read_yaml
 from editgauge._util.masks import Polygons
-from editgauge._util.reading.lines import read_yaml
 from editgauge.benchmarks import datasets as data
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.format.reader import read_benchmark

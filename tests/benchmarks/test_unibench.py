@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from editgauge._vision.positions import DIRECTIONS, direction_score, middle
+from editgauge._vision.geometry import DIRECTIONS, direction_score, middle
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.photos import PHOTOS
 from editgauge.benchmarks.unibench import read_annotations, shipped_annotations

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.builders.training.decoys import ChangeScene
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections
@@ -70,5 +70,5 @@ def scene(before: dict[str, Any], after: dict[str, Any], accurate: bool = True, 
 
 
 def edit(told: str, **parts: Any) -> Edit:
-    where = Picture("a.png", Path("a.png"))
+    where = ImageFile("a.png", Path("a.png"))
     return Edit(id="e", source=where, instruction=told, **{"type": "unspecified", **parts})

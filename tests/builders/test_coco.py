@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from editgauge._util.coco import CocoObject, read_coco, read_counts, rendered
 from editgauge._util.masks import BoolMask
-from editgauge._util.reading.coco import CocoObject, read_coco, read_counts, rendered
 from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.errors import BadInputError
 from tests.builders.toys import CAPTION, CocoFiles

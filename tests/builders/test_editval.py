@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from editgauge._cli import groups
 from editgauge._cli.show.groups import agreement_table
-from editgauge._util.reading.coco import read_coco
+from editgauge._util.coco import read_coco
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
 from editgauge.builders.editval.build import editval

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from editgauge._util.coco import CocoImage, CocoObject
 from editgauge._util.images import Pixels
 from editgauge._util.masks import Polygons, box_of
-from editgauge._util.reading.coco import CocoImage, CocoObject
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.unibench.scenes import Chosen, Criteria, EditableScene, make_scene

@@ -26,9 +26,8 @@ from editgauge.builders.training.decoys import ChangeScene, check, decoy
 from editgauge.builders.training.lessons import KINDS, MAIN_DIFFERENCE, Lesson
 from editgauge.builders.training.likeness import are_other_attributes, may_be_the_same, tables
 from editgauge.errors import UnscorableError
-from editgauge.protocols.difference.parsing import read_triplets
-from editgauge.protocols.difference.triplets import ACTIONS
-from editgauge.protocols.editinspector.inspection import PROMPTS
+from editgauge.protocols.difference._triplets import ACTIONS, read_triplets
+from editgauge.protocols.editinspector import PROMPTS
 from editgauge.types import Edit
 from tests.builders.eyes import BOX, COCO, edit, needs_wordnet, scene
 

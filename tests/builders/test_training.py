@@ -19,7 +19,7 @@ from editgauge.builders.training.build import training
 from editgauge.builders.training.card import CARD, PAGE, Training, summary_lines
 from editgauge.builders.training.export import LLAVA, MESSAGES, SEAM, SHEET
 from editgauge.errors import BadInputError
-from editgauge.judges.forms import YesNo
+from editgauge.judges._questions import YesNo
 from editgauge.methods.resolve import open_method
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.models.weights import available

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from editgauge._cli import app
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 
 @pytest.fixture
-def rated(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> list[str]:
+def rated(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path) -> list[str]:
     random = np.random.default_rng(0)
     records, lines = [], ["edit,method,value"]
     for place in range(80):

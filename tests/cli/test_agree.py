@@ -14,7 +14,7 @@ import pytest
 
 import editgauge as face
 from editgauge._cli.tables.agreement import PAGE_LEVELS, _show_best_rated
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.types import ScoreSpec
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -22,7 +22,7 @@ METHODS = ("first-method", "second-method", "third-method")
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> Path:
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path) -> Path:
     """A run of three methods, with ratings and choices beside it."""
     random = np.random.default_rng(0)
     records, ratings, choices = [], ["edit,method,rater,value"], []

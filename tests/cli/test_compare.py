@@ -12,7 +12,7 @@ import pytest
 
 from editgauge._cli.tables.comparison import show_comparison
 from editgauge.analysis.compare import Comparison
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.types import ScoreSpec
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -20,7 +20,7 @@ METHODS = ("instruct-pix2pix", "another-method", "third")
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     """Many color edits, few of size, which are harder; the first method is better; the second has no picture of some.
 
     The protocol has the name of a paper's.
@@ -67,7 +67,7 @@ def test_the_way_of_averaging_is_shown_where_it_matters(editgauge: Command, run:
 
 
 def test_it_is_not_shown_where_it_does_not(
-    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., Record]
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     records = [
         make_record(f"e{edit}", {"gain": edit / 20}, method=method, place=edit, source=f"{edit // 2}.png")
@@ -80,7 +80,7 @@ def test_it_is_not_shown_where_it_does_not(
 
 
 def test_scores_of_several_protocols_are_told_apart(
-    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., Record]
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     toy = Run.open(make_run(make_record("a"), name="toy")).manifest.protocols["toy"]
     records = [

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     random = np.random.default_rng(0)
     records = []
     for place in range(80):
@@ -93,7 +93,7 @@ def test_a_mistake_is_one_message(editgauge: Command, run: Path) -> None:
 
 
 def test_power_without_data_fails(
-    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., Record]
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     refused = [make_record(f"e{place}", {"gain": "refused"}, place=place, source=f"{place}") for place in range(12)]
     ended = editgauge("power", make_run(*refused), "--detect", "0.1", "--score", "gain", code=1)

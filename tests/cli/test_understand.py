@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.engine.parse import understand, understand_lines
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of
 from editgauge.options import JudgeOptions
-from editgauge.results.edit_json import reading_to_json
+from editgauge.results.edits import reading_to_json
 from editgauge.types import Edit, Position, Reading, Step
 from tests.endpoint import MODEL, Served
 
 
 def an_edit(instruction: str, type_: str = "unspecified", **fields: Any) -> Edit:
-    return Edit(id="one", source=Picture("a.png", Path("a.png")), type=type_, instruction=instruction, **fields)
+    return Edit(id="one", source=ImageFile("a.png", Path("a.png")), type=type_, instruction=instruction, **fields)
 
 
 def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:

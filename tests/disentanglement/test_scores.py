@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge.disentanglement.inter_attribute import Classified, Split, inter_attribute
-from editgauge.disentanglement.latents import Latents, model_names, read_latents
-from editgauge.disentanglement.scores import Disentanglement, beside_edit_scores, disentanglement
-from editgauge.disentanglement.words import Vocabulary, read_vocabulary
+from editgauge.disentanglement._classifier import Classification, Split, inter_attribute
+from editgauge.disentanglement._latents import Latents, model_names, read_latents
+from editgauge.disentanglement._scores import Disentanglement, compare_with_edit_scores, disentanglement
+from editgauge.disentanglement._vocabulary import Vocabulary, read_vocabulary
 from editgauge.errors import BadInputError
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -55,7 +55,7 @@ def noise(seed: int = 0) -> dict[str, Any]:
     return {prompt: draw.normal(size=600) for prompt in WORDS.prompts}
 
 
-def by(found: Disentanglement | tuple[Classified, ...], split: Split) -> Classified:
+def by(found: Disentanglement | tuple[Classification, ...], split: Split) -> Classification:
     each = found.classified if isinstance(found, Disentanglement) else found
     return next(its for its in each if its.split == split)
 
@@ -242,7 +242,9 @@ def test_a_vocabulary_in_the_published_form(tmp_path: Path) -> None:
         read_vocabulary(file)
 
 
-def test_beside_edit_scores_over_models(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_beside_edit_scores_over_models(
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
+) -> None:
     verdicts = {"good": 0.9, "fair": 0.5, "bad": 0.2}
     models = [
         disentanglement(Latents(name, latents(vectors).vectors, name), WORDS)
@@ -250,10 +252,10 @@ def test_beside_edit_scores_over_models(make_run: Callable[..., Path], make_reco
     ]
     records = [make_record("a", {"edit": value}, method=method) for method, value in verdicts.items()]
     run = Run.open(make_run(*records, protocols={"toy": VERDICT}))
-    error, agreement, accuracy = beside_edit_scores(models, [run])
+    error, agreement, accuracy = compare_with_edit_scores(models, [run])
     assert error.models == ("good", "bad")
     assert (error.edit, error.pearson) == ((0.9, 0.2), None)  # two models are no correlation
     assert accuracy.disentanglement[0] == 1
     assert agreement.score.startswith("inter-sample")
     with pytest.raises(BadInputError, match="Methods must have the names of the models"):
-        beside_edit_scores(models[2:], [run])
+        compare_with_edit_scores(models[2:], [run])

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, pixel_hash, read_image, write_png
+from editgauge._util.images import ImageFile, pixel_hash, read_image, write_png
 from editgauge.engine.best_of import RECORD, best
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
-from editgauge.results.records import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 from editgauge.types import Edit
 
 GAINS: dict[tuple[str, str, int], float | str] = {
@@ -30,7 +30,7 @@ GAINS: dict[tuple[str, str, int], float | str] = {
 
 
 @pytest.fixture
-def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     source = tmp_path / "source.png"
     write_png(np.zeros((8, 8, 3), np.uint8), source)
     records = []
@@ -55,7 +55,7 @@ def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[...
 def test_the_best_outcome_of_each_edit_becomes_one_of_a_new_method(run: Path, tmp_path: Path) -> None:
     done = best(run, score="gain", out=tmp_path / "best", quiet=True)
     assert (done.chosen, done.most, done.fewest, done.ties, done.without) == ({"one": 2, "two": 1}, 3, 1, 1, 1)
-    edits = [Edit(id=name, source=Picture("s", Path("s")), type="color", instruction="x") for name in "abcd"]
+    edits = [Edit(id=name, source=ImageFile("s", Path("s")), type="color", instruction="x") for name in "abcd"]
     outcomes = {each.edit_id: each for each in find_outcomes("best", tmp_path / "best", edits).outcomes}
     chosen = {name: outcomes[name].image for name in "abd"}
     for name, origin in {"a": "one/a-1.png", "b": "two/b-0.png", "d": "one/d-0.png"}.items():

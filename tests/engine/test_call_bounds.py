@@ -18,7 +18,7 @@ from editgauge.builders.training.build import training
 from editgauge.builders.unibench.build import unibench
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import read_jury, transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan, prepare
+from editgauge.engine.plan.run_plan import RunPlan, build_plan
 from editgauge.engine.plan.tasks import all_tasks
 from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.perception import RunPerception
@@ -85,7 +85,7 @@ async def _score(plan: RunPlan, transcripts: Path) -> None:
 
 
 def _prepared(asked: dict[str, Any], protocols: list[str], panel: str | None, judge: list[str]) -> RunPlan:
-    return prepare(
+    return build_plan(
         asked["benchmark"],
         asked["outcomes"],
         protocols,

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from editgauge._util.files import DRAFT
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.engine.run import run
 from editgauge.engine.schedule.scheduler import WITH_MODELS, WITHOUT_MODELS, Attempt, Scheduler, in_hand
 from editgauge.engine.verify.verify import verify
@@ -152,7 +152,7 @@ def test_missing_weights_found_late_end_the_run_with_what_to_do(home: Path, tmp_
 
 
 def task(source: str, number: int) -> ScoringTask:
-    edit = Edit(id=f"{source}{number}", source=Picture(source, Path(source)), type="color", instruction="")
+    edit = Edit(id=f"{source}{number}", source=ImageFile(source, Path(source)), type="color", instruction="")
     return ScoringTask(number, edit, Outcome(edit_id=edit.id, method="m", absence="not made"), ("p",))
 
 

@@ -13,7 +13,7 @@ from editgauge.analysis.agree import agree
 from editgauge.engine.prefer.prefer import prefer
 from editgauge.engine.run import run as score
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 from tests.endpoint import MODEL, Served
 
 Make = Callable[..., Path]
@@ -128,7 +128,7 @@ def test_a_picture_that_went_away_has_no_answer(run: Path, judge: str) -> None:
 
 
 def test_outcomes_of_different_sources_are_not_compared(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], judge: str, served: Served, tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], judge: str, served: Served, tmp_path: Path
 ) -> None:
     """As in the later turns of a benchmark, where every method goes on from its own last outcome."""
     stamps = [ImageStamp(f"/nowhere/{name}.png", 1, 1, name) for name in ("one", "two")]

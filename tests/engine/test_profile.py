@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge._util.trace.summary import FOLDER, TIMELINE, read_profile
+from editgauge._util.profiling import FOLDER, TIMELINE, read_profile
 from editgauge.engine.run import run
 from editgauge.reports import export
 from editgauge.reports.report import report

@@ -15,14 +15,14 @@ from typing import Any
 import psutil
 import pytest
 
-from editgauge._util.trace.summary import read_profile
+from editgauge._util.profiling import read_profile
 from editgauge.engine.run import check_engine, run
 from editgauge.engine.schedule import ray_cluster
 from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.reports import export
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 
 pytestmark = pytest.mark.slow
 
@@ -204,7 +204,9 @@ def test_a_small_run_on_ray_is_the_local_run(tmp_path: Path, make_benchmark: Mak
     assert [{(each.of, each.stage) for each in one.spent} for one in told if one] == [DONE, DONE]
 
 
-def test_a_node_that_misses_a_picture_is_no_missing_outcome(tmp_path: Path, make_record: Callable[..., Record]) -> None:
+def test_a_node_that_misses_a_picture_is_no_missing_outcome(
+    tmp_path: Path, make_record: Callable[..., JournalEntry]
+) -> None:
     gone, here = tmp_path / "gone.png", tmp_path / "here.png"
     here.write_bytes(b"a picture")
     scores = {"gain": "missing_outcome", "loss": "missing_outcome"}

@@ -15,8 +15,9 @@ from editgauge.engine.run import run as score_all
 from editgauge.engine.verify.recompute import sample
 from editgauge.engine.verify.verify import verify
 from editgauge.protocols import protocols
-from editgauge.results import Key, Record, Row, Run, RunWriter
-from editgauge.results.records import ImageStamp
+from editgauge.results import JournalEntry, Key, Run, RunWriter, ScoreRecord
+from editgauge.results._records import ImageStamp
+from editgauge.types import ScoreSpec
 
 pytestmark = pytest.mark.slow
 
@@ -42,32 +43,42 @@ def honest(home: Path, benchmark: Path, make_outcomes: Callable[..., Path]) -> P
 
 
 def written_anew(
-    honest: Path, folder: Path, change: Callable[[Key, Row], Row] = lambda _, row: row, **manifest: Any
+    honest: Path,
+    folder: Path,
+    change: Callable[[Key, ScoreRecord], ScoreRecord] = lambda _, record: record,
+    **manifest: Any,
 ) -> Path:
     """The same run with some rows or settings changed, every hash as it should be."""
     run = Run.open(honest)
-    records: dict[Key, Record] = {}
+    records: dict[Key, JournalEntry] = {}
     for row in run.scores.to_pylist():
         key = Key(row["edit"], row["method"], row["seed"], row["protocol"])
         source, edited = (
             ImageStamp(*(row[f"{side}_{part}"] for part in ("path", "size", "changed_ns", "pixels")))
             for side in ("source", "edited")
         )
-        empty = Record(row["place"], key.edit, row["edit_type"], row["source"], *key[1:], source, edited, ())
+        empty = JournalEntry(row["index"], key.edit, row["edit_type"], row["source"], *key[1:], source, edited, ())
         known = records.get(key, empty)
-        told = change(key, Row(row["name"], row["value"], row["reason"], row["detail"]))
-        records[key] = replace(known, rows=(*known.rows, told))
+        changed = change(key, record(row["name"], row["value"], row["reason"], row["detail"]))
+        records[key] = replace(known, scores=(*known.scores, changed))
     settings = replace(run.manifest, **{"segments": {}, "finished": None, **manifest})
     with RunWriter(folder, settings, (honest / "edits.jsonl").read_bytes()) as writer:
-        for record in records.values():
-            writer.append(record)
+        for entry in records.values():
+            writer.append(entry)
         writer.finish()
     return folder
 
 
-def flattered(key: Key, row: Row) -> Row:
+def record(name: str, value: float | None = None, reason: Any = None, detail: str = "") -> ScoreRecord:
+    spec = ScoreSpec(name, True, (0.0, 1.0))
+    return ScoreRecord(
+        edit="", method="", seed=0, protocol="", spec=spec, value=value, reason=reason, detail=detail
+    )  # fmt: skip
+
+
+def flattered(key: Key, score: ScoreRecord) -> ScoreRecord:
     """One score of one outcome is better than it was."""
-    return replace(row, value=0.99) if (key.edit, row.name) == ("edit-002", "ssim") else row
+    return replace(score, value=0.99) if (key.edit, score.name) == ("edit-002", "ssim") else score
 
 
 def test_an_honest_run_comes_out_the_same_and_knows_where_its_benchmark_is(honest: Path) -> None:
@@ -100,16 +111,16 @@ def test_a_wrong_value_with_right_hashes_is_named_with_both_numbers(
 @pytest.mark.parametrize(
     ("edit", "name", "forged", "told"),
     [
-        ("edit-001", "ssim", Row("ssim", None, "not_applicable"), "the run says unscored (not_applicable), "),
-        ("edit-002", "ssim_outside", Row("ssim_outside", 0.5), "scored again it is unscored (not_applicable)"),
+        ("edit-001", "ssim", record("ssim", None, "not_applicable"), "the run says unscored (not_applicable), "),
+        ("edit-002", "ssim_outside", record("ssim_outside", 0.5), "scored again it is unscored (not_applicable)"),
     ],
 )
 def test_a_score_that_was_hidden_and_one_that_was_made_up(
-    edit: str, name: str, forged: Row, told: str, honest: Path, benchmark: Path, tmp_path: Path
+    edit: str, name: str, forged: ScoreRecord, told: str, honest: Path, benchmark: Path, tmp_path: Path
 ) -> None:
     """Edit 2 has no mask: there is no score outside of it."""
 
-    def change(key: Key, row: Row) -> Row:
+    def change(key: Key, row: ScoreRecord) -> ScoreRecord:
         return forged if (key.edit, row.name) == (edit, name) else row
 
     (problem,) = verify(written_anew(honest, tmp_path / "forged", change), benchmark=benchmark, quiet=True).problems
@@ -117,7 +128,7 @@ def test_a_score_that_was_hidden_and_one_that_was_made_up(
 
 
 def test_rounding_is_no_other_score(honest: Path, benchmark: Path, tmp_path: Path) -> None:
-    def nudged(_: Key, row: Row) -> Row:
+    def nudged(_: Key, row: ScoreRecord) -> ScoreRecord:
         return row if row.value is None else replace(row, value=row.value * (1 + 1e-6))
 
     assert verify(written_anew(honest, tmp_path / "nudged", nudged), benchmark=benchmark, quiet=True).sound

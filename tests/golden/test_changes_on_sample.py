@@ -14,7 +14,7 @@ from editgauge._vision.object_changes import Change
 from editgauge.benchmarks import benchmarks
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
-from editgauge.protocols._shared.changes import Differences, differences
+from editgauge.protocols._changes import Differences, differences
 from editgauge.types import Edit
 
 MODELS = {
@@ -57,7 +57,7 @@ async def _all(edits: list[tuple[Edit, Path]]) -> list[Differences]:
 
 def _names(change: Change, edit: Edit) -> bool:
     """Is the thing called by the edit's own word? A replacement has two."""
-    words = [thing.word for thing in (change.before, change.after) if thing is not None]
+    words = [thing.label for thing in (change.before, change.after) if thing is not None]
     if change.kind == "replaced":
         return words == [edit.from_, edit.to]
     return (edit.to if change.kind == "appeared" else edit.subject) in words

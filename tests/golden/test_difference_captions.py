@@ -11,9 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from editgauge.protocols.difference.objects import same_words
-from editgauge.protocols.difference.parsing import read_triplets
-from editgauge.protocols.difference.triplets import Triplet, agreement
+from editgauge.protocols.difference._triplets import Triplet, agreement, read_triplets, same_words
 from tests.shared_data import needs_shared_data, shared_data
 
 FLOOR = Triplet("carpet floor", "wooden floor", "Replace")

@@ -7,9 +7,8 @@ from math import ceil, comb
 import numpy as np
 import pytest
 
-from editgauge.disentanglement.inter_attribute import TESTED
-from editgauge.disentanglement.measures import confusion_scores
-from editgauge.disentanglement.words import read_vocabulary
+from editgauge.disentanglement._classifier import TEST_FRACTION, confusion_scores
+from editgauge.disentanglement._vocabulary import read_vocabulary
 
 KINDS = ("color", "pattern", "style", "texture")
 """Rows and columns; rows are the true kinds."""
@@ -59,7 +58,7 @@ def test_the_number_of_tests_tells_how_abstract_was_counted() -> None:
     pairs = comb(len(vocabulary.objects), 2)
     attributes = sum(map(len, vocabulary.kinds.values()))
     assert (pairs, attributes, vocabulary.shared) == (45, 34, ("abstract",))
-    assert {np.sum(matrix) for matrix in FIGURES.values()} == {ceil(TESTED * pairs * (attributes - 1))} == {446}
+    assert {np.sum(matrix) for matrix in FIGURES.values()} == {ceil(TEST_FRACTION * pairs * (attributes - 1))} == {446}
 
 
 def test_the_words_are_the_published_ones() -> None:

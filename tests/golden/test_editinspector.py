@@ -18,7 +18,7 @@ from editgauge.analysis.binary_agreement import Confusion, binary_agreement
 from editgauge.analysis.feedback import feedback
 from editgauge.benchmarks.datasets import ratings
 from editgauge.benchmarks.editinspector.labels import QUESTIONS, Inspected, majority, read_inspected
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 from tests.shared_data import needs_shared_data, shared_data
@@ -88,7 +88,7 @@ def test_the_set_of_100_is_a_part_of_the_whole() -> None:
 
 
 def test_the_authors_artifacts_agree_with_people_as_known(
-    tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., Record]
+    tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     """`artifacts_bboxes` that are not empty, against significant artifacts: TP 135, TN 359, FP 124, FN 165; 0.597.
 

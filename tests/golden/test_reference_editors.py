@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, read_image
-from editgauge._vision.regions import box_overlap
+from editgauge._util.images import ImageFile, read_image
+from editgauge._vision.geometry import box_overlap
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.benchmarks.proposals import look_at, propose
 from editgauge.errors import UnscorableError
@@ -63,7 +63,7 @@ def test_what_was_removed_from_the_sample_is_not_seen_any_more() -> None:
 
 
 async def _proposed(see: Perception) -> list[Edit]:
-    pictures = [Picture(name, photos.path(name)) for name in photos.HASHES]
+    pictures = [ImageFile(name, photos.path(name)) for name in photos.HASHES]
     seen = [await look_at(picture, read_image(picture.path), see) for picture in pictures]
     return [edit for photo in seen for edit in propose(photo, seen)]
 

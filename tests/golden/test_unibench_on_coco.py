@@ -19,7 +19,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.builders.unibench.build import unibench
 from editgauge.models.answers import Detections, Instances
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench.tasks import EXTRA
+from editgauge.protocols.unibench._rules import EXTRA
 from editgauge.types import Benchmark, Edit, Item, Outcome, Score, Scores
 from tests.parity.scenes import table_on_page
 from tests.shared_data import needs_shared_data, shared_data

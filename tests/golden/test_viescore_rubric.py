@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from editgauge.protocols.rubric.combine import evaluate
-from editgauge.protocols.rubric.files import open_rubric
+from editgauge.protocols.rubric._model import evaluate, open_rubric
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 pytestmark = pytest.mark.skipif(

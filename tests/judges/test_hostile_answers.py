@@ -12,11 +12,11 @@ LIMIT = 60
 PROGRAM = """
 import contextlib, resource, sys
 from pydantic import BaseModel
-from editgauge._util.fetch.endpoints import retry_after
-from editgauge.judges.forms import FreeText, PairwiseAnswer, Scale, Structured, YesNo
-from editgauge.judges.reading import is_refusal, read_object, spoken
-from editgauge.judges.chat_format import is_filter, same_model
-from editgauge.protocols.difference.parsing import first_change, read_triplets
+from editgauge._util.endpoints import retry_after
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
+from editgauge.judges._parsing import is_refusal, read_object, spoken
+from editgauge.judges._endpoint import is_filter, same_model
+from editgauge.protocols.difference._triplets import first_change, read_triplets
 
 class Said(BaseModel):
     a: str | None

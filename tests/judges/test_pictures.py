@@ -11,28 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels
-from editgauge.judges import pictures
-from editgauge.judges.pictures import REMEMBERED, DataUrls, sent_size
+from editgauge.judges import _questions
+from editgauge.judges._questions import MAX_CACHED_URLS, DataUrls, sent_size
 
 
 def test_a_picture_is_encoded_once_for_all_who_ask(
     monkeypatch: pytest.MonkeyPatch, picture: Callable[[int], Pixels]
 ) -> None:
     made: list[str] = []
-    real = pictures.data_url
+    real = _questions.data_url
 
-    def counted(pixels: Pixels, encoding: pictures.Encoding) -> str:
+    def counted(pixels: Pixels, encoding: _questions.Encoding) -> str:
         made.append(encoding)
         return real(pixels, encoding)
 
-    monkeypatch.setattr(pictures, "data_url", counted)
+    monkeypatch.setattr(_questions, "data_url", counted)
     urls = DataUrls()
     with ThreadPoolExecutor(8) as threads:
         found = set(threads.map(lambda _: urls.url(picture(1), 1024, "png"), range(100)))
     assert len(made) == len(found) == 1
     others = [urls.url(picture(1), 12, "png"), urls.url(picture(1), 1024, "jpeg"), urls.url(picture(2), 1024, "png")]
     assert len({*found, *others}) == 4
-    for seed in range(REMEMBERED):
+    for seed in range(MAX_CACHED_URLS):
         urls.url(picture(10 + seed), 1024, "png")
     before = len(made)
     urls.url(picture(1), 1024, "png")

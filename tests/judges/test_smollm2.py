@@ -15,7 +15,7 @@ import pytest
 
 from editgauge.engine.parse import understand
 from editgauge.judges import ask_text, open_judge
-from editgauge.judges.transcripts import read_transcripts
+from editgauge.judges._transcripts import read_transcripts
 from editgauge.models.weights import available, weights_of
 
 llama: Any = pytest.importorskip("xllamacpp", reason="NOT TESTED: pip install xllamacpp")

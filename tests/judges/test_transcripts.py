@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.errors import BadRunError
-from editgauge.judges.transcripts import Call, Transcripts
+from editgauge.judges._transcripts import Call, Transcripts
 
 JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3))
 

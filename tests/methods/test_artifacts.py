@@ -13,7 +13,7 @@ import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge._util.images import Picture, Pixels, read_image, resized
+from editgauge._util.images import ImageFile, Pixels, read_image, resized
 from editgauge._util.masks import BoolMask, Polygons, grown
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
@@ -43,7 +43,7 @@ PAIRS = [(kind, flaw) for kind in RECIPES for flaw in ARTIFACTS if (kind, flaw) 
 
 
 def asked(kind: str) -> Edit:
-    source = Picture("rocket", Path("rocket.jpg"))
+    source = ImageFile("rocket", Path("rocket.jpg"))
     return Edit(id=kind, source=source, type="color", instruction=kind, recipe=RECIPES[kind])
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from editgauge._util.images import Picture, read_image
+from editgauge._util.images import ImageFile, read_image
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.layouts import LAYOUTS, layouts
 from editgauge.methods.layouts.discover import discover, expand
@@ -35,7 +35,7 @@ PNG = _png()
 
 
 def make_edit(name: str, kind: str = "color", follows: str | None = None, **extras: Any) -> Edit:
-    source = Picture("source.png", Path("/nowhere/source.png"))
+    source = ImageFile("source.png", Path("/nowhere/source.png"))
     return Edit(id=name, source=source, type=kind, instruction="Make it so.", follows=follows, extras=extras)
 
 

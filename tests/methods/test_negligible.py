@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, Pixels, as_unit
+from editgauge._util.images import ImageFile, Pixels, as_unit
 from editgauge.methods.reference.editors import negligible
 from editgauge.metrics import metrics
 from editgauge.types import Edit
 
 
 def edit(name: str) -> Edit:
-    source = Picture("cat.png", Path("cat.png"))
+    source = ImageFile("cat.png", Path("cat.png"))
     return Edit(id=name, source=source, type="color", instruction="Make the cat black.")
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST, FoundOutcomes, find_outcomes
 from editgauge.types import Edit, Outcome
 
 
 def edits(*names: str) -> list[Edit]:
-    source = Picture("source.png", Path("/nowhere/source.png"))
+    source = ImageFile("source.png", Path("/nowhere/source.png"))
     return [Edit(id=name, source=source, type="color", instruction="Make it black.") for name in names]
 
 

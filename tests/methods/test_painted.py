@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Polygons
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods.reference.apply import changeable
@@ -26,7 +26,7 @@ needs_weights = pytest.mark.skipif(not available("migan"), reason="NOT TESTED: r
 
 
 def asked(recipe: Recipe | None) -> Edit:
-    source = Picture("rocket", Path("rocket.jpg"))
+    source = ImageFile("rocket", Path("rocket.jpg"))
     return Edit(id="asked", source=source, type="color", instruction="as asked", recipe=recipe)
 
 

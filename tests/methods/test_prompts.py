@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge._util.text import ing
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
@@ -27,7 +27,7 @@ from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "prompts.md"
-PICTURE = Picture("cat.png", Path("cat.png"))
+PICTURE = ImageFile("cat.png", Path("cat.png"))
 
 
 def an_edit(kind: str, subject: str | None = None, **parts: Any) -> Edit:

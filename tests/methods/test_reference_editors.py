@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage import data
 
-from editgauge._util.images import Picture, Pixels, as_lab, write_png
+from editgauge._util.images import ImageFile, Pixels, as_lab, write_png
 from editgauge._util.masks import BoolMask, Polygons, grown
 from editgauge.errors import CannotEditError
 from editgauge.methods import Method, methods
@@ -97,14 +97,14 @@ OBJECTS = {
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Picture]:
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, ImageFile]:
     folder: Path = tmp_path_factory.mktemp("photographs")
     for name, pixels in PHOTOGRAPHS.items():
         write_png(pixels, folder / f"{name}.png")
-    return {name: Picture(name, folder / f"{name}.png") for name in PHOTOGRAPHS}
+    return {name: ImageFile(name, folder / f"{name}.png") for name in PHOTOGRAPHS}
 
 
-def recipes(pictures: dict[str, Picture]) -> dict[str, tuple[str, str, Recipe]]:
+def recipes(pictures: dict[str, ImageFile]) -> dict[str, tuple[str, str, Recipe]]:
     """One of each kind and a few of their variants: photograph, type, recipe."""
     cup = Cutout(pictures["coffee"], CUP)
     return {
@@ -122,21 +122,21 @@ def recipes(pictures: dict[str, Picture]) -> dict[str, tuple[str, str, Recipe]]:
     }
 
 
-KINDS = sorted(recipes({name: Picture(name, None) for name in PHOTOGRAPHS}))  # type: ignore[arg-type]
+KINDS = sorted(recipes({name: ImageFile(name, None) for name in PHOTOGRAPHS}))  # type: ignore[arg-type]
 
 
-def request(pictures: dict[str, Picture], kind: str, **changes: Any) -> tuple[Edit, Pixels]:
+def request(pictures: dict[str, ImageFile], kind: str, **changes: Any) -> tuple[Edit, Pixels]:
     name, edit_type, recipe = recipes(pictures)[kind]
     edit = Edit(id=kind, source=pictures[name], type=edit_type, instruction=kind, objects=OBJECTS[name], recipe=recipe)
     return replace(edit, **changes), PHOTOGRAPHS[name]
 
 
-def asked(recipe: Recipe, picture: str, pictures: dict[str, Picture], **parts: Any) -> Edit:
+def asked(recipe: Recipe, picture: str, pictures: dict[str, ImageFile], **parts: Any) -> Edit:
     return Edit(id="asked", source=pictures[picture], type="color", instruction="as asked", recipe=recipe, **parts)
 
 
 @pytest.fixture(scope="module")
-def right(pictures: dict[str, Picture]) -> Right:
+def right(pictures: dict[str, ImageFile]) -> Right:
     return cache(lambda kind: classical.edit(*request(pictures, kind), 0))
 
 
@@ -183,7 +183,7 @@ class TestEveryEditor:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.slow
     def test_gives_a_picture_of_the_same_size_and_the_same_one_again(
-        self, method: Method, kind: str, pictures: dict[str, Picture]
+        self, method: Method, kind: str, pictures: dict[str, ImageFile]
     ) -> None:
         edit, source = request(pictures, kind)
         before = source.copy()
@@ -195,13 +195,13 @@ class TestEveryEditor:
 
 
 @pytest.mark.parametrize("method", [classical, overdone, careless], ids=lambda method: method.name)
-def test_without_a_recipe_there_is_no_outcome(method: Method, pictures: dict[str, Picture]) -> None:
+def test_without_a_recipe_there_is_no_outcome(method: Method, pictures: dict[str, ImageFile]) -> None:
     edit, source = request(pictures, "remove", recipe=None)
     with pytest.raises(CannotEditError, match="'remove' has no recipe"):
         method.edit(edit, source, 0)
 
 
-def test_identity_returns_the_source_even_without_a_recipe(pictures: dict[str, Picture]) -> None:
+def test_identity_returns_the_source_even_without_a_recipe(pictures: dict[str, ImageFile]) -> None:
     edit, source = request(pictures, "remove", recipe=None)
     outcome = identity.edit(edit, source, 0)
     assert np.array_equal(outcome, source)
@@ -211,7 +211,7 @@ def test_identity_returns_the_source_even_without_a_recipe(pictures: dict[str, P
 @pytest.mark.parametrize("kind", KINDS)
 class TestKeepingAndChanging:
     def test_classical_leaves_the_outside_alone_and_changes_the_inside(
-        self, kind: str, right: Right, pictures: dict[str, Picture]
+        self, kind: str, right: Right, pictures: dict[str, ImageFile]
     ) -> None:
         edit, source = request(pictures, kind)
         region = footprint(edit, source)
@@ -219,7 +219,7 @@ class TestKeepingAndChanging:
         assert change(right(kind), source, region) > 4
 
     @pytest.mark.slow
-    def test_overdone_disturbs_what_should_stay(self, kind: str, right: Right, pictures: dict[str, Picture]) -> None:
+    def test_overdone_disturbs_what_should_stay(self, kind: str, right: Right, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, kind)
         outside = ~footprint(edit, source) if kind != "restyle" else footprint(edit, source)
         assert change(overdone.edit(edit, source, 0), right(kind), outside) > 8
@@ -227,7 +227,7 @@ class TestKeepingAndChanging:
     @pytest.mark.slow
     @pytest.mark.parametrize(("alone", "seed"), [(False, 0), (False, 1), (True, 0)])
     def test_careless_does_not_do_what_was_asked(
-        self, kind: str, alone: bool, seed: int, right: Right, pictures: dict[str, Picture]
+        self, kind: str, alone: bool, seed: int, right: Right, pictures: dict[str, ImageFile]
     ) -> None:
         edit, source = request(pictures, kind)
         wrong = careless.edit(replace(edit, objects={}) if alone else edit, source, seed)
@@ -240,7 +240,7 @@ class TestClassical:
     @pytest.mark.parametrize("color", COLORS)
     @pytest.mark.parametrize(("picture", "outline"), [("coffee", CUP), ("chelsea", CAT), ("rocket", ROCKET)])
     def test_recolors_toward_the_color_and_keeps_the_shading(
-        self, color: str, picture: str, outline: Polygons, pictures: dict[str, Picture]
+        self, color: str, picture: str, outline: Polygons, pictures: dict[str, ImageFile]
     ) -> None:
         source = PHOTOGRAPHS[picture]
         outcome = classical.edit(asked(Recolor(outline, color), picture, pictures), source, 0)
@@ -253,7 +253,7 @@ class TestClassical:
 
     @pytest.mark.parametrize("material", MATERIALS)
     def test_textures_differ_from_the_object_and_keep_its_shading(
-        self, material: str, pictures: dict[str, Picture]
+        self, material: str, pictures: dict[str, ImageFile]
     ) -> None:
         source, object_ = PHOTOGRAPHS["coffee"], inside(CUP, PHOTOGRAPHS["coffee"])
         outcome = classical.edit(asked(Texture(CUP, material), "coffee", pictures), source, 0)
@@ -263,7 +263,7 @@ class TestClassical:
 
     @pytest.mark.parametrize(("picture", "outline"), [("rocket", ROCKET), ("coffee", SPOON), ("astronaut", SHUTTLE)])
     def test_a_removed_object_looks_like_its_surroundings(
-        self, picture: str, outline: Polygons, pictures: dict[str, Picture]
+        self, picture: str, outline: Polygons, pictures: dict[str, ImageFile]
     ) -> None:
         source = PHOTOGRAPHS[picture]
         outcome = classical.edit(asked(Remove(outline), picture, pictures), source, 0)
@@ -274,7 +274,7 @@ class TestClassical:
         assert after < 0.85 * before
 
     def test_a_moved_object_is_found_at_its_new_place_and_not_at_the_old_one(
-        self, pictures: dict[str, Picture]
+        self, pictures: dict[str, ImageFile]
     ) -> None:
         source, recipe = PHOTOGRAPHS["rocket"], Move(ROCKET, (480, 268))
         outcome = classical.edit(asked(recipe, "rocket", pictures), source, 0)
@@ -284,7 +284,7 @@ class TestClassical:
 
     @pytest.mark.parametrize("center", [(-500.0, 268.0), (5000.0, 5000.0), (320.0, -80.0)])
     def test_a_moved_object_never_leaves_the_picture(
-        self, center: tuple[float, float], pictures: dict[str, Picture]
+        self, center: tuple[float, float], pictures: dict[str, ImageFile]
     ) -> None:
         source = PHOTOGRAPHS["rocket"]
         left, top, right, bottom = ROCKET.box()
@@ -299,7 +299,7 @@ class TestClassical:
         assert likeness(outcome, expected, inside(place, source)) > 0.97
 
     @pytest.mark.parametrize("factor", [0.5, 0.7, 1.3])
-    def test_a_resized_object_has_the_asked_size(self, factor: float, pictures: dict[str, Picture]) -> None:
+    def test_a_resized_object_has_the_asked_size(self, factor: float, pictures: dict[str, ImageFile]) -> None:
         source = PHOTOGRAPHS["rocket"]
         outcome = classical.edit(asked(Resize(ROCKET, factor), "rocket", pictures), source, 0)
 
@@ -311,7 +311,7 @@ class TestClassical:
         assert looks(factor) > max(looks(1.0), looks(1 / factor))
 
     @pytest.mark.parametrize("kind", ["paste", "replace"])
-    def test_a_pasted_object_looks_like_the_cutout(self, kind: str, pictures: dict[str, Picture]) -> None:
+    def test_a_pasted_object_looks_like_the_cutout(self, kind: str, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, kind)
         assert isinstance(edit.recipe, Paste | Replace)
         paste = edit.recipe if isinstance(edit.recipe, Paste) else edit.recipe.pasted()
@@ -319,7 +319,7 @@ class TestClassical:
         expected = stretched(PHOTOGRAPHS["coffee"], CUP, paste.placed(), 640, 427)
         assert likeness(outcome, expected, inside(paste.placed(), source)) > 0.9
 
-    def test_a_paste_beyond_the_edge_is_cropped(self, pictures: dict[str, Picture]) -> None:
+    def test_a_paste_beyond_the_edge_is_cropped(self, pictures: dict[str, ImageFile]) -> None:
         source, cup = PHOTOGRAPHS["rocket"], Cutout(pictures["coffee"], CUP)
         half = classical.edit(asked(Paste(cup, (640, 200), 120), "rocket", pictures), source, 0)
         gone = classical.edit(asked(Paste(cup, (900, 200), 120), "rocket", pictures), source, 0)
@@ -327,7 +327,7 @@ class TestClassical:
         assert np.array_equal(gone, source)
 
     @pytest.mark.parametrize("style", STYLES)
-    def test_styles_change_the_whole_picture(self, style: str, pictures: dict[str, Picture]) -> None:
+    def test_styles_change_the_whole_picture(self, style: str, pictures: dict[str, ImageFile]) -> None:
         source = PHOTOGRAPHS["astronaut"]
         outcome = classical.edit(asked(Restyle(style), "astronaut", pictures), source, 0)
         assert (outcome != source).any(axis=2).mean() > 0.5
@@ -335,7 +335,7 @@ class TestClassical:
             assert (outcome == outcome[..., :1]).all()
 
     @pytest.mark.parametrize("scene", [*SCENES, "pink", "gravel"])
-    def test_backgrounds_keep_the_objects(self, scene: str, pictures: dict[str, Picture]) -> None:
+    def test_backgrounds_keep_the_objects(self, scene: str, pictures: dict[str, ImageFile]) -> None:
         source = PHOTOGRAPHS["astronaut"]
         outcome = classical.edit(asked(Background((SUIT, SHUTTLE), scene), "astronaut", pictures), source, 0)
         kept = inside(SUIT, source) | inside(SHUTTLE, source)
@@ -353,18 +353,18 @@ class TestClassical:
             (Remove(Polygons(((0, 0, 600, 0, 600, 400, 0, 400),))), "whole picture"),
         ],
     )
-    def test_what_cannot_be_done_is_said(self, recipe: Recipe, message: str, pictures: dict[str, Picture]) -> None:
+    def test_what_cannot_be_done_is_said(self, recipe: Recipe, message: str, pictures: dict[str, ImageFile]) -> None:
         with pytest.raises(CannotEditError, match=message):
             classical.edit(asked(recipe, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
 
-    def test_a_missing_cutout_is_named(self, pictures: dict[str, Picture], tmp_path: Path) -> None:
-        paste = Paste(Cutout(Picture("unicorn", tmp_path / "unicorn.png"), CUP), (100, 100), 50)
+    def test_a_missing_cutout_is_named(self, pictures: dict[str, ImageFile], tmp_path: Path) -> None:
+        paste = Paste(Cutout(ImageFile("unicorn", tmp_path / "unicorn.png"), CUP), (100, 100), 50)
         with pytest.raises(CannotEditError, match="needs the picture 'unicorn'"):
             classical.edit(asked(paste, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
 
 
 class TestCareless:
-    def test_prefers_another_object_and_leaves_the_right_one_alone(self, pictures: dict[str, Picture]) -> None:
+    def test_prefers_another_object_and_leaves_the_right_one_alone(self, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, "remove")
         outcome = careless.edit(edit, source, 0)
         rocket, tower = inside(ROCKET, source), inside(TOWER, source)
@@ -372,7 +372,7 @@ class TestCareless:
         assert change(outcome, source, tower) > 5
 
     def test_an_object_that_contains_the_right_one_does_not_count_as_another(
-        self, pictures: dict[str, Picture]
+        self, pictures: dict[str, ImageFile]
     ) -> None:
         source, saucer = PHOTOGRAPHS["coffee"], Polygons(((80, 20, 480, 20, 480, 380, 80, 380),))
         edit = asked(Recolor(SPOON, "blue"), "coffee", pictures, objects={"spoon": SPOON, "saucer with spoon": saucer})
@@ -381,20 +381,20 @@ class TestCareless:
         assert np.linalg.norm(as_lab(outcome)[spoon].mean(axis=0) - lab_of("blue")) > 40
         assert np.array_equal(outcome[~grown(spoon, 6)], source[~grown(spoon, 6)])
 
-    def test_moves_the_other_way(self, pictures: dict[str, Picture]) -> None:
+    def test_moves_the_other_way(self, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, "move")
         outcome = careless.edit(edit, source, 0)
         place = Move(ROCKET, (321 - (480 - 321), 267)).placed()
         assert likeness(outcome, stretched(source, ROCKET, place, 640, 427), inside(place, source)) > 0.9
 
-    def test_pastes_on_the_wrong_side_when_a_side_was_asked(self, pictures: dict[str, Picture]) -> None:
+    def test_pastes_on_the_wrong_side_when_a_side_was_asked(self, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, "paste", position=Position("right", "rocket"))
         outcome = careless.edit(edit, source, 0)
         columns = np.flatnonzero((outcome != source).any(axis=(0, 2)))
         assert columns.max() < 320
 
     @pytest.mark.parametrize("relation", ["left", "right", "above", "below", "on", "center"])
-    def test_no_asked_side_is_met_by_accident(self, relation: Any, pictures: dict[str, Picture]) -> None:
+    def test_no_asked_side_is_met_by_accident(self, relation: Any, pictures: dict[str, ImageFile]) -> None:
         feet = {"left": (250, 250), "right": (390, 250), "above": (320, 120), "below": (320, 420)}
         cup = Cutout(pictures["coffee"], CUP)
         recipe = Paste(cup, feet.get(relation, (320, 300)), 60)
@@ -403,14 +403,14 @@ class TestCareless:
         wrong = careless.edit(edit, source, 0)
         assert change(wrong, classical.edit(edit, source, 0), inside(recipe.placed(), source)) > 20
 
-    def test_doubles_another_object_when_any_side_would_do(self, pictures: dict[str, Picture]) -> None:
+    def test_doubles_another_object_when_any_side_would_do(self, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, "paste", objects={"spire": TOWER}, to="cup")
         assert isinstance(edit.recipe, Paste)
         outcome = careless.edit(edit, source, 0)
         place = Paste(Cutout(pictures["rocket"], TOWER), edit.recipe.foot, edit.recipe.height).placed()
         assert likeness(outcome, stretched(source, TOWER, place, 640, 427), inside(place, source)) > 0.8
 
-    def test_differs_between_seeds(self, pictures: dict[str, Picture]) -> None:
+    def test_differs_between_seeds(self, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, "restyle")
         outcomes = {careless.edit(edit, source, seed).tobytes() for seed in range(12)}
         assert len(outcomes) > 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
-from editgauge.metrics import base, edge_distance, histogram_correlation, ssim
-from editgauge.metrics.l1 import l1
-from editgauge.metrics.l2 import l2
+from editgauge.metrics import edge_distance, histogram_correlation, l1, l2, ssim
 
 
 @pytest.mark.parametrize("rows", [1, 7, 10_000])
@@ -17,11 +17,12 @@ def test_the_length_of_a_strip_changes_nothing(rows: int, masked: bool, monkeypa
     before = chance.random((65, 40, 3), np.float32)
     after = np.clip(before + chance.normal(0, 0.1, before.shape), 0, 1).astype(np.float32)
     where = chance.random((65, 40)) < 0.4 if masked else None
-    compared = (edge_distance.edge_distance, histogram_correlation.histogram_correlation, l1, l2, ssim.ssim)
+    compared = (edge_distance, histogram_correlation, l1, l2, ssim)
     usual = [compare(before, after, where) for compare in compared]
-    for module in (base, edge_distance, ssim):
-        monkeypatch.setattr(module, "STRIP", rows)
-    monkeypatch.setattr(histogram_correlation, "EXACT", rows * before.shape[1])
+    for name in ("base", "edge_distance", "ssim"):
+        monkeypatch.setattr(sys.modules[f"editgauge.metrics.{name}"], "STRIP_ROWS", rows)
+    histograms = sys.modules["editgauge.metrics.histogram_correlation"]
+    monkeypatch.setattr(histograms, "MAX_EXACT_COUNT", rows * before.shape[1])
     assert [compare(before, after, where) for compare in compared] == pytest.approx(usual, rel=1e-12)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import skimage
 
-from editgauge._util.images import Picture, read_image
+from editgauge._util.images import ImageFile, read_image
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.models.choice import is_here, make_model
 from editgauge.protocols import open_protocol
@@ -26,7 +26,7 @@ pytestmark = [
 def scored(name: str, **parts: Any) -> Scores:
     cat = read_image(CAT)
     given = {"type": "object_replacement", "instruction": "Replace the cat.", **parts}
-    edit = Edit(id="cat", source=Picture("cat", CAT), **given)
+    edit = Edit(id="cat", source=ImageFile("cat", CAT), **given)
     item = Item(edit=edit, outcome=Outcome(edit_id="cat", method="identity", image=CAT), source=cat, edited=cat)
 
     async def score() -> Scores:

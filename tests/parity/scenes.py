@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.models.answers import Detections, Instances
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score
@@ -74,7 +74,7 @@ class Sees:
 
 def item_of(edit: Mapping[str, Any], source: Pixels, edited: Pixels) -> Item:
     return Item(
-        edit=Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit),
+        edit=Edit(id="e", source=ImageFile("p", Path("/p")), instruction="", **edit),
         outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
         source=source,
         edited=edited,

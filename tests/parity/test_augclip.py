@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from editgauge.errors import UnscorableError
-from editgauge.protocols.augclip.ideal import EmbeddedOutcome, PaperReading, fitted
-from editgauge.protocols.augclip.options import read_options
+from editgauge.protocols.augclip._ideal import EmbeddedOutcome, PaperReading, fitted, read_options
 from tests.parity.scenes import table_on_page
 
 SCENES = 200

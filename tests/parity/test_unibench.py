@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels
 from editgauge._util.masks import Rectangle, box_of
 from editgauge.models.answers import Detections, Instances
-from editgauge.protocols.unibench.location import locate_anchor, locate_target
-from editgauge.protocols.unibench.tasks import Task
+from editgauge.protocols.unibench._rules import Task, locate_anchor, locate_target
 from editgauge.types import Item
 from tests.parity.scenes import SCENES, item_of, table_on_page, values
 

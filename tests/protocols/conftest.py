@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Instances
 from editgauge.types import Edit, Item, Outcome
@@ -85,7 +85,7 @@ def staged() -> Callable[..., tuple[Item, Any]]:
         blank = [np.full((height, width, 3), shade, np.uint8) for shade in (40, 60)]
         before, after = pictures or blank
         item = Item(
-            edit=Edit(id="e", source=Picture("p", Path("/p")), **{"instruction": "", **edit}),
+            edit=Edit(id="e", source=ImageFile("p", Path("/p")), **{"instruction": "", **edit}),
             outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
             source=before,
             edited=after,

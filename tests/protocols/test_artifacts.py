@@ -17,7 +17,7 @@ from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Box, Note
 from editgauge.models.answers import Detections, SegmentPrompt
 from editgauge.models.interfaces import ModelCard
-from editgauge.protocols._shared import changes
+from editgauge.protocols import _changes
 from editgauge.protocols.artifacts import Artifacts, artifacts, artifacts_as_released
 from editgauge.types import Item, Score
 
@@ -162,9 +162,9 @@ def test_only_things_that_lie_across_the_mask_s_edge_are_outlined(staged: Stage)
     after = {**things, "car": [(*CAR, 0.5)], "dog": [(*inside, 0.4)]}
     item, eyes = staged(ADD_CUP, things, after)
     item = replace(item, mask=MASK.render(640, 480))
-    see = WithOutlines(eyes, tuple(things))
-    scores = asyncio.run(artifacts.score(item, see))  # type: ignore[arg-type]
-    assert set(see.boxes) == {tuple(map(float, CAR))}, "what lies inside or away needs no outline"
+    perception = WithOutlines(eyes, tuple(things))
+    scores = asyncio.run(artifacts.score(item, perception))  # type: ignore[arg-type]
+    assert set(perception.boxes) == {tuple(map(float, CAR))}, "what lies inside or away needs no outline"
     largest = scores["artifact_score"]
     assert isinstance(largest, Score)
     assert largest.value == pytest.approx(0.4)
@@ -177,12 +177,12 @@ def test_what_changed_is_found_once_for_all_protocols_that_ask(monkeypatch: pyte
         asked.append(edited)
         return find_changes(source, edited)
 
-    monkeypatch.setattr(changes, "find_changes", counted)
+    monkeypatch.setattr(_changes, "find_changes", counted)
     source = np.full((40, 40, 3), 90, np.uint8)
     edited = source.copy()
     edited[10:30, 10:30] = 200
-    first = changes.changes_of(source, edited)
-    assert changes.changes_of(source.copy(), edited.copy()) is first
+    first = _changes.changes_of(source, edited)
+    assert _changes.changes_of(source.copy(), edited.copy()) is first
     edited[:5] = 0
-    assert changes.changes_of(source, edited) is not first, "pictures are known by their pixels"
+    assert _changes.changes_of(source, edited) is not first, "pictures are known by their pixels"
     assert len(asked) == 2

@@ -16,17 +16,17 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.benchmarks.attributes import EXTRA, of_edit
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note, Scatter, from_json, to_json
+from editgauge.metrics.embeddings import cosine_similarity, unit_vectors
 from editgauge.options import JudgeOptions
-from editgauge.protocols._shared.directions import cosine, units
 from editgauge.protocols.augclip import AugClip, augclip, augclip_as_in_the_appendix, augclip_by_sums
-from editgauge.protocols.augclip import rule_attributes as rules
-from editgauge.protocols.augclip.judge_attributes import Wanted
+from editgauge.protocols.augclip import _attributes as rules
+from editgauge.protocols.augclip._attributes import Wanted
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.endpoint import MODEL, Served
 
@@ -83,7 +83,7 @@ def item(seed: int = 1, attributes: Any = ATTRIBUTES, **fields: Any) -> Item:
     edit: dict[str, Any] = {"type": "color", "instruction": "make the cat blue", **fields}
     extras = {} if attributes is None else {EXTRA: attributes}
     return Item(
-        edit=Edit(id="e", source=Picture("p", Path("/p")), extras=extras, **edit),
+        edit=Edit(id="e", source=ImageFile("p", Path("/p")), extras=extras, **edit),
         outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
         source=picture(0),
         edited=picture(seed),
@@ -92,8 +92,8 @@ def item(seed: int = 1, attributes: Any = ATTRIBUTES, **fields: Any) -> Item:
 
 def scored(protocol: AugClip, one: Item, clip: str) -> Score:
     async def ask() -> Any:
-        async with RunPerception({"joint_embedder": clip}) as see:
-            return (await protocol.score(one, see))["augclip"]
+        async with RunPerception({"joint_embedder": clip}) as perception:
+            return (await protocol.score(one, perception))["augclip"]
 
     found = asyncio.run(ask())
     assert isinstance(found, Score)
@@ -112,14 +112,14 @@ class Told:
         self._texts = texts
 
     async def joint_image(self, image: Pixels) -> NDArray[np.float64]:
-        return units(self._pictures[not np.array_equal(image, picture(0))])
+        return unit_vectors(self._pictures[not np.array_equal(image, picture(0))])
 
     async def joint_text(self, text: str) -> NDArray[np.float64]:
-        return units(np.asarray(self._texts[text]))
+        return unit_vectors(np.asarray(self._texts[text]))
 
 
-def told(protocol: AugClip, see: Told, attributes: Any) -> tuple[Score, NDArray[np.float64]]:
-    one, sight = item(attributes=attributes), see
+def told(protocol: AugClip, perception: Told, attributes: Any) -> tuple[Score, NDArray[np.float64]]:
+    one, sight = item(attributes=attributes), perception
     found = asyncio.run(protocol.score(one, sight))["augclip"]  # type: ignore[arg-type]
     (part,) = asyncio.run(protocol.part(one, sight))  # type: ignore[arg-type]
     assert isinstance(found, Score)
@@ -136,12 +136,12 @@ def test_an_outcome_on_the_hyperplane_is_ideal_and_an_untouched_one_is_not() -> 
     assert ideal.value == pytest.approx(1.0)
     assert part.tolist() == [0.0, 0.0]
     untouched, _ = told(augclip.variant({"c": "1000"}), Told((1, 0, 1), (1, 0, 1), TEXTS), TWO_EACH)
-    assert untouched.value == pytest.approx(cosine(np.array([1, 0, 1]), np.array([0.5, 0.5, 1])))
+    assert untouched.value == pytest.approx(cosine_similarity(np.array([1, 0, 1]), np.array([0.5, 0.5, 1])))
 
 
 def test_a_source_on_the_target_side_is_compared_as_it_is_and_it_is_said() -> None:
-    see = Told((0, 1, 1), (1, 0, 1), TEXTS)
-    found, part = told(augclip, see, TWO_EACH)
+    perception = Told((0, 1, 1), (1, 0, 1), TEXTS)
+    found, part = told(augclip, perception, TWO_EACH)
     assert found.value == pytest.approx(0.5)
     assert "v = 0" in notes(found)
     assert part.tolist() == [0.0, 1.0]
@@ -325,8 +325,8 @@ def test_a_judge_is_asked_for_a_caption_first_and_then_for_both_lists(
     asking = augclip.variant({"judge": MODEL})
 
     async def ask() -> Any:
-        async with RunPerception({"joint_embedder": clip}, None, jury, tmp_path / "transcripts") as see:
-            return (await asking.score(item(attributes=None), see))["augclip"]
+        async with RunPerception({"joint_embedder": clip}, None, jury, tmp_path / "transcripts") as perception:
+            return (await asking.score(item(attributes=None), perception))["augclip"]
 
     first = asyncio.run(ask())
     assert isinstance(first, Score)
@@ -345,8 +345,8 @@ def test_a_judge_that_answers_nonsense_leaves_the_edit_unscored(served: Served, 
     jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
 
     async def ask() -> Any:
-        async with RunPerception({"joint_embedder": clip}, None, jury) as see:
-            return await augclip.variant({"judge": MODEL}).score(item(attributes=None), see)
+        async with RunPerception({"joint_embedder": clip}, None, jury) as perception:
+            return await augclip.variant({"judge": MODEL}).score(item(attributes=None), perception)
 
     with pytest.raises(UnscorableError) as unable:
         asyncio.run(ask())

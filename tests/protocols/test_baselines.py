@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, Pixels, as_unit
+from editgauge._util.images import ImageFile, Pixels, as_unit
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note, Region
 from editgauge.metrics import metrics
@@ -28,7 +28,7 @@ HERE = all(map(available, LITE.values()))
 
 def item(source: Pixels, edited: Pixels) -> Item:
     return Item(
-        edit=Edit(id="e", source=Picture("p", Path("/p")), type="color", instruction=""),
+        edit=Edit(id="e", source=ImageFile("p", Path("/p")), type="color", instruction=""),
         outcome=Outcome(edit_id="e", method="m", image=Path("/o")),
         source=source,
         edited=edited,
@@ -49,8 +49,8 @@ class Labeled:
 
 
 def seen(one: Item, models: dict[str, str]) -> Scores:
-    with ModelService(models) as see:
-        return asyncio.run(baselines.with_models(models).score(one, see))
+    with ModelService(models) as perception:
+        return asyncio.run(baselines.with_models(models).score(one, perception))
 
 
 def test_segmentation_consistency_by_pixel_and_by_class() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.errors import UnscorableError
-from editgauge.protocols.difference.caption_metrics import Rarity, bleu, cider, meteor, rouge
+from editgauge.protocols.difference._caption_metrics import Rarity, bleu, cider, meteor, rouge
 
 CAR, DOG = "a red car was removed", "the dog sleeps on the couch"
 WORDS = st.lists(st.sampled_from(("a", "red", "car", "dog", "was", "added")), min_size=1, max_size=9).map(" ".join)

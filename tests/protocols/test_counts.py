@@ -19,8 +19,8 @@ def boxes(number: int) -> list[tuple[int, int, int, int]]:
 
 
 def scores(staged: Make, edit: dict[str, Any], thing: str, before: int, after: int) -> dict[str, Score | Unscored]:
-    item, see = staged(edit, source={thing: boxes(before)}, edited={thing: boxes(after)})
-    return dict(asyncio.run(counts.score(item, see)))
+    item, perception = staged(edit, source={thing: boxes(before)}, edited={thing: boxes(after)})
+    return dict(asyncio.run(counts.score(item, perception)))
 
 
 ADD = {"type": "object_addition", "instruction": "add two cups", "to": "cup", "count": 2}

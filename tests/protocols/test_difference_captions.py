@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols.difference import as_released, difference_captions
-from editgauge.protocols.difference.answers import human_captions
+from editgauge.protocols.difference._model_captions import human_captions
 from editgauge.types import Edit, Item, Outcome, Score, Scores
 from tests.endpoint import MODEL, Served
 
@@ -79,7 +79,7 @@ def item(**extras: Any) -> Item:
     pictures = (np.random.default_rng(seed).integers(0, 256, (16, 20, 3), dtype=np.uint8) for seed in range(2))
     source, edited = pictures
     edit = Edit(
-        id="e", source=Picture("p", Path("/p")), type="unspecified", instruction="Add a vase.", extras=extras
+        id="e", source=ImageFile("p", Path("/p")), type="unspecified", instruction="Add a vase.", extras=extras
     )  # fmt: skip
     return Item(
         edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited
@@ -93,8 +93,8 @@ def by_judge(protocol: Protocol = difference_captions) -> Protocol:
 def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> Scores:
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = Seeing({MODEL: judge})
-            return await (protocol or by_judge()).with_models({"judge": MODEL}).score(item(**extras), see)
+            perception: Any = Seeing({MODEL: judge})
+            return await (protocol or by_judge()).with_models({"judge": MODEL}).score(item(**extras), perception)
 
     return asyncio.run(score())
 
@@ -102,8 +102,8 @@ def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> S
 def part(served: Served, **extras: Any) -> Part:
     async def made() -> Part:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = Seeing({MODEL: judge})
-            return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), see)
+            perception: Any = Seeing({MODEL: judge})
+            return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), perception)
 
     return asyncio.run(made())
 

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.protocols.difference.naming import named, things
-from editgauge.protocols.difference.objects import same_words
-from editgauge.protocols.difference.parsing import first_change, read_triplets
-from editgauge.protocols.difference.triplets import ACTIONS
+from editgauge.protocols.difference._triplets import ACTIONS, first_change, named, read_triplets, same_words, things
 
 CASES = {
     "The red car was replaced by a blue truck.": ["Replace: red car → blue truck"],

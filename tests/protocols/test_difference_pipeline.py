@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.engine.judges import read_jury
 from editgauge.engine.worker.perception import RunPerception
@@ -23,9 +23,9 @@ from editgauge.errors import UnscorableError
 from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
 from editgauge.options import JudgeOptions
-from editgauge.protocols._shared.looking import cropped
+from editgauge.protocols._objects import crop
 from editgauge.protocols.difference import difference_captions
-from editgauge.protocols.difference.pipeline import (
+from editgauge.protocols.difference._model_captions import (
     SMALLEST,
     WIDE,
     EditedPlace,
@@ -75,7 +75,7 @@ def test_the_closest_look_is_never_too_small_to_see_anything() -> None:
 
 def test_a_look_is_what_lies_in_its_frame() -> None:
     picture = np.arange(4 * 5 * 3, dtype=np.uint8).reshape(4, 5, 3)
-    assert np.array_equal(cropped(picture, (1, 2, 4, 4)), picture[2:4, 1:4])
+    assert np.array_equal(crop(picture, (1, 2, 4, 4)), picture[2:4, 1:4])
 
 
 def test_synonyms_ground_a_caption_and_verbs_do_not() -> None:
@@ -97,7 +97,7 @@ def item(mask: BoolMask | None, edited: Pixels | None = None) -> Item:
     after = source if edited is None else edited
     edit = Edit(
         id="e",
-        source=Picture("p", Path("/p")),
+        source=ImageFile("p", Path("/p")),
         type="object_addition",
         instruction="let there be a cat on the sofa",
         extras={"differences": ["A grey cat was added to the couch."]},
@@ -106,10 +106,10 @@ def item(mask: BoolMask | None, edited: Pixels | None = None) -> Item:
     return Item(edit=edit, outcome=outcome, source=source, edited=after, mask=mask)
 
 
-def place(about: Item, see: Any = None) -> EditedPlace:
+def place(about: Item, perception: Any = None) -> EditedPlace:
     async def found() -> EditedPlace:
         async with RunPerception({}) as blind:
-            return await edited_place(about, see or blind)
+            return await edited_place(about, perception or blind)
 
     return asyncio.run(found())
 
@@ -142,17 +142,17 @@ def test_where_nearly_everything_changed_the_place_is_where_most_did() -> None:
 
 def test_without_a_mask_the_place_is_the_object_that_the_edit_names(staged: Callable[..., tuple[Item, Any]]) -> None:
     removal = {"type": "object_removal", "subject": "dog"}
-    about, see = staged(removal, source={"dog": [(10, 20, 60, 90)]}, edited={"dog": [(200, 200, 240, 240)]})
-    found = place(about, see)
+    about, perception = staged(removal, source={"dog": [(10, 20, 60, 90)]}, edited={"dog": [(200, 200, 240, 240)]})
+    found = place(about, perception)
     assert found.how == "the box of dog in the source"
     assert found.mask[20:90, 10:60].all()
     assert found.mask.sum() == 70 * 50
     exchange = {"type": "object_replacement", "subject": "dog", "to": "cat"}
-    about, see = staged(exchange, source={"dog": [(10, 20, 60, 90)]}, edited={"cat": [(5, 10, 50, 80)]})
-    assert place(about, see).how == "the box of dog in the source and of cat in the edited image"
+    about, perception = staged(exchange, source={"dog": [(10, 20, 60, 90)]}, edited={"cat": [(5, 10, 50, 80)]})
+    assert place(about, perception).how == "the box of dog in the source and of cat in the edited image"
     color = {"type": "color", "subject": "dog", "to": "red"}
-    about, see = staged(color, source={}, edited={"dog": [(5, 10, 50, 80)], "red": [(0, 0, 9, 9)]})
-    assert place(about, see).how == "the box of dog in the edited image"
+    about, perception = staged(color, source={}, edited={"dog": [(5, 10, 50, 80)], "red": [(0, 0, 9, 9)]})
+    assert place(about, perception).how == "the box of dog in the edited image"
 
 
 @pytest.fixture(scope="module")
@@ -191,8 +191,10 @@ def blip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scored(served: Served, blip: Path, about: Item) -> Scores:
     async def score() -> Scores:
         jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
-        async with RunPerception({"captioner": f"captioner:{blip}"}, jury=jury) as see:
-            return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(about, see)
+        async with RunPerception({"captioner": f"captioner:{blip}"}, jury=jury) as perception:
+            return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(
+                about, perception
+            )
 
     return asyncio.run(score())
 
@@ -212,7 +214,7 @@ def test_captions_of_the_place_become_one_difference(served: Served, blip: Path)
     assert (found["mp"], found["hr"], found["differences"], found["main_matched"]) == (1, 0, 1, 1)
     (asked,) = [text for text in served.seen if "Answer:" in text]
     captioner = HubCaptioner(blip, device="cpu")
-    looks = captioner.caption([cropped(about.source, frame) for frame in zoom_frames(about.mask)])  # type: ignore[arg-type]
+    looks = captioner.caption([crop(about.source, frame) for frame in zoom_frames(about.mask)])  # type: ignore[arg-type]
     (before,) = re.findall(r"^Before: (.*)$", asked, re.MULTILINE)[1:]
     assert before in looks
     assert "Request: let there be a cat on the sofa\n" in asked
@@ -228,10 +230,10 @@ def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
         return '{"triplets": []}' if "Turn the description" in text else "no"
 
     async def score() -> Scores:
-        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as see:
+        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as perception:
             about = item(box_mask((64, 96), 40, 20, 70, 50), np.full((64, 96, 3), 9, np.uint8))
             return await difference_captions.variant({"pipeline": "judge", MODEL: "", "grader": MODEL}).score(
-                about, see
+                about, perception
             )
 
     served.plan = answer
@@ -251,9 +253,11 @@ def test_metadata_of_another_form_is_not_guessed_at(served: Served, blip: Path) 
 
 def test_without_a_captioner_it_says_so(served: Served) -> None:
     async def score() -> Any:
-        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as see:
+        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as perception:
             about = item(box_mask((64, 96), 40, 20, 70, 50))
-            return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(about, see)
+            return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(
+                about, perception
+            )
 
     with pytest.raises(UnscorableError, match="captioner"):
         asyncio.run(score())

@@ -37,9 +37,9 @@ OTHERS = ["object_removal", "single_instance_removal", "size", "position_replace
 
 
 def verdict(protocol: str, staging: tuple[Any, Any], name: str = "edit") -> Score | Unscored:
-    item, see = staging
+    item, perception = staging
     try:
-        return asyncio.run(open_protocol(protocol).score(item, see))[name]
+        return asyncio.run(open_protocol(protocol).score(item, perception))[name]
     except UnscorableError as unable:  # what the engine makes of it
         return Unscored(unable.reason, unable.detail)
 

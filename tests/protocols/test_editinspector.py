@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from editgauge import run
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
@@ -65,14 +65,16 @@ def inspect(served: Served, name: str = f"editinspector[{MODEL}]", **extras: Any
     rng = np.random.default_rng(0)
     source, edited = (rng.integers(0, 256, (16, 20, 3), dtype=np.uint8) for _ in range(2))
     edit = Edit(
-        id="e", source=Picture("p", Path("/p")), type="color", instruction="Let the counter be white.", extras=extras
+        id="e", source=ImageFile("p", Path("/p")), type="color", instruction="Let the counter be white.", extras=extras
     )
     outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
 
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
-            see: Any = JudgeService({MODEL: judge})
-            return await open_protocol(name).score(Item(edit=edit, outcome=outcome, source=source, edited=edited), see)
+            perception: Any = JudgeService({MODEL: judge})
+            return await open_protocol(name).score(
+                Item(edit=edit, outcome=outcome, source=source, edited=edited), perception
+            )
 
     return asyncio.run(score())
 
@@ -251,4 +253,4 @@ def rows(found: Run) -> bytes:
     """Every score with its reason and its evidence, which is kept in the order in which outcomes were done."""
     columns = ("edit", "method", "protocol", "name", "value", "reason", "detail")
     scores = list(zip(*(found.scores[column].to_pylist() for column in columns), strict=True))
-    return json.dumps([scores, sorted(map(str, found.all_evidence()))]).encode()
+    return json.dumps([scores, sorted(map(str, found.iter_evidence()))]).encode()

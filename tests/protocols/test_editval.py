@@ -14,7 +14,7 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Note
 from editgauge.protocols import open_protocol
-from editgauge.protocols.editval import rules
+from editgauge.protocols.editval import _rules
 from editgauge.types import Position, Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
@@ -25,8 +25,8 @@ SMALL_LEFT, SMALL_RIGHT, BIG = (20, 200, 120, 300), (500, 200, 600, 300), (100, 
 
 
 def verdict(protocol: str, staging: tuple[Any, Any]) -> Score | Unscored:
-    item, see = staging
-    return asyncio.run(open_protocol(protocol).score(item, see))["edit"]
+    item, perception = staging
+    return asyncio.run(open_protocol(protocol).score(item, perception))["edit"]
 
 
 def value(protocol: str, staging: tuple[Any, Any]) -> float | str:
@@ -188,7 +188,7 @@ def test_of_several_boxes_the_surest_counts_by_the_paper_and_the_last_by_the_scr
 
 
 @pytest.mark.parametrize("protocol", [PAPER, RELEASED])
-@pytest.mark.parametrize("kind", sorted(set(EDIT_TYPES) - set(rules.RULES)))
+@pytest.mark.parametrize("kind", sorted(set(EDIT_TYPES) - set(_rules.RULES)))
 def test_types_without_a_rule_are_unscored_and_say_so(staged: Make, protocol: str, kind: str) -> None:
     given = verdict(protocol, staged({"type": kind, "subject": "dog", "to": "red"}))
 
@@ -257,7 +257,7 @@ def test_the_order_of_detections_never_matters(staged: Make, seen: list[Any], ra
 
 
 @slow
-@given(boxes, st.sampled_from(sorted(rules.RULES)))
+@given(boxes, st.sampled_from(sorted(_rules.RULES)))
 def test_the_source_itself_is_no_edit(staged: Make, box: Any, kind: str) -> None:
     """Doing nothing never passes where the object to add or the change to make was not there."""
     edits = {
@@ -281,7 +281,7 @@ def test_an_addition_without_a_class_asks_for_the_new_object_alone(staged: Make)
 
 
 @pytest.mark.parametrize("protocol", ["editval", "pixlens"])
-@pytest.mark.parametrize("kind", sorted(rules.RULES))
+@pytest.mark.parametrize("kind", sorted(_rules.RULES))
 def test_an_edit_that_lacks_its_parts_is_unscored_and_leaves_no_question_unasked(
     staged: Make, protocol: str, kind: str
 ) -> None:  # fmt: skip

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.protocols.local_clip import local_clip
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
@@ -40,7 +40,7 @@ def item(**fields: Any) -> Item:
     mask[12, 30] = False
     edit = Edit(
         id="e",
-        source=Picture("p", Path("/p")),
+        source=ImageFile("p", Path("/p")),
         type="color",
         instruction="make the cat blue",
         target_caption="a blue cat on grass",
@@ -59,8 +59,8 @@ def item(**fields: Any) -> Item:
 
 def scored(one: Item, clip: str) -> Scores:
     async def ask() -> Scores:
-        async with RunPerception({"joint_embedder": clip}) as see:
-            return await local_clip.with_models({"joint_embedder": "tiny"}).score(one, see)
+        async with RunPerception({"joint_embedder": clip}) as perception:
+            return await local_clip.with_models({"joint_embedder": "tiny"}).score(one, perception)
 
     return asyncio.run(ask())
 

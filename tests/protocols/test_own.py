@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import skimage
 
-from editgauge._util.images import Picture, Pixels, as_lab
+from editgauge._util.images import ImageFile, Pixels, as_lab
 from editgauge._util.masks import BoolMask
 from editgauge._vision.changed_regions import find_changes
-from editgauge._vision.object_changes import PicturedThing
+from editgauge._vision.object_changes import DetectedObject
 from editgauge.evidence import Note
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.appearance import mean_at, style_fit
@@ -47,19 +47,19 @@ def rectangle(box: tuple[int, int, int, int], shape: tuple[int, ...]) -> BoolMas
     return mask
 
 
-def seen(box: tuple[int, int, int, int], shape: tuple[int, ...], sure: float = 0.75) -> PicturedThing:
+def seen(box: tuple[int, int, int, int], shape: tuple[int, ...], sure: float = 0.75) -> DetectedObject:
     left, top, right, bottom = (float(side) for side in box)
-    return PicturedThing("cat", (left, top, right, bottom), rectangle(box, shape), sure)
+    return DetectedObject("cat", (left, top, right, bottom), rectangle(box, shape), sure)
 
 
 def viewed(
     source: Pixels,
     edited: Pixels,
     edit: dict[str, Any],
-    pairs: dict[str, tuple[list[PicturedThing], list[PicturedThing]]] | None = None,
+    pairs: dict[str, tuple[list[DetectedObject], list[DetectedObject]]] | None = None,
     mask: BoolMask | None = None,
 ) -> View:
-    asked = Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit)
+    asked = Edit(id="e", source=ImageFile("p", Path("/p")), instruction="", **edit)
     changes = find_changes(source, edited)
     framed, shown = in_frame(changes.alignment, edited)
     return View(
@@ -97,7 +97,7 @@ RED = {"type": "color", "subject": "cat", "to": "red"}
     ],
 )
 def test_every_type_says_what_comes_goes_and_stays(edit: dict[str, Any], roles: tuple[str | None, ...]) -> None:
-    asked = Edit(id="e", source=Picture("p", Path("/p")), instruction="", **edit)
+    asked = Edit(id="e", source=ImageFile("p", Path("/p")), instruction="", **edit)
 
     assert tuple(roles_of(asked).words().values()) == roles
 
@@ -201,7 +201,7 @@ def test_as_many_must_be_seen_as_were_asked_for(count: int, wrong: float, cat: P
     ],
 )
 def test_what_was_not_looked_for_is_not_judged(edit: dict[str, Any], reason: str, cat: Pixels) -> None:
-    pairs: dict[str, tuple[list[PicturedThing], list[PicturedThing]]] = {"goes": ([], []), "stays": ([], [])}
+    pairs: dict[str, tuple[list[DetectedObject], list[DetectedObject]]] = {"goes": ([], []), "stays": ([], [])}
     unscored = not_judged(viewed(cat, cat, edit, pairs))
 
     assert unscored is not None
@@ -398,7 +398,7 @@ def test_what_shines_through_and_what_is_seen_once_more_beside_itself_are_seen(c
     twice = clean.copy()
     twice[top:bottom, right : right + 36] = thing[:, -36:]
     added = {"type": "object_addition", "to": "cat"}
-    things: list[PicturedThing] = [seen((left, top, right, bottom), cat.shape)]
+    things: list[DetectedObject] = [seen((left, top, right, bottom), cat.shape)]
     alone, through, double = (
         flaws(viewed(cat, each, added, {"comes": ([], things)}, mask)) for each in (clean, ghost, twice)
     )

@@ -12,7 +12,7 @@ import pytest
 
 import editgauge
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.builders.calibration.fit import fit_weights
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Patches, SegmentPrompt
@@ -51,31 +51,31 @@ class OneSpace:
 
 def item(edited: int, **words: Any) -> Item:
     asked = {"type": "object_addition", "instruction": "Add a red gnome.", "to": "red gnome", **words}
-    edit = Edit(id="e", source=Picture("s.png", Path("s.png")), **asked)
+    edit = Edit(id="e", source=ImageFile("s.png", Path("s.png")), **asked)
     source, after = np.zeros((8, 8, 3), np.uint8), np.zeros((8, 8, 3), np.uint8)
     after[..., 0] = edited
     return Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("e.png")), source=source, edited=after)
 
 
 def test_a_picture_that_came_nearer_to_the_words_has_evidence_for_it() -> None:
-    see: Any = OneSpace()
-    none, some, much = [run_async(joint_evidence(item(level), see)) for level in (0, 5, 200)]
+    perception: Any = OneSpace()
+    none, some, much = [run_async(joint_evidence(item(level), perception)) for level in (0, 5, 200)]
     assert none.values[WORDS] == 0
     assert 0 < some.values[WORDS] < much.values[WORDS] == 1
-    assert set(see.texts) == {"a photo of red gnome"}
+    assert set(perception.texts) == {"a photo of red gnome"}
 
 
 def test_captions_are_compared_where_there_are_both() -> None:
-    see: Any = OneSpace()
+    perception: Any = OneSpace()
     texts = {"source_caption": "a garden", "target_caption": "a garden with a red gnome"}
-    assert run_async(joint_evidence(item(200, **texts), see)).values[WORDS] == 1
-    assert see.texts == ["a garden with a red gnome", "a garden"]
+    assert run_async(joint_evidence(item(200, **texts), perception)).values[WORDS] == 1
+    assert perception.texts == ["a garden with a red gnome", "a garden"]
 
 
 def test_without_a_joint_embedder_there_is_no_value_but_the_reason() -> None:
-    see: Any = OneSpace(unable="no model plays the role 'joint_embedder'")
-    evidence = run_async(joint_evidence(item(200), see))
-    assert (dict(evidence.values), evidence.missing["joint_embedder"]) == ({}, see.unable)
+    perception: Any = OneSpace(unable="no model plays the role 'joint_embedder'")
+    evidence = run_async(joint_evidence(item(200), perception))
+    assert (dict(evidence.values), evidence.missing["joint_embedder"]) == ({}, perception.unable)
 
 
 def test_a_protocol_with_more_models_says_which_evidence_it_has() -> None:
@@ -160,11 +160,11 @@ def test_a_detector_and_an_embedder_are_used_when_given_and_missed_when_not(
     after = source.copy()
     after[20:60, 20:60] = (200, 30, 30)
     request = Edit(
-        id="e", source=Picture("s", Path("s")), type="object_addition", instruction="Add a gnome.", to="gnome"
+        id="e", source=ImageFile("s", Path("s")), type="object_addition", instruction="Add a gnome.", to="gnome"
     )
     outcome = Outcome(edit_id="e", method="m", image=Path("e.png"))
-    see: Any = SeenByRole(after, any_word=any_word, tokens=tokens)
-    scores = run_async(Own().score(Item(edit=request, outcome=outcome, source=source, edited=after), see))
+    perception: Any = SeenByRole(after, any_word=any_word, tokens=tokens)
+    scores = run_async(Own().score(Item(edit=request, outcome=outcome, source=source, edited=after), perception))
     known = {
         name: "answered" if isinstance(score, Score) else score.reason
         for name, score in scores.items()

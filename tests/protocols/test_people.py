@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import EXPRESSIONS, JOINTS, Faces, Poses
 from editgauge.models.service import ModelService
@@ -26,7 +26,7 @@ BEFORE, AFTER = np.zeros((100, 100, 3), np.uint8), np.ones((100, 100, 3), np.uin
 
 
 def edit(instruction: str = "Make it rain.", kind: str = "background", **fields: Any) -> Edit:
-    return Edit(id="e", source=Picture("p", Path("/p")), type=kind, instruction=instruction, **fields)
+    return Edit(id="e", source=ImageFile("p", Path("/p")), type=kind, instruction=instruction, **fields)
 
 
 def item(request: Edit, source: Pixels = BEFORE, edited: Pixels = AFTER) -> Item:
@@ -218,9 +218,9 @@ def test_a_portrait_that_stays_and_one_whose_face_is_another() -> None:
     flipped = cv2.flip(portrait[95:165, 185:262], 0)
     other[95:165, 185:262] = cv2.addWeighted(flipped, 0.7, portrait[95:165, 185:262], 0.3, 0)
     request = edit("Make the background darker.")
-    with ModelService({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as see:
+    with ModelService({"face_reader": "faces", "pose_reader": "rtmpose-s"}) as perception:
         kept, lost = (
-            asyncio.run(people.score(replace(item(request), source=portrait, edited=edited), see))
+            asyncio.run(people.score(replace(item(request), source=portrait, edited=edited), perception))
             for edited in (dark, other)
         )
     assert value(kept["faces_kept"]) == 1

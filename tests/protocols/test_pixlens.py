@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.evidence import Note, Region
 from editgauge.protocols import open_protocol
-from editgauge.protocols._shared.rule_set import NO_RULE
-from editgauge.protocols.pixlens import rules
+from editgauge.protocols._rules import NO_RULE
+from editgauge.protocols.pixlens import _rules
 from editgauge.types import Position, Score, Scores, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
@@ -26,8 +26,8 @@ WHOLE = (30, 15, 60, 45)
 
 
 def all_scores(protocol: str, staging: tuple[Any, Any]) -> Scores:
-    item, see = staging
-    return asyncio.run(open_protocol(protocol).score(item, see))
+    item, perception = staging
+    return asyncio.run(open_protocol(protocol).score(item, perception))
 
 
 def value(protocol: str, staging: tuple[Any, Any], name: str = "edit") -> float | str:
@@ -253,7 +253,7 @@ def test_the_evidence_outlines_what_was_seen(stage: Make) -> None:
     assert [(region.on, int(region.mask.sum())) for region in regions] == [("source", 900), ("edited", 900)]
 
 
-@pytest.mark.parametrize("kind", sorted(set(EDIT_TYPES) - set(rules.RULES)))
+@pytest.mark.parametrize("kind", sorted(set(EDIT_TYPES) - set(_rules.RULES)))
 def test_types_without_a_rule_are_unscored_and_say_so(stage: Make, kind: str) -> None:
     scores = all_scores(PAPER, stage({"type": kind, "subject": "dog", "to": "wood"}, {}, {}))
 

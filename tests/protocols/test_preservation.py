@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.evidence import Box, Note, Region
 from editgauge.metrics import metrics
@@ -20,7 +20,7 @@ from editgauge.protocols import protocols
 from editgauge.protocols.preservation import METRICS, preservation
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
-EDIT = Edit(id="a", source=Picture("a", Path("/a")), type="color", instruction="Make it black.")
+EDIT = Edit(id="a", source=ImageFile("a", Path("/a")), type="color", instruction="Make it black.")
 OUTCOME = Outcome(edit_id="a", method="mine", image=Path("/b"))
 BLIND = cast("Perception", None)
 """Nothing is asked of perception, so nothing is there."""

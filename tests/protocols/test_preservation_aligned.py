@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import skimage
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.evidence import Note
 from editgauge.metrics import metrics
@@ -21,7 +21,7 @@ from editgauge.protocols.preservation import METRICS, preservation
 from editgauge.protocols.preservation_aligned import preservation_aligned
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 
-EDIT = Edit(id="a", source=Picture("a", Path("/a")), type="color", instruction="Make it black.")
+EDIT = Edit(id="a", source=ImageFile("a", Path("/a")), type="color", instruction="Make it black.")
 OUTCOME = Outcome(edit_id="a", method="mine", image=Path("/b"))
 BLIND = cast("Any", None)
 """Nothing is asked of perception, so nothing is there."""

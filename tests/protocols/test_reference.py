@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import open_protocol
-from editgauge.protocols._shared.set_distances import score_set
+from editgauge.protocols._set_distances import score_set
 from editgauge.types import Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
@@ -32,17 +32,17 @@ class Comparing:
         raise UnscorableError("no_model", "no model plays the role 'joint_embedder'")
 
 
-def scored(staged: Make, reference: Pixels | None, picture: Picture | None) -> Any:
+def scored(staged: Make, reference: Pixels | None, picture: ImageFile | None) -> Any:
     item, _ = staged({"type": "style", "reference": picture}, size=(40, 30))
     item = replace(item, reference=reference)
     protocol = open_protocol("reference").with_models(MODELS)
-    see: Any = Comparing()
-    return asyncio.run(protocol.score(item, see)), item
+    perception: Any = Comparing()
+    return asyncio.run(protocol.score(item, perception)), item
 
 
 def test_the_outcome_is_compared_with_the_ground_truth(staged: Make) -> None:
     truth = np.full((30, 40, 3), 60, np.uint8)  # which the staged outcome is, and its source is not
-    scores, _ = scored(staged, truth, Picture("t", Path("/t")))
+    scores, _ = scored(staged, truth, ImageFile("t", Path("/t")))
 
     assert {name: given.value for name, given in scores.items() if isinstance(given, Score)} == {
         "l1": 0.0, "l2": 0.0, "lpips-alex": 0.0
@@ -51,9 +51,9 @@ def test_the_outcome_is_compared_with_the_ground_truth(staged: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("picture", "reason"), [(None, "not_applicable"), (Picture("t.png", Path("/t")), "unreadable_image")]
+    ("picture", "reason"), [(None, "not_applicable"), (ImageFile("t.png", Path("/t")), "unreadable_image")]
 )
-def test_without_a_ground_truth_nothing_is_scored(staged: Make, picture: Picture | None, reason: str) -> None:
+def test_without_a_ground_truth_nothing_is_scored(staged: Make, picture: ImageFile | None, reason: str) -> None:
     scores, _ = scored(staged, None, picture)
 
     assert {given.reason for given in scores.values()} == {reason}

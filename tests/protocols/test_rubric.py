@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from editgauge._cli.list import list_names
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import combined
-from editgauge.protocols.rubric.files import open_rubric, rubric_names
+from editgauge.protocols.rubric._model import open_rubric, rubric_names
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.endpoint import MODEL, Served
 
@@ -27,7 +27,7 @@ REFUSAL = "I'm sorry, but I can't help with that."
 def an_item(edit_type: str = "color", **extras: Any) -> Item:
     source, edited = (np.full((16, 20, 3), value, np.uint8) for value in (10, 200))
     instruction = "Let the counter be white."
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type=edit_type, instruction=instruction, extras=extras)
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type=edit_type, instruction=instruction, extras=extras)
     outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
     return Item(edit=edit, outcome=outcome, source=source, edited=edited)
 
@@ -105,8 +105,8 @@ def test_the_others_are_means_and_weighted_sums() -> None:
 def judge(served: Served, name: str, item: Item | None = None, repair: bool = True) -> Scores:
     async def score() -> Scores:
         async with open_judge(f"openai:{MODEL}@{served.url}", repair=repair) as asked:
-            see: Any = JudgeService({MODEL: asked})
-            return await open_protocol(name).with_models({"judge": MODEL}).score(item or an_item(), see)
+            perception: Any = JudgeService({MODEL: asked})
+            return await open_protocol(name).with_models({"judge": MODEL}).score(item or an_item(), perception)
 
     return asyncio.run(score())
 

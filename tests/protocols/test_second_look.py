@@ -12,9 +12,9 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import Rectangle
 from editgauge._util.text import with_article
 from editgauge._vision.change_sentences import sentences
-from editgauge._vision.object_changes import Change, PicturedThing
+from editgauge._vision.object_changes import Change, DetectedObject
 from editgauge.models.answers import EXPRESSIONS, ClassScores, Faces
-from editgauge.protocols._shared.second_look import confirmed, described, face_changes
+from editgauge.protocols._second_look import add_details, confirm_change, face_changes
 
 KING_PENGUIN, COWBOY_HAT = 145, 515
 PICTURE = np.zeros((40, 60, 3), np.uint8)
@@ -40,10 +40,10 @@ class Classifying:
 
 @pytest.mark.parametrize(("seen", "believed"), [(KING_PENGUIN, False), (COWBOY_HAT, True)])
 def test_a_new_person_in_whom_the_classifier_sees_an_animal_is_not_believed(seen: int, believed: bool) -> None:
-    person = PicturedThing("person", (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40), 0.77)
+    person = DetectedObject("person", (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40), 0.77)
     change = Change("appeared", None, person)
 
-    agreed = asyncio.run(confirmed(change, PICTURE, PICTURE, Classifying(seen)))  # type: ignore[arg-type]
+    agreed = asyncio.run(confirm_change(change, PICTURE, PICTURE, Classifying(seen)))  # type: ignore[arg-type]
 
     assert (agreed is not None) == believed
 
@@ -55,7 +55,7 @@ BLACK_GROUSE, OX, SOMBRERO = 80, 345, 808
     ("seen", "confidence", "word"), [(BLACK_GROUSE, 0.73, "animal"), (OX, 0.46, "cow"), (BLACK_GROUSE, 0.76, "cow")]
 )
 def test_an_animal_is_named_where_detector_or_classifier_is_sure_of_it(seen: int, confidence: float, word: str) -> None:
-    cow = PicturedThing("cow", (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40), confidence)
+    cow = DetectedObject("cow", (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40), confidence)
 
     class Before(Classifying):
         async def classify(self, image: Pixels, box: Any = None) -> ClassScores:
@@ -63,18 +63,18 @@ def test_an_animal_is_named_where_detector_or_classifier_is_sure_of_it(seen: int
                 return await super().classify(image, box)
             return await Classifying(COWBOY_HAT).classify(image, box)
 
-    agreed = asyncio.run(confirmed(Change("vanished", cow, None), PICTURE, PICTURE.copy(), Before(seen)))  # type: ignore[arg-type]
+    agreed = asyncio.run(confirm_change(Change("vanished", cow, None), PICTURE, PICTURE.copy(), Before(seen)))  # type: ignore[arg-type]
 
     assert agreed is not None
     assert agreed.before is not None
-    assert agreed.before.word == word
+    assert agreed.before.label == word
 
 
 @pytest.mark.parametrize(("seen", "look"), [((KING_PENGUIN, OX), "animal"), ((COWBOY_HAT, SOMBRERO), "hat")])
 def test_what_came_without_a_word_looks_like_something_and_has_a_color(seen: tuple[int, int], look: str) -> None:
     after = PICTURE.copy()
     after[5:25, 5:15] = (255, 0, 0)
-    place = PicturedThing(None, (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40))
+    place = DetectedObject(None, (5, 5, 15, 25), Rectangle(5, 5, 15, 25).render(60, 40))
 
     class Both(Classifying):
         async def classify(self, image: Pixels, box: Any = None) -> ClassScores:
@@ -85,7 +85,7 @@ def test_what_came_without_a_word_looks_like_something_and_has_a_color(seen: tup
             return await super().classify(image, box)
 
     change = asyncio.run(
-        described(Change("appeared", None, place), PICTURE, after, place.mask, Both(seen=999))  # type: ignore[arg-type]
+        add_details(Change("appeared", None, place), PICTURE, after, place.mask, Both(seen=999))  # type: ignore[arg-type]
     )
     (sentence,) = sentences([change], 60, 40)
 
@@ -128,6 +128,6 @@ class SeeingFaces:
 def test_what_became_of_a_face_is_told_where_it_changed(after: Faces, changed: bool, said: list[str]) -> None:
     mask = np.full((40, 100), changed)
     wide = np.zeros((40, 100, 3), np.uint8)
-    see: Any = SeeingFaces(a_face(0, 0.0), after)
+    perception: Any = SeeingFaces(a_face(0, 0.0), after)
 
-    assert asyncio.run(face_changes(wide, wide, mask, see)) == said
+    assert asyncio.run(face_changes(wide, wide, mask, perception)) == said

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from editgauge._vision.regions import overlap
+from editgauge._vision.geometry import overlap
 from editgauge.protocols.baselines import label_agreement, mean_class_overlap
 
 labels = arrays(np.uint8, (4, 5), elements=st.sampled_from([0, 1, 7, 255]))

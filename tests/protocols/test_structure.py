@@ -11,7 +11,7 @@ import pytest
 import skimage.data
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.models.lite.dinov2 import FILE, LENGTH, SIDE, DinoV2Small
 from editgauge.models.lite.runtime import imagenet_scaled
@@ -24,7 +24,7 @@ with_dino = pytest.mark.skipif(not available("dinov2-s14"), reason="NOT TESTED: 
 
 
 def item(source: Pixels, edited: Pixels) -> Item:
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type="style", instruction="make it a painting")
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type="style", instruction="make it a painting")
     return Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("/o")), source=source, edited=edited)
 
 
@@ -52,24 +52,26 @@ def test_the_distance_is_the_published_formula(name: str, of_bytes: bool) -> Non
     random = np.random.default_rng(4)
     keys = {(first, way): random.normal(size=(17, 12)) for first in (0, 9) for way in (False, True)}
     black, gray = np.zeros((8, 8, 3), np.uint8), np.full((8, 8, 3), 9, np.uint8)
-    see: Any = GivenKeys(keys)
+    perception: Any = GivenKeys(keys)
     protocol = open_protocol(name)
-    score = asyncio.run(protocol.score(item(black, gray), see))["structure_distance"]
+    score = asyncio.run(protocol.score(item(black, gray), perception))["structure_distance"]
     assert isinstance(score, Score)
     assert score.value == pytest.approx(by_the_released_code(keys[0, of_bytes], keys[9, of_bytes]), rel=1e-12)
     (spec,) = protocol.scores
     assert spec.range[0] < score.value < spec.range[1]
     assert not spec.higher_is_better
-    same = asyncio.run(protocol.score(item(gray, gray), see))["structure_distance"]
+    same = asyncio.run(protocol.score(item(gray, gray), perception))["structure_distance"]
     assert isinstance(same, Score)
     assert same.value == 0
 
 
 def test_an_embedder_without_keys_says_so() -> None:
     async def ask() -> Scores:
-        async with RunPerception({}) as see:
+        async with RunPerception({}) as perception:
             return (
-                await open_protocol("structure").with_models({}).score(item(*[np.zeros((8, 8, 3), np.uint8)] * 2), see)
+                await open_protocol("structure")
+                .with_models({})
+                .score(item(*[np.zeros((8, 8, 3), np.uint8)] * 2), perception)
             )
 
     score = asyncio.run(ask())["structure_distance"]
@@ -103,11 +105,11 @@ def test_a_filter_keeps_the_layout_and_another_picture_does_not() -> None:
     darker = (cat * 0.8).astype(np.uint8)
 
     async def ask(edited: Pixels) -> float:
-        async with RunPerception({"image_embedder": "dinov2-s14"}) as see:
+        async with RunPerception({"image_embedder": "dinov2-s14"}) as perception:
             scores = (
                 await open_protocol("structure")
                 .with_models({"image_embedder": "dinov2-s14"})
-                .score(item(np.ascontiguousarray(cat), np.ascontiguousarray(edited)), see)
+                .score(item(np.ascontiguousarray(cat), np.ascontiguousarray(edited)), perception)
             )
         score = scores["structure_distance[dinov2-s14]"]
         assert isinstance(score, Score)

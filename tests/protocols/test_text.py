@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import skimage.data
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import TextLines
 from editgauge.models.service import ModelService
@@ -51,7 +51,7 @@ class Reader:
 
 
 def item(source: Pixels = BEFORE, edited: Pixels = AFTER, kind: str = "text", **fields: Any) -> Item:
-    edit = Edit(id="e", source=Picture("p", Path("/p")), type=kind, instruction="Change the words.", **fields)
+    edit = Edit(id="e", source=ImageFile("p", Path("/p")), type=kind, instruction="Change the words.", **fields)
     outcome = Outcome(edit_id="e", method="m", image=Path("/o"))
     return Item(edit=edit, outcome=outcome, source=source, edited=edited)
 
@@ -131,9 +131,9 @@ def test_words_on_a_photograph_are_judged_by_what_can_be_read() -> None:
         return picture
 
     before, after = sign("CLOSED"), sign("COFFEE")
-    with ModelService({"text_reader": "pp-ocr"}) as see:
-        done = asyncio.run(text.score(item(before, after, from_="CLOSED", to="Coffee"), see))
-        untouched = asyncio.run(text.score(item(before, before, from_="CLOSED", to="Coffee"), see))
+    with ModelService({"text_reader": "pp-ocr"}) as perception:
+        done = asyncio.run(text.score(item(before, after, from_="CLOSED", to="Coffee"), perception))
+        untouched = asyncio.run(text.score(item(before, before, from_="CLOSED", to="Coffee"), perception))
     assert value(done["words"]) > 0.8
     assert value(done["old_words_gone"]) > 0.5
     assert value(done["place"]) > 0.8

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.protocols.difference.triplets import ACTIONS, Triplet, agreement, compared_objects
+from editgauge.protocols.difference._triplets import ACTIONS, Triplet, agreement, compared_objects
 
 NAMES = st.sampled_from(("cup", "dog", "red dog", "lamp"))
 TRIPLETS = st.lists(

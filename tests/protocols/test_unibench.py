@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench.rules import alone, backgrounds, gray_pair
+from editgauge.protocols.unibench._rules import alone, backgrounds, gray_pair
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.protocols.conftest import Boxes, Staged
 
@@ -84,7 +84,7 @@ def _scored(
 ) -> Scores:
     edit = Edit(
         id="e",
-        source=Picture("s.png", Path("s.png")),
+        source=ImageFile("s.png", Path("s.png")),
         type=TYPES[kind],
         instruction="as told",
         objects=OBJECTS,
@@ -92,9 +92,9 @@ def _scored(
     )
     source = _painted((CAT, GREEN), (CASE, BLUE))
     item = Item(edit=edit, outcome=Outcome(edit_id="e", method="m", image=Path("m.png")), source=source, edited=edited)
-    see: Any = Seeing(item, {"source": {}, "edited": seen}, None)
-    see.has_clip = clip
-    return asyncio.run(open_protocol(protocol).score(item, see))
+    perception: Any = Seeing(item, {"source": {}, "edited": seen}, None)
+    perception.has_clip = clip
+    return asyncio.run(open_protocol(protocol).score(item, perception))
 
 
 def _value(scores: Scores, name: str) -> float:

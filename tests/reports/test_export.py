@@ -24,9 +24,9 @@ from editgauge.analysis.summary import FEW_SOURCES, summarize
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.reports import export
 from editgauge.reports.export import COLUMNS, FORMATS
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 

@@ -28,7 +28,7 @@ from editgauge._stats.intervals import (
     student_p,
 )
 from editgauge.analysis.summary import ALL, summarize
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.types import ScoreSpec
 
 values = st.lists(st.floats(-100, 100), min_size=2, max_size=30).map(lambda some: np.array(some))
@@ -295,7 +295,9 @@ def test_the_mean_lies_between_and_more_missing_is_wider(values: list[float], mi
         assert abs(more.best - more.worst) >= high - low - 1e-12
 
 
-def test_every_cell_of_a_summary_has_them(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_every_cell_of_a_summary_has_them(
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
+) -> None:
     folder = make_run(
         make_record("a", {"gain": 0.5, "loss": 0.5}),
         make_record("b", {"gain": "crashed", "loss": "not_applicable"}, place=1),

@@ -17,7 +17,7 @@ from editgauge._stats.pairwise import compare_with_first, complementarity, diffe
 from editgauge.analysis.agree import agree
 from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 
 def table(*columns: list[float], better: bool = True) -> list[str]:
@@ -77,7 +77,7 @@ def test_the_place_lies_in_its_interval_and_intervals_in_the_field(methods: int,
         assert 1 <= each.low <= each.value <= each.high <= each.methods == methods
 
 
-def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> None:
     random = np.random.default_rng(2)
     records = []
     for place in range(40):
@@ -190,7 +190,7 @@ def test_lists_of_two_lengths_are_refused() -> None:
 
 
 def test_two_scores_that_know_different_things_are_better_together(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     """People weigh two things alike; each score knows one of them."""
     random = np.random.default_rng(0)

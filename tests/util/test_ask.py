@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.ask import Ask, Request
+from editgauge._util.batching import Ask, Request
 
 
 class Doubler:

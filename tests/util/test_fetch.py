@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from editgauge._util import fetch
-from editgauge._util.fetch import Carrier, cache_root, faults, fetch_package
+from editgauge._util import packages
+from editgauge._util.packages import Carrier, cache_root, faults, fetch_package
 from editgauge.errors import FetchError
 
 CONTENT = {"parcel/a.bin": b"first file", "parcel/deep/b.bin": b"second file"}
@@ -34,7 +34,9 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
     yield folder
-    leftovers = list((tmp_path / "cache").glob(f"packages/{fetch.STAGING}*")) if (tmp_path / "cache").is_dir() else []
+    leftovers = (
+        list((tmp_path / "cache").glob(f"packages/{packages.STAGING}*")) if (tmp_path / "cache").is_dir() else []
+    )
     assert leftovers == []
 
 
@@ -217,7 +219,7 @@ def test_a_kill_in_the_middle_leaves_nothing_half_written(shelf: Path) -> None:
     wheel(shelf)
     program = (
         "import os, signal, zipfile\n"
-        "from editgauge._util.fetch import Carrier, fetch_package\n"
+        "from editgauge._util.packages import Carrier, fetch_package\n"
         "whole, opened = zipfile.ZipFile.open, []\n"
         "def die_at_the_second_file(*given, **options):\n"
         "    opened.append(given)\n"
@@ -231,7 +233,7 @@ def test_a_kill_in_the_middle_leaves_nothing_half_written(shelf: Path) -> None:
     carrier = Carrier("parcel", "1.0", HASHES)
     assert not carrier.folder.exists()
     (staging,) = carrier.folder.parent.iterdir()
-    long_ago = time.time() - fetch.ABANDONED_AFTER - 1
+    long_ago = time.time() - packages.ABANDONED_AFTER - 1
     os.utime(staging, (long_ago, long_ago))
     fetch_package(carrier)
     assert list(carrier.folder.parent.iterdir()) == [carrier.folder]
@@ -246,6 +248,6 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_importing_it_is_light() -> None:
-    program = "import sys; import editgauge._util.fetch; print(*sys.modules)"
+    program = "import sys; import editgauge._util.packages; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "torch", "pydantic", "rich", "cv2", "PIL", "yaml", "http", "pip"} & set(loaded)

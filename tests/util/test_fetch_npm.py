@@ -17,8 +17,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from editgauge._util import fetch
-from editgauge._util.fetch import Carrier, faults, fetch_package
+from editgauge._util import packages
+from editgauge._util.packages import Carrier, faults, fetch_package
 from editgauge.errors import FetchError
 
 pytestmark = pytest.mark.slow
@@ -96,7 +96,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Regist
         yield server
         server.shutdown()
     assert not mark.exists(), "the package's own scripts were run"
-    assert list((tmp_path / "cache").glob(f"packages/{fetch.STAGING}*")) == []
+    assert list((tmp_path / "cache").glob(f"packages/{packages.STAGING}*")) == []
 
 
 @needs_npm

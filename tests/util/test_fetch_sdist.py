@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from editgauge._util import fetch
-from editgauge._util.fetch import Carrier, faults, fetch_package
+from editgauge._util import packages
+from editgauge._util.packages import Carrier, faults, fetch_package
 from editgauge.errors import FetchError
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("MARK", str(tmp_path / "was-run"))
     yield folder
     assert not (tmp_path / "was-run").exists(), "the package's own code was run"
-    assert list((tmp_path / "cache").glob(f"packages/{fetch.STAGING}*")) == []
+    assert list((tmp_path / "cache").glob(f"packages/{packages.STAGING}*")) == []
 
 
 def sdist(shelf: Path, files: dict[str, bytes] = CONTENT, links: dict[str, str] | None = None) -> Path:
@@ -151,7 +151,7 @@ def test_a_disk_that_is_full_when_unpacking(
 def test_two_processes_at_once_do_no_harm(shelf: Path) -> None:
     sdist(shelf)
     program = (
-        "from editgauge._util.fetch import Carrier, faults, fetch_package\n"
+        "from editgauge._util.packages import Carrier, faults, fetch_package\n"
         f"wanted = Carrier('parcel', '1.0', {HASHES!r}, kind='sdist')\n"
         "fetch_package(wanted)\n"
         "assert faults(wanted) == []\n"

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from editgauge._util.ask import Ask, Request
-from editgauge._util.trace import timeline
-from editgauge._util.trace.summary import FOLDER, SUMS, TIMELINE, begin, gather, read_profile, write_part
-from editgauge._util.trace.timeline import Timeline
+from editgauge._util import profiling
+from editgauge._util.batching import Ask, Request
+from editgauge._util.profiling import FOLDER, SUMS, TIMELINE, Timeline, begin, gather, read_profile, write_part
 
 NAP = 0.02
 
@@ -22,7 +21,7 @@ NAP = 0.02
 @pytest.fixture(autouse=True)
 def _recorded_no_more() -> Iterator[None]:
     yield
-    timeline.stop()
+    profiling.stop()
 
 
 class Sleepy:
@@ -32,9 +31,9 @@ class Sleepy:
     batch = 4
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Any]:
-        with timeline.span("prepare", self.name):
+        with profiling.span("prepare", self.name):
             time.sleep(NAP)
-            with timeline.span("forward"):
+            with profiling.span("forward"):
                 time.sleep(3 * NAP)
         return [request.payload for request in requests]
 
@@ -47,12 +46,12 @@ def test_nothing_is_recorded_unless_it_is_wanted() -> None:
     async def work() -> int:
         return 7
 
-    assert not timeline.is_recording()
-    with timeline.span("forward", "a model"):
-        timeline.count("a model", "recalled")
-        timeline.waited("a model", [0.0])
+    assert not profiling.is_recording()
+    with profiling.span("forward", "a model"):
+        profiling.count("a model", "recalled")
+        profiling.waited("a model", [0.0])
     steps = work()
-    assert timeline.stepped("a protocol", steps) is steps
+    assert profiling.stepped("a protocol", steps) is steps
     assert asyncio.run(steps) == 7
 
 
@@ -92,9 +91,9 @@ def test_steps_of_a_protocol_and_of_the_tasks_it_starts_count_but_not_its_waitin
         answered.set()
 
     async def main() -> tuple[int, float, dict[str, Any]]:
-        recording, began = timeline.start(), time.perf_counter()
+        recording, began = profiling.start(), time.perf_counter()
         beside = asyncio.create_task(another())
-        result = await timeline.stepped("editval", protocol())
+        result = await profiling.stepped("editval", protocol())
         await beside
         return result, time.perf_counter() - began, recording.snapshot()
 
@@ -112,13 +111,13 @@ def test_an_error_passes_through_a_recorded_protocol() -> None:
         raise KeyError("mine")
 
     async def main() -> None:
-        timeline.start()
+        profiling.start()
         with pytest.raises(KeyError, match="mine"):
-            await timeline.stepped("p", fails())
+            await profiling.stepped("p", fails())
         waits = asyncio.create_task(asyncio.sleep(60))
         waits.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await timeline.stepped("p", _wait_for(waits))
+            await profiling.stepped("p", _wait_for(waits))
 
     asyncio.run(main())
 
@@ -129,7 +128,7 @@ async def _wait_for(task: asyncio.Task[None]) -> None:
 
 def test_the_ask_layer_tells_queue_and_forward_apart() -> None:
     async def main() -> dict[str, Any]:
-        recording, ask, backend = timeline.start(), Ask(pool=1), Sleepy()
+        recording, ask, backend = profiling.start(), Ask(pool=1), Sleepy()
         answers = await asyncio.gather(*(ask(backend, number, number) for number in range(8)))
         assert answers == list(range(8))
         assert await ask.call(sorted, [2, 1]) == [1, 2]
@@ -173,8 +172,8 @@ def test_a_profile_of_many_processes_adds_up_and_viewers_can_read_it(tmp_path: P
 
 
 def test_a_very_long_timeline_is_cut_but_its_sums_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(timeline, "MOST_EVENTS", 2)
-    monkeypatch.setattr(timeline, "SHORTEST", 0.0)
+    monkeypatch.setattr(profiling, "MOST_EVENTS", 2)
+    monkeypatch.setattr(profiling, "SHORTEST", 0.0)
     recording = Timeline()
     for _ in range(5):
         with recording.span("decode", "pictures"):

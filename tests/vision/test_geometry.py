@@ -12,8 +12,21 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from editgauge._util.masks import BoolMask
-from editgauge._vision.positions import Third, centroid, direction_score, third, third_score, way
-from editgauge._vision.regions import aligned_overlap, box_overlap, closest, containment, cropped, largest, overlap
+from editgauge._vision.geometry import (
+    Third,
+    aligned_overlap,
+    box_overlap,
+    centroid,
+    closest,
+    containment,
+    cropped,
+    direction_score,
+    largest,
+    overlap,
+    third,
+    third_score,
+    way,
+)
 from editgauge.types import Relation
 
 masks = arrays.arrays(np.bool_, (9, 13), elements=st.booleans()).filter(lambda mask: bool(mask.any()))

@@ -12,9 +12,8 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.changed_regions import changed_regions
-from editgauge._vision.color_words import color_word
-from editgauge._vision.object_changes import BoxSides, Change, PicturedThing, object_changes
-from editgauge._vision.region_changes import region_changes
+from editgauge._vision.colors import color_word
+from editgauge._vision.object_changes import BoxSides, Change, DetectedObject, object_changes, region_changes
 
 SIZE = 240
 POINT = 0.3
@@ -22,8 +21,8 @@ CHELSEA: Callable[[], Pixels] = skimage.data.chelsea
 PHOTO = CHELSEA()[30:270, 100:340]
 
 
-def thing(word: str, box: BoxSides, confidence: float = 0.9) -> PicturedThing:
-    return PicturedThing(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
+def thing(word: str, box: BoxSides, confidence: float = 0.9) -> DetectedObject:
+    return DetectedObject(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
 
 
 def changed(*boxes: BoxSides) -> BoolMask:
@@ -31,7 +30,7 @@ def changed(*boxes: BoxSides) -> BoolMask:
 
 
 def told(
-    before: list[PicturedThing], after: list[PicturedThing], mask: BoolMask, edited: Pixels | None = None
+    before: list[DetectedObject], after: list[DetectedObject], mask: BoolMask, edited: Pixels | None = None
 ) -> list[str]:
     other = np.ascontiguousarray(PHOTO[::-1]) if edited is None else edited
     return sentences(object_changes(PHOTO, other, before, after, mask, POINT), SIZE, SIZE)

@@ -7,26 +7,27 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import skimage.data
+from hypothesis import given
+from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.changed_regions import find_changes
-from editgauge._vision.meaning_changes import (
+from editgauge._vision.object_changes import BoxSides, DetectedObject
+from editgauge._vision.redrawn_changes import (
     Meaning,
+    before_a_new_background,
     came_or_went,
     is_redrawn,
+    kept_things,
     looks,
     meaning_of,
     places_of_change,
-    repainted_places,
-    tint,
-)
-from editgauge._vision.object_changes import BoxSides, PicturedThing
-from editgauge._vision.recognized_changes import (
-    before_a_new_background,
-    kept_things,
     recognized_changes,
+    repainted_places,
+    semantic_change,
+    tint,
     without_repeats,
 )
 from editgauge.models.vocabulary.coco import same_coco_kind
@@ -42,8 +43,8 @@ def photo() -> Pixels:
     return np.ascontiguousarray(CHELSEA()[20 : 20 + SIZE, 100 : 100 + SIZE])
 
 
-def thing(word: str, box: BoxSides, confidence: float = 0.7) -> PicturedThing:
-    return PicturedThing(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
+def thing(word: str, box: BoxSides, confidence: float = 0.7) -> DetectedObject:
+    return DetectedObject(word, box, Rectangle(*box).render(SIZE, SIZE), confidence)
 
 
 def meaning(*boxes: BoxSides, change: float = 0.8, rest: float = 0.1, valid: BoolMask = EVERYWHERE) -> Meaning:
@@ -56,7 +57,7 @@ def meaning(*boxes: BoxSides, change: float = 0.8, rest: float = 0.1, valid: Boo
     return meaning_of(before, np.stack([1 - grid, np.sqrt(1 - (1 - grid) ** 2)], axis=2), valid)
 
 
-def told(before: list[PicturedThing], after: list[PicturedThing], where: Meaning) -> list[str]:
+def told(before: list[DetectedObject], after: list[DetectedObject], where: Meaning) -> list[str]:
     changes = without_repeats(recognized_changes(before, after, where, same_coco_kind))
     return sentences(changes, SIZE, SIZE)
 
@@ -186,3 +187,19 @@ def test_a_picture_is_redrawn_when_also_the_rest_was_made_anew() -> None:
     anew = (pasted + noise).clip(0, 255).astype(np.uint8)
     assert not is_redrawn(before, find_changes(before, pasted))
     assert is_redrawn(before, find_changes(before, anew))
+
+
+@given(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(2, 6)), st.integers(0, 2**32 - 1))
+def test_laws_of_semantic_change(shape: tuple[int, int, int], seed: int) -> None:
+    before, after = np.random.default_rng(seed).normal(size=(2, *shape))
+    change = semantic_change(before, after)
+    assert change.shape == shape[:2]
+    assert 0 <= change.min() <= change.max() <= 2
+    np.testing.assert_allclose(semantic_change(before, 3 * before), 0, atol=1e-9)  # only directions count
+    np.testing.assert_allclose(change, semantic_change(after, before))
+
+
+@pytest.mark.parametrize("shapes", [((2, 2, 3), (2, 3, 3)), ((0, 2, 3), (0, 2, 3)), ((2, 3), (2, 3))])
+def test_grids_of_other_shapes_are_refused(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    with pytest.raises(ValueError, match="of one shape"):
+        semantic_change(*map(np.ones, shapes))

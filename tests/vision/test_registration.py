@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from editgauge._util.images import Pixels, resized
-from editgauge._vision import frame_proposals, registration
-from editgauge._vision.frame_proposals import Matrix
-from editgauge._vision.registration import Alignment, Likeness, align
+from editgauge._vision import registration
+from editgauge._vision.registration import Alignment, Likeness, Matrix, align
 
 
 def photograph(name: str) -> Pixels:
@@ -142,7 +141,7 @@ def test_corners_and_key_points_tell_the_same_movement(scale: float) -> None:
     edited = a_third_replaced(moved(SOURCE, matrix), 0.2, 0.8)
     followed = align(SOURCE, edited)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frame_proposals, "MOST_AGREE", 2.0)
+        patch.setattr(registration, "MOST_AGREE", 2.0)
         matched = align(SOURCE, edited)
     assert off_by(matrix, followed) < 0.5
     assert off_by(matrix, matched) < 0.5
@@ -152,7 +151,7 @@ def test_the_pictures_are_left_as_they_were() -> None:
     # OpenCV's phase correlation writes into its pictures where their sides are products of small primes, as here.
     one = registration._gray(SOURCE, 1.0)
     before = one.copy()
-    frame_proposals.whole_shifts(one, one.copy(), np.eye(2, 3))
+    registration.whole_shifts(one, one.copy(), np.eye(2, 3))
     assert np.array_equal(one, before)
 
 

@@ -17,7 +17,7 @@ from editgauge.methods.resolve import ADDRESSES, as_method, open_method
 from editgauge.metrics import metrics
 from editgauge.models import models
 from editgauge.protocols import protocols
-from editgauge.protocols.rubric.files import open_rubric, rubric_names
+from editgauge.protocols.rubric._model import open_rubric, rubric_names
 
 
 def _benchmark(load: Any) -> dict[str, Any]:

@@ -9,12 +9,9 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-from editgauge._stats.intervals import MIN_SOURCES
-from editgauge.errors import BadInputError
+from editgauge._stats.intervals import FEWEST_SOURCES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from editgauge._stats.intervals import Mean
     from editgauge._stats.resampling import Estimate
 
@@ -105,7 +102,7 @@ def value_cell(
     """The cell of a mean or an estimate; `EmptyCell` with its reason where there is no value."""
     if estimate is None or estimate.value is None:
         return EmptyCell(unscored, reason=getattr(estimate, "reason", ""))
-    few = estimate.clusters < MIN_SOURCES
+    few = estimate.clusters < FEWEST_SOURCES
     return ValueCell(estimate.value, estimate.low, estimate.high, n, unscored, few, format=form)
 
 
@@ -153,17 +150,6 @@ def as_html(table: ResultTable, style: str = "numbers") -> Markup:
         '<div class="scroll" tabindex="0" role="region" aria-label="{title}">\n<table class="{style}">\n'
         "<thead><tr>{header}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n</div>"
     ).format(title=table.title, style=style, header=header, rows=rows)
-
-
-def data_frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
-    """A pandas table; pandas is needed here alone, and not installed with EditGauge."""
-    try:
-        import pandas as pd
-    except ModuleNotFoundError as error:
-        raise BadInputError(
-            "A data frame needs pandas: `pip install pandas`. `.to_dict()` needs nothing more."
-        ) from error
-    return pd.DataFrame(columns)
 
 
 def markdown_safe(text: str) -> str:

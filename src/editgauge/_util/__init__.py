@@ -1,1 +1,1 @@
-"""Core: the types, errors, registry, images, masks and the run folder. Imports no other room."""
+"""Shared helpers: images, masks, files, text, fetching, batching. Imports only the top-level types and errors."""

@@ -61,7 +61,7 @@ IGNORED_PROFILE = "its color profile does not fit the picture and was ignored"
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ImageFile:
     """An image file with a name that stays the same on every machine."""
 
     name: str
@@ -325,21 +325,33 @@ def as_lab(image: Pixels) -> Lab:
     return np.asarray(cv2.cvtColor(as_unit(image), cv2.COLOR_RGB2LAB), np.float32)
 
 
-def kept_for_latest(function: Function) -> Function:
-    """Keeps what a function makes of the latest two pictures: the outcomes of a source come one after another.
+def gradient_magnitude(gray: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the length of the Sobel gradient at each pixel.
 
-    What it makes is shared, so nobody may write on it. Further arguments must be hashable.
+    Not `cv2.magnitude`, whose last bit depends on memory alignment: the same image would give other numbers.
+    """
+    import cv2
+
+    across, down = (np.asarray(cv2.Sobel(gray, cv2.CV_32F, *order), np.float32) for order in ((1, 0), (0, 1)))
+    return np.asarray(np.sqrt(across * across + down * down), np.float32)
+
+
+def cache_latest_images(function: Function) -> Function:
+    """Cache a function of an image for the two images used last.
+
+    The outcomes of one source image are scored one after another, so what depends on the source alone is computed
+    once. Images are compared by content. Results are shared between callers and must not be changed.
     """
 
     @lru_cache(maxsize=2)
-    def of_content(shape: tuple[int, ...], content: bytes, *more: Hashable) -> Any:
-        return function(np.frombuffer(content, np.uint8).reshape(shape), *more)
+    def by_content(shape: tuple[int, ...], content: bytes, *arguments: Hashable) -> Any:
+        return function(np.frombuffer(content, np.uint8).reshape(shape), *arguments)
 
     @wraps(function)
-    def of_picture(picture: Pixels, *more: Hashable) -> Any:
-        return of_content(picture.shape, picture.tobytes(), *more)
+    def by_image(image: Pixels, *arguments: Hashable) -> Any:
+        return by_content(image.shape, image.tobytes(), *arguments)
 
-    return cast("Function", of_picture)
+    return cast("Function", by_image)
 
 
 def working_size(width: int, height: int) -> tuple[int, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from editgauge._util.text import is_plural, plural, with_article
-from editgauge._vision.object_changes import BoxSides, Change, PicturedThing
-from editgauge._vision.regions import box_overlap
+from editgauge._vision.geometry import box_overlap
+from editgauge._vision.object_changes import BoxSides, Change, DetectedObject
 
 NOTHING = "Nothing changed."
 MANY = 4
@@ -19,7 +19,7 @@ def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
     """What happened to each thing; things of one word to which the same happened share a sentence."""
     groups: dict[object, list[Change]] = {}
     for change in changes:
-        words = tuple(thing.word if thing else None for thing in (change.before, change.after))
+        words = tuple(thing.label if thing else None for thing in (change.before, change.after))
         alone = change.kind not in {"appeared", "vanished", "replaced"} or words == (None, None)
         groups.setdefault(id(change) if alone else (change.kind, words), []).append(change)
     return [_sentence(group, width, height) for group in groups.values()]
@@ -48,21 +48,21 @@ def _sentence(group: list[Change], width: int, height: int) -> str:
         raise ValueError("a change happens to something before, or after, or both")
     where = place(thing.box, width, height)
     if change.kind == "moved":
-        return f"{_the(thing.word)} moved {_way(change, width, height)}."
-    if thing.word is None:
+        return f"{_the(thing.label)} moved {_way(change, width, height)}."
+    if thing.label is None:
         return _about_something(change, where, float(thing.mask.mean()))
     if len(group) > 1 and change.kind == "replaced" and change.after:
         count = str(len(group)) if len(group) < MANY else "Several"
-        return f"{count} {plural(thing.word)} became {plural(str(change.after.word))}."
+        return f"{count} {plural(thing.label)} became {plural(str(change.after.label))}."
     if len(group) > 1:
         apart = _apart([each.before or each.after for each in group])
         if apart == len(group):
-            return f"{apart} {plural(thing.word)} {change.kind}."
-        return f"At least {f'{apart} {plural(thing.word)}' if apart > 1 else f'one {thing.word}'} {change.kind}."
-    return _about_known(change, thing.word, width, height)
+            return f"{apart} {plural(thing.label)} {change.kind}."
+        return f"At least {f'{apart} {plural(thing.label)}' if apart > 1 else f'one {thing.label}'} {change.kind}."
+    return _about_known(change, thing.label, width, height)
 
 
-def _apart(things: Sequence[PicturedThing | None]) -> int:
+def _apart(things: Sequence[DetectedObject | None]) -> int:
     """How many things there are at least: boxes that touch may be parts of one thing."""
     boxes = [thing.box for thing in things if thing is not None]
     groups: list[list[BoxSides]] = []
@@ -97,8 +97,8 @@ def _about_known(change: Change, word: str, width: int, height: int) -> str:
             return f"{whose} changed from {change.colors[0]} to {change.colors[1]}."
         case "resized":
             return f"The {word} became {'larger' if _area(change.after) > _area(change.before) else 'smaller'}."
-        case "replaced" if change.after and change.after.word:
-            return f"The {word} became {with_article(change.after.word)}."
+        case "replaced" if change.after and change.after.label:
+            return f"The {word} became {with_article(change.after.label)}."
         case _:
             looks = "look" if is_plural(word) and not change.part else "looks"
             where = f", {place(change.after.box, width, height)}" if change.part and change.after else ""
@@ -123,5 +123,5 @@ def _the(word: str | None) -> str:
     return f"The {word}" if word else "Something"
 
 
-def _area(thing: PicturedThing | None) -> float:
+def _area(thing: DetectedObject | None) -> float:
     return 0.0 if thing is None else (thing.box[2] - thing.box[0]) * (thing.box[3] - thing.box[1])

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.images import Pixels, as_lab, kept_for_latest
+from editgauge._util.images import Pixels, as_lab, cache_latest_images
 from editgauge._util.masks import BoolMask
 from editgauge._vision.registration import Alignment, align
 
@@ -221,7 +221,7 @@ class _Source(NamedTuple):
     varies: Map
 
 
-@kept_for_latest
+@cache_latest_images
 def _source(picture: Pixels, scale: float) -> _Source:
     lab = _lab(picture, scale)
     light = np.ascontiguousarray(lab[..., 0])

@@ -13,10 +13,11 @@ from typing import Literal
 import cv2
 import numpy as np
 
-from editgauge._util.images import Pixels
+from editgauge._util.images import Pixels, gradient_magnitude
 from editgauge._util.masks import BoolMask, grown
-from editgauge._vision.color_words import color_word
-from editgauge._vision.regions import box_area, box_overlap
+from editgauge._vision.changed_regions import ChangedRegion
+from editgauge._vision.colors import color_word
+from editgauge._vision.geometry import box_area, box_overlap
 
 Kind = Literal["appeared", "vanished", "moved", "recolored", "resized", "replaced", "altered"]
 BoxSides = tuple[float, float, float, float]
@@ -47,10 +48,10 @@ SURELY_SAME = 0.7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PicturedThing:
+class DetectedObject:
     """Something in one of the pictures."""
 
-    word: str | None
+    label: str | None
     """None when nothing was recognized."""
     box: BoxSides
     mask: BoolMask
@@ -62,8 +63,8 @@ class Change:
     """What happened to one thing."""
 
     kind: Kind
-    before: PicturedThing | None
-    after: PicturedThing | None
+    before: DetectedObject | None
+    after: DetectedObject | None
     colors: tuple[str, str] | None = None
     """What the changed part was and is called, for `recolored`, and for `altered` where most of it has a new color. For
     what came or went without a word: the color of the place without it, and its own."""
@@ -76,8 +77,8 @@ class Change:
 def object_changes(
     source: Pixels,
     edited: Pixels,
-    seen: Sequence[PicturedThing],
-    seen_after: Sequence[PicturedThing],
+    seen: Sequence[DetectedObject],
+    seen_after: Sequence[DetectedObject],
     changed: BoolMask,
     point: float,
 ) -> list[Change]:
@@ -92,7 +93,7 @@ def object_changes(
         point: minimum confidence at which something counts as seen
     """
     before, after = _single(seen), _single(seen_after)
-    kept = _pairs(before, after, lambda one, other: one.word == other.word, _standing)
+    kept = _pairs(before, after, lambda one, other: one.label == other.label, _standing)
     sure = [pair for pair in kept if min(thing.confidence for thing in pair) >= point]
     changes = _once(
         [change for pair in sure if (change := _of_kept(source, edited, *pair, changed)) is not None], changed
@@ -117,12 +118,12 @@ def likeness_of_shapes(source: Pixels, edited: Pixels, where: BoolMask) -> float
     return float(((one - one.mean()) * (other - other.mean())).sum() / spread) if spread > 0 else 0.0
 
 
-def share_changed(thing: PicturedThing, changed: BoolMask) -> float:
+def share_changed(thing: DetectedObject, changed: BoolMask) -> float:
     """How much of a thing lies where the pictures differ."""
     return float(changed[thing.mask].mean()) if thing.mask.any() else 0.0
 
 
-def _recolored(source: Pixels, edited: Pixels, thing: PicturedThing, changed: BoolMask) -> Change | None:
+def _recolored(source: Pixels, edited: Pixels, thing: DetectedObject, changed: BoolMask) -> Change | None:
     """A thing of which every fold is still there did not vanish, although the detector no longer knows it."""
     where = _inside(thing.mask & changed)
     colors = color_word(source, where), color_word(edited, where)
@@ -154,12 +155,12 @@ def _inside(where: BoolMask) -> BoolMask:
     return inner if inner.any() else where
 
 
-def _standing(one: PicturedThing, other: PicturedThing) -> float:
+def _standing(one: DetectedObject, other: DetectedObject) -> float:
     overlap = box_overlap(one.box, other.box)
     return overlap if overlap >= IN_PLACE else 0.0
 
 
-def _nested(one: PicturedThing, other: PicturedThing) -> float:
+def _nested(one: DetectedObject, other: DetectedObject) -> float:
     areas = sorted((box_area(one.box), box_area(other.box)))
     if areas[0] <= 0 or areas[1] > BEYOND_SIZE * areas[0]:
         return 0.0
@@ -167,30 +168,30 @@ def _nested(one: PicturedThing, other: PicturedThing) -> float:
     return inside if inside >= NESTED else 0.0
 
 
-def _of_like_size(one: PicturedThing, other: PicturedThing) -> float:
+def _of_like_size(one: DetectedObject, other: DetectedObject) -> float:
     """The nearer in size, the likelier one thing elsewhere."""
     areas = sorted((box_area(one.box), box_area(other.box)))
     return areas[0] / areas[1] if areas[1] <= 3 * areas[0] else 0.0
 
 
-def _instead(one: PicturedThing, other: PicturedThing) -> float:
+def _instead(one: DetectedObject, other: DetectedObject) -> float:
     overlap = box_overlap(one.box, other.box)
     return overlap if overlap >= INSTEAD or _nested(one, other) else 0.0
 
 
-Fits = Callable[[PicturedThing, PicturedThing], bool]
-Likeness = Callable[[PicturedThing, PicturedThing], float]
+Fits = Callable[[DetectedObject, DetectedObject], bool]
+Likeness = Callable[[DetectedObject, DetectedObject], float]
 _STAGES: tuple[tuple[Kind, Fits, Likeness], ...] = (
-    ("resized", lambda one, other: one.word == other.word, _nested),
-    ("replaced", lambda one, other: one.word != other.word, _instead),
-    ("moved", lambda one, other: one.word == other.word, _of_like_size),
+    ("resized", lambda one, other: one.label == other.label, _nested),
+    ("replaced", lambda one, other: one.label != other.label, _instead),
+    ("moved", lambda one, other: one.label == other.label, _of_like_size),
 )
 """In this order: what stands in the same place is more likely the same thing than what stands elsewhere."""
 
 
 def _pairs(
-    before: list[PicturedThing], after: list[PicturedThing], fits: Fits, likeness: Likeness
-) -> list[tuple[PicturedThing, PicturedThing]]:
+    before: list[DetectedObject], after: list[DetectedObject], fits: Fits, likeness: Likeness
+) -> list[tuple[DetectedObject, DetectedObject]]:
     """Each thing with at most one other, the most alike first."""
     offered = [
         (likeness(one, other), place, other_place)
@@ -198,7 +199,7 @@ def _pairs(
         for other_place, other in enumerate(after)
         if fits(one, other)
     ]
-    pairs: list[tuple[PicturedThing, PicturedThing]] = []
+    pairs: list[tuple[DetectedObject, DetectedObject]] = []
     for alike, place, other_place in sorted(offered, key=lambda offer: (-offer[0], offer[1], offer[2])):
         one, other = before[place], after[other_place]
         if alike > 0 and not _taken(one, pairs) and not _taken(other, pairs):
@@ -206,20 +207,22 @@ def _pairs(
     return pairs
 
 
-def _taken(thing: PicturedThing, pairs: Sequence[tuple[PicturedThing, PicturedThing]]) -> bool:
+def _taken(thing: DetectedObject, pairs: Sequence[tuple[DetectedObject, DetectedObject]]) -> bool:
     return any(thing is one or thing is other for one, other in pairs)
 
 
-def _single(things: Sequence[PicturedThing]) -> list[PicturedThing]:
+def _single(things: Sequence[DetectedObject]) -> list[DetectedObject]:
     """Without the second, less sure box that a detector often draws around the same thing."""
-    kept: list[PicturedThing] = []
+    kept: list[DetectedObject] = []
     for thing in sorted(things, key=lambda each: -each.confidence):
-        if not any(thing.word == other.word and max(_standing(thing, other), _nested(thing, other)) for other in kept):
+        if not any(
+            thing.label == other.label and max(_standing(thing, other), _nested(thing, other)) for other in kept
+        ):
             kept.append(thing)
     return kept
 
 
-def _counts(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
+def _counts(thing: DetectedObject, changed: BoolMask, point: float) -> bool:
     """Is it seen, did it change, and is it more than a speck of what changed?"""
     if thing.confidence < point or share_changed(thing, changed) < TOUCHED:
         return False
@@ -227,7 +230,7 @@ def _counts(thing: PicturedThing, changed: BoolMask, point: float) -> bool:
 
 
 def _of_kept(
-    source: Pixels, edited: Pixels, one: PicturedThing, other: PicturedThing, changed: BoolMask
+    source: Pixels, edited: Pixels, one: DetectedObject, other: DetectedObject, changed: BoolMask
 ) -> Change | None:
     """What happened to a thing that stands where it stood; None when nothing did."""
     where = (one.mask | other.mask) & changed
@@ -247,3 +250,93 @@ def _of_kept(
 def _fine(picture: Pixels) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     gray = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32)
     return np.asarray(gray - cv2.GaussianBlur(gray, (0, 0), 4.0), np.float32)
+
+
+CLEARER_RIM = 1.5
+"""How many times stronger an outline must be in one of the pictures."""
+FOUND_AGAIN = 0.6
+"""Correlation from which a thing that is gone here is the one that is there."""
+FILLS = 3.0
+"""A region may be at most this many times larger than what moved there: a small plain piece fits anywhere."""
+SURELY_FOUND = 0.85
+"""The same, where it is not clear that something is gone here or new there."""
+
+
+def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegion]) -> list[Change]:
+    """One change per region; both pictures in one frame. A region that went to another is reported once."""
+    single = [_described(source, edited, region) for region in regions]
+    vanished = [change for change in single if change.kind in {"vanished", "altered"}]
+    appeared = [change for change in single if change.kind in {"appeared", "altered"}]
+    offered = sorted(
+        (
+            (_found_again(source, edited, one.before, other.after), place, other_place)
+            for place, one in enumerate(vanished)
+            for other_place, other in enumerate(appeared)
+            if one is not other and one.before is not None and other.after is not None
+        ),
+        reverse=True,
+    )
+    changes: list[Change] = []
+    gone: list[Change] = []
+    for alike, place, other_place in offered:
+        one, other = vanished[place], appeared[other_place]
+        needed = FOUND_AGAIN if (one.kind, other.kind) == ("vanished", "appeared") else SURELY_FOUND
+        if alike >= needed and one not in gone and other not in gone:
+            changes.append(Change("moved", one.before, other.after))
+            gone += [one, other]
+    return changes + [change for change in single if change not in gone]
+
+
+def _described(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
+    left, top, right, bottom = region.box
+    thing = DetectedObject(None, (float(left), float(top), float(right), float(bottom)), region.mask)
+    inner = _inner(region.mask)
+    colors = color_word(source, inner), color_word(edited, inner)
+    if colors[0] != colors[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
+        return Change("recolored", thing, thing, colors)
+    before, after = (_rim(picture, region.mask) for picture in (source, edited))
+    if before > CLEARER_RIM * after:
+        return Change("vanished", thing, None)
+    if after > CLEARER_RIM * before:
+        return Change("appeared", None, thing)
+    return Change("altered", thing, thing)
+
+
+def _rim(picture: Pixels, mask: BoolMask) -> float:
+    """How strong the edges within the region are: the outline of a thing, and what is in it."""
+    gray = cv2.GaussianBlur(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.0)
+    strength = gradient_magnitude(np.asarray(gray, np.float32))
+    return float(np.sort(strength[mask])[-max(1, int(mask.sum()) // 5) :].mean()) + 1e-6
+
+
+def _found_again(source: Pixels, edited: Pixels, before: DetectedObject | None, after: DetectedObject | None) -> float:
+    """How well what was in one region before fits somewhere into what is in another now."""
+    if before is None or after is None:
+        return 0.0
+    if after.mask.sum() > FILLS * before.mask.sum():
+        return 0.0
+    piece, place = _cut(source, before), _cut(edited, after)
+    room = [max(0, piece.shape[axis] - place.shape[axis]) for axis in (0, 1)]
+    if any(room[axis] > 0.3 * piece.shape[axis] for axis in (0, 1)) or min(piece.shape[:2]) < 8:
+        return 0.0
+    padded = cv2.copyMakeBorder(place, room[0], room[0] + 4, room[1], room[1] + 4, cv2.BORDER_REFLECT)
+    weight = np.repeat(_cut_mask(before)[..., np.newaxis], 3, axis=2).astype(np.float32)
+    fits = cv2.matchTemplate(padded.astype(np.float32), piece.astype(np.float32), cv2.TM_CCOEFF_NORMED, mask=weight)
+    fits = fits[np.isfinite(fits)]
+    return float(fits.max()) if fits.size else 0.0
+
+
+def _cut(picture: Pixels, thing: DetectedObject) -> Pixels:
+    left, top, right, bottom = (int(side) for side in thing.box)
+    return picture[top:bottom, left:right]
+
+
+def _cut_mask(thing: DetectedObject) -> BoolMask:
+    left, top, right, bottom = (int(side) for side in thing.box)
+    return thing.mask[top:bottom, left:right]
+
+
+def _inner(mask: BoolMask) -> BoolMask:
+    """The region without its rim, where colors of both sides meet; all of it when nothing else would be left."""
+    inside = ~grown(~mask, 3)
+    return inside if inside.any() else mask

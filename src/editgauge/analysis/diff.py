@@ -15,9 +15,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from editgauge.judges.chat_format import read_reply
-from editgauge.judges.panel import members_of
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges._endpoint import parse_reply
+from editgauge.judges._panel import panel_members
+from editgauge.judges._transcripts import Transcripts
 from editgauge.results import Run
 
 Item = tuple[str, int]
@@ -174,13 +174,13 @@ def _replies(folder: Path) -> dict[str, tuple[str, str]]:
     if not folder.is_dir():
         return {}
     calls = (call for call in Transcripts(folder) if call.body is not None)
-    return {call.identity: (str(call.asked["model"]), read_reply(call.body or {}).text) for call in calls}
+    return {call.identity: (str(call.asked["model"]), parse_reply(call.body or {}).text) for call in calls}
 
 
 def _judges_in(protocol: str) -> set[str]:
     """Return the judges named in the brackets of a protocol, those of a panel individually."""
     options = protocol.partition("[")[2].removesuffix("]").split(",")
-    return {member for option in options for member in members_of(option.rpartition("=")[2])}
+    return {member for option in options for member in panel_members(option.rpartition("=")[2])}
 
 
 def _shift(score: _Score, first_rows: _Rows, second_rows: _Rows, causes: _Causes) -> Shift:

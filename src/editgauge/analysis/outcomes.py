@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 import numpy as np
 
 from editgauge._stats.intervals import Labels
-from editgauge._util.reading.fields import shown
+from editgauge._util.fields import shown
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.lines import read_jsonl
-from editgauge._util.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge._util.fields import shown
 from editgauge._util.text import from_csv_text
 from editgauge.benchmarks.datasets import published_ratings, rated
 from editgauge.errors import BadInputError, UnknownNameError

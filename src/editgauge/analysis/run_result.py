@@ -14,13 +14,13 @@ from editgauge._render.tables import (
     ValueCell,
     as_html,
     as_markdown,
-    data_frame,
     directed,
     value_cell,
 )
 from editgauge._util.text import counted
 from editgauge.analysis.summary import ALL, FEW_SOURCES, MEAN_COLUMNS, Cell, headlines, mean_row, summarize
 from editgauge.results import Run
+from editgauge.results.tables import data_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -251,7 +251,7 @@ def _agreement(protocol: str, side: str, rows: list[tuple[float, float, str]]) -
 
 def _weights(run: Run) -> Weights:
     weights: Weights = defaultdict(dict)
-    for key, _, text in run.all_evidence():
+    for key, _, text in run.iter_evidence():
         if WEIGHTS_OF_ATTRIBUTES not in text:
             continue
         piece = from_json(json.loads(text))

@@ -32,7 +32,7 @@ from editgauge.engine.options import choose_with_models
 from editgauge.engine.options import pairs as pairs_of
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges._transcripts import Transcripts
 from editgauge.models.profiles import LEFT_OUT
 from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs
 from editgauge.results import Run

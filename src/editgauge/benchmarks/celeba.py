@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge._util.reading.sources import Faults, Ids, read_text, wanted
+from editgauge._util.datasets import Faults, Ids, read_text, wanted
 from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.errors import BadInputError

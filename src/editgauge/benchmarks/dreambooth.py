@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from editgauge._util.images import IMAGE_SUFFIXES, Picture
-from editgauge._util.reading.sources import Faults, Ids, read_text, wanted
+from editgauge._util.datasets import Faults, Ids, read_text, wanted
+from editgauge._util.images import IMAGE_SUFFIXES, ImageFile
 from editgauge._util.text import counted, with_article
 from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.errors import BadInputError
@@ -117,7 +117,7 @@ def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults:
         faults.add(name, "the subject has pictures and no class")
         return []
     kind = prompts.classes.get(name) or re.sub(r"\d+$", "", name).replace("_", " ").strip()
-    first, *others = (Picture(f"{name}/{path.name}", path) for path in pictures)
+    first, *others = (ImageFile(f"{name}/{path.name}", path) for path in pictures)
     return [
         Edit(
             id=ids.give(name, caption),

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.images import Picture
+from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.fields import shown, unknown
+from editgauge._util.images import ImageFile
 from editgauge._util.phrases import read_placing
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._util.reading.sources import Faults, Ids, file_in, read_json, size_note
 from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import missing_images
 from editgauge.benchmarks.wording import instruction
@@ -162,8 +162,8 @@ def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tu
     return words, None
 
 
-def _photograph(number: str, folder: Path) -> Picture:
+def _photograph(number: str, folder: Path) -> ImageFile:
     """The photograph of that number where it lies, or where it was expected."""
     names = [name.format(number.lstrip("0") or "0") for name in NAMES]
     places = [folder / place / name for place in PLACES for name in names]
-    return Picture(names[1], next((place for place in places if place.is_file()), folder / names[1]))
+    return ImageFile(names[1], next((place for place in places if place.is_file()), folder / names[1]))

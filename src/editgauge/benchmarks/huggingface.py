@@ -11,10 +11,9 @@ from typing import Any
 
 from pydantic import Field
 
-from editgauge._util.reading.fields import EditFields, Fields, Text, Word, read_fields, shown, unknown
-from editgauge._util.reading.lines import Document, Lines, Spot, read_yaml
-from editgauge._util.reading.sources import Faults, read_text, slug
-from editgauge._util.reading.tables import FORMATS, column_names, read_rows, table_files
+from editgauge._util.datasets import FORMATS, Faults, column_names, read_rows, read_text, slug, table_files
+from editgauge._util.documents import Document, Lines, Spot, read_yaml
+from editgauge._util.fields import EditFields, Fields, Text, Word, read_fields, shown, unknown
 from editgauge._util.text import counted
 from editgauge.benchmarks.folder import FILES, ImagesOf
 from editgauge.benchmarks.format.reader import read_benchmark

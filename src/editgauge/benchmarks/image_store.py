@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge._util.fetch import cache_root
+from editgauge._util.datasets import Faults
+from editgauge._util.fields import shown
 from editgauge._util.files import write_bytes
-from editgauge._util.images import Picture
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults
+from editgauge._util.images import ImageFile
+from editgauge._util.packages import cache_root
 from editgauge._util.text import counted
 from editgauge.benchmarks.folder import ImagesOf
 from editgauge.errors import BadInputError
@@ -50,10 +50,10 @@ class ImageFolder:
         self._find = ImagesOf(folder, follows_links=True)
         self._near = Neighbors()
 
-    def picture(self, word: str, record: object) -> Picture | None:
+    def picture(self, word: str, record: object) -> ImageFile | None:
         """The picture at a path inside the folder; None after noting why there is none."""
         try:
-            return Picture(str(PurePosixPath(word)), self._find(word))
+            return ImageFile(str(PurePosixPath(word)), self._find(word))
         except BadInputError as error:
             is_inside = str(error).endswith("does not exist")  # nothing is reported about other folders
             self.faults.add(record, f"{error}{self._near.hint(self.folder / word) if is_inside else ''}")
@@ -70,13 +70,13 @@ def image_suffix(content: bytes, unknown: str = ".bin") -> str:
     return next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), unknown)
 
 
-def store_image(content: bytes, benchmark: str) -> Picture:
+def store_image(content: bytes, benchmark: str) -> ImageFile:
     """Keeps an image that came as bytes in the cache, once, under the hash of its content."""
     digest, suffix = hashlib.sha256(content).hexdigest(), image_suffix(content)
     path = cache_root() / "benchmarks" / benchmark / f"{digest}{suffix}"
     if not path.is_file() or path.stat().st_size != len(content):
         write_bytes(path, content)
-    return Picture(f"{digest[:16]}{suffix}", path)
+    return ImageFile(f"{digest[:16]}{suffix}", path)
 
 
 def missing_images(benchmark: str, edits: Iterable[Edit], advice: str) -> str:

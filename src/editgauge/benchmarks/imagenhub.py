@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge._util.images import Picture
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.instructions.readings import complete, reading_summary
@@ -52,7 +52,7 @@ def _edit(uid: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Fa
         instruction=text,
         source_caption=before,
         target_caption=after,
-        reference=Picture(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,
+        reference=ImageFile(f"GroundTruth/{uid}", accepted) if accepted.is_file() else None,
         photograph=photograph_of(uid),
         extras={"uid": uid},
     )

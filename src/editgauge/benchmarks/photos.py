@@ -6,7 +6,7 @@ import difflib
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from editgauge._util.fetch import Carrier
+from editgauge._util.packages import Carrier
 from editgauge.benchmarks.datasets import Dataset
 from editgauge.errors import BadInputError
 

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults, Ids, file_in, read_json
+from editgauge._util.datasets import Faults, Ids, file_in, read_json
+from editgauge._util.fields import shown
 from editgauge._util.text import counted
 from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
 from editgauge.benchmarks.image_store import ImageFolder

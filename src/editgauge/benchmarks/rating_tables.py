@@ -13,8 +13,8 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Ids, read_text
+from editgauge._util.datasets import Ids, read_text
+from editgauge._util.fields import shown
 from editgauge.errors import BadInputError
 
 ASPECTS = ("SC", "PQ")

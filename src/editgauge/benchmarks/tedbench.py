@@ -8,10 +8,10 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
-from editgauge._util.images import Picture
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.lines import read_yaml
-from editgauge._util.reading.sources import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.documents import read_yaml
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
 from editgauge.benchmarks.image_store import missing_images
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.instructions.readings import complete, reading_summary
@@ -53,7 +53,7 @@ def load(data: Path | None = None) -> Benchmark:
                 _read(
                     Edit(
                         id=ids.give(PurePosixPath(image).stem, text),
-                        source=Picture(image, originals / image),
+                        source=ImageFile(image, originals / image),
                         type=types[key],
                         instruction=text,
                         target_caption=text,

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from editgauge._util.coco import Coco
 from editgauge._util.files import write_text
-from editgauge._util.reading.coco import Coco
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.judges.cost import CallBound
+from editgauge.judges._cost import CallBound
 from editgauge.models.vocabulary import siblings
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge._util.files import require_new, write_json, write_jsonl
-from editgauge._util.progress import say
-from editgauge.analysis.outcomes import select_scores
+from editgauge._util.progress import log_info
+from editgauge.analysis.outcomes import wanted_scores
 from editgauge.engine.prefer.pairs import Pictures, named_methods, read_scored
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST
-from editgauge.results import Run, segments
+from editgauge.results import Run, tables
 from editgauge.types import ScoreSpec
 
 RECORD = "best.json"
@@ -82,7 +82,7 @@ def best(
 
 
 def _one_score(run: Run, name: str) -> tuple[str, ScoreSpec]:
-    fitting = select_scores(run, [name])
+    fitting = wanted_scores(run, [name])
     if len(fitting) > 1:
         names = [f"{protocol}/{spec.name}" for protocol, spec in fitting]
         raise BadInputError(f"--score '{name}' means {len(names)} scores of the run; name one of them.", names[:12])
@@ -96,7 +96,7 @@ def _candidates(
     columns = ("edit", "method", "seed", "protocol", "name", "value", "reason")
     values: dict[str, list[_Candidate]] = defaultdict(list)
     unscored: dict[str, Counter[str]] = defaultdict(Counter)
-    for edit, method, seed, of, name, value, reason in segments.rows(run.scores, columns):
+    for edit, method, seed, of, name, value, reason in tables.iter_rows(run.scores, columns):
         if (of, name) != (protocol, spec.name) or method not in methods:
             continue
         if value is None:
@@ -148,7 +148,7 @@ def _write(
         without=len(lines) - len(choices),
     )
     write_json(folder / RECORD, {"run": run.manifest.benchmark, "score": done.score, "choices": choices})
-    say(_summary(done), quiet=quiet)
+    log_info(_summary(done), quiet=quiet)
     return done
 
 

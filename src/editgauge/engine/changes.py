@@ -21,14 +21,14 @@ from editgauge._util.images import (
 )
 from editgauge._util.masks import grown
 from editgauge._vision.change_sentences import sentences
-from editgauge._vision.object_changes import Change, PicturedThing
+from editgauge._vision.object_changes import Change, DetectedObject
 from editgauge.engine.options import pairs
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Region, Side
 from editgauge.models.profiles import choose_models, models_of
 from editgauge.models.service import ModelService, describe
 from editgauge.options import Pairs
-from editgauge.protocols._shared.changes import Differences, Extent, differences
+from editgauge.protocols._changes import Differences, Extent, differences
 
 ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
 GAP = 16
@@ -156,11 +156,11 @@ def _one_change(change: Change, picture: Pixels) -> OneChange:
     return OneChange(change.kind, *things, change.colors, change.looks_like, sentence)
 
 
-def _seen(thing: PicturedThing | None) -> SeenThing | None:
+def _seen(thing: DetectedObject | None) -> SeenThing | None:
     if thing is None:
         return None
     left, top, right, bottom = (round(side, 1) for side in thing.box)
-    return SeenThing(thing.word, (left, top, right, bottom), round(thing.confidence, 4))
+    return SeenThing(thing.label, (left, top, right, bottom), round(thing.confidence, 4))
 
 
 def _drawn(source: Pixels, differing: Differences) -> Pixels:
@@ -179,6 +179,6 @@ def _evidence(differing: Differences, on: Side) -> list[Evidence]:
     for change in differing.changes:
         thing = change.before if on == "source" else change.after
         if thing is not None:
-            label = thing.word or "something"
+            label = thing.label or "something"
             pieces.append(Box(on, *thing.box, f"{label}: {change.kind}", thing.confidence or None))
     return pieces

@@ -10,19 +10,19 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
+from editgauge._util.datasets import read_text
 from editgauge._util.images import read_image
-from editgauge._util.reading.sources import read_text
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.instructions import understand as by_rules
 from editgauge.instructions.readings import from_json
-from editgauge.judges import NoAnswer, Question, Shown, open_prompt
-from editgauge.judges.forms import Structured
+from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
+from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
-from editgauge.results.edit_json import reading_to_json
+from editgauge.results.edits import reading_to_json
 from editgauge.types import Reading
 
 KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
@@ -152,7 +152,7 @@ def _question(
         target_caption=target_caption or "not known",
         types=types,
     )
-    images = (Shown("The picture before the edit:", read_image(Path(source))),) if source else ()
+    images = (LabeledImage("The picture before the edit:", read_image(Path(source))),) if source else ()
     return Question(words=words, form=Structured(JudgedReading), images=images)
 
 
@@ -164,6 +164,6 @@ async def _judge_reading(question: Question[JudgedReading], jury: Jury) -> Readi
             answer = await judge.ask(question)
     finally:
         ask.close()
-    if isinstance(answer.value, NoAnswer):
+    if isinstance(answer.value, NoAnswerError):
         raise BadInputError(f"{name}: {answer.value.fault}: {answer.value.detail}")
     return from_json(answer.value.model_dump(by_alias=True), how="judge")

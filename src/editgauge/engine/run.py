@@ -7,12 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge._util.progress import progress, say
-from editgauge._util.trace.summary import begin, gather
+from editgauge._util.profiling import begin, gather
+from editgauge._util.progress import log_info, progress
 from editgauge.analysis.run_result import RunResult
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
-from editgauge.engine.plan.run_plan import prepare
+from editgauge.engine.plan.run_plan import build_plan
 from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
 from editgauge.engine.plan.tasks import tasks_left
 from editgauge.engine.plan.worker_count import workers_for
@@ -36,8 +36,7 @@ from editgauge.options import (
     picked,
 )
 from editgauge.results import RunWriter
-from editgauge.results.edit_json import each_line
-from editgauge.results.edits import write_inputs
+from editgauge.results.edits import each_line, write_inputs
 
 if TYPE_CHECKING:
     from editgauge.engine.worker.scoring import ScoredTask, ScoringTask
@@ -124,7 +123,7 @@ def run(
         top_p=top_p,
         judge_seed=judge_seed,
     )
-    plan = prepare(
+    plan = build_plan(
         benchmark,
         outcomes,
         protocol,
@@ -141,26 +140,26 @@ def run(
     )
     refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
-        say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
+        log_info(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
     for name, these in plan.outcomes_of.items():
-        say(these.sentence(name), quiet=quiet)
+        log_info(these.sentence(name), quiet=quiet)
         for row in _fault_rows(these):
-            say(row, quiet=quiet)
+            log_info(row, quiet=quiet)
     models_used = (f"{role}: {name}" for role, name in plan.choice.models.items())
     for remark in (*plan.choice.remarks, *models_used, *_judge_lines(plan.manifest.judges)):
-        say(remark, quiet=quiet)
+        log_info(remark, quiet=quiet)
     if part != WHOLE:
         of = sum(len(these.outcomes) for these in plan.outcomes_of.values())
-        say(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
+        log_info(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
     with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
         for note in writer.notes:
-            say(note, quiet=quiet)
+            log_info(note, quiet=quiet)
         keep_prompts(plan.jury.prompts, Path(out))
         write_inputs(Path(out), plan.benchmark.edits)
         tasks, done = tasks_left(plan, writer)
         if done:
             then = "continuing" if tasks else "nothing is left to do"
-            say(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
+            log_info(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
         if tasks:
             forget_sets(plan, Path(out))
         names = tuple(each.name for each in plan.protocols)
@@ -173,10 +172,10 @@ def run(
             setup = Setup(names, plan.choice.models, place(), plan.jury, Path(out) / FOLDER, timed, tallies)
             with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
                 for answer in answers:
-                    for record in answer.records:
-                        writer.append(record)
-                        if record.protocol in answer.parts:
-                            parts[record.key] = answer.parts[record.protocol]
+                    for entry in answer.entries:
+                        writer.append(entry)
+                        if entry.key.protocol in answer.parts:
+                            parts[entry.key] = answer.parts[entry.key.protocol]
                     advance()
         if timed:
             gather(timed)
@@ -188,7 +187,7 @@ def run(
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
     """What `run` would do with the same options, for `--dry-run`; writes nothing."""
     out = Path(options["out"])
-    plan = prepare(
+    plan = build_plan(
         benchmark,
         outcomes,
         protocol,
@@ -237,7 +236,9 @@ def scored(
     if not tasks:
         return
     if engine == "ray" and setup.jury.addresses:
-        say("Judges are asked by one process of this machine, the keeper of pace and budget; not by Ray.", quiet=quiet)
+        log_info(
+            "Judges are asked by one process of this machine, the keeper of pace and budget; not by Ray.", quiet=quiet
+        )
     elif engine == "ray":
         from editgauge.engine.schedule import ray as ray_engine
 

@@ -8,30 +8,27 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, get_args
+from typing import Any, Self, TypeVar, get_args
 
 import numpy as np
 
-from editgauge._util.images import ImageLike, LoadedImage, Picture, load_image
+from editgauge._util.images import ImageFile, ImageLike, LoadedImage, load_image
 from editgauge._util.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.engine.judges import read_jury
 from editgauge.engine.options import choose_with_models, usual_protocols
 from editgauge.engine.parse import read_instruction
-from editgauge.engine.result import ScoreResult, Verdict
-from editgauge.engine.verdict import sum_up
+from editgauge.engine.result import ScoreResult
+from editgauge.engine.verdict import make_verdict
 from editgauge.engine.worker.memory import MemoryGate, bytes_of_work
 from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
+from editgauge.engine.worker.scoring import build_item, score_item
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
 from editgauge.instructions.readings import KeptReadings, complete, read_kept
 from editgauge.models.cache import place
 from editgauge.options import JudgeOptions, ModelOptions
-from editgauge.types import Edit, Item, Outcome, Position, Relation, ScoreSpec
-
-if TYPE_CHECKING:
-    from editgauge.results import Row
+from editgauge.types import Edit, Item, Outcome, Position, Relation
 
 T = TypeVar("T")
 SOURCES_KEPT = 8
@@ -121,19 +118,15 @@ class Scorer:
     def _loaded(self, edit: Edit, before: ImageLike, after: ImageLike) -> Item:
         outcome = Outcome(edit_id=edit.id, method="given", image=_path(after))
         source, edited = self._sources.load(before), load_image(after, "edited image")
-        return prepare(edit, outcome, source.pixels, edited.pixels, color_notes(source.notes, edited.notes))
+        return build_item(edit, outcome, source, edited)
 
     async def _score(self, load: Callable[[], Item]) -> ScoreResult:
         async with self._gate.entered() as hold:
             item = load()
             hold(bytes_of_work(item.pixel_bytes))
-            rows = await asyncio.gather(*(item_rows(each, item, self._see) for each in self.protocols))
-        scores = [
-            _verdict(each.name, spec, row)
-            for each, own in zip(self.protocols, rows, strict=True)
-            for spec, row in zip(each.scores, own, strict=True)
-        ]
-        return ScoreResult(scores, item, sum_up(scores, item.edit), self.remark)
+            scores = await score_item(item, self.protocols, self._see)
+        records = [record for records in scores.values() for record in records]
+        return ScoreResult(records, item, make_verdict(records, item.edit), self.remark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +148,7 @@ class KnownFields:
         """The edit, with what was read from the instruction."""
         edit = Edit(
             id="edit",
-            source=Picture("source", _path(before)),
+            source=ImageFile("source", _path(before)),
             type=read_edit_type(self.edit_type) if self.edit_type else UNSPECIFIED,
             instruction=instruction,
             subject=self.subject,
@@ -209,11 +202,3 @@ def _position(relation: str | None, anchor: str | None) -> Position | None:
         if relation == known:
             return Position(known, anchor)
     raise UnknownNameError("position", relation, get_args(Relation), "editgauge score --help")
-
-
-def _verdict(protocol: str, spec: ScoreSpec, row: Row) -> Verdict:
-    meaning = spec.higher_is_better, spec.range
-    if row.value is not None:
-        return Verdict(protocol, spec.name, row.value, "scored", None, *meaning, row.evidence)
-    why = ({"note": row.detail},) if row.detail else ()
-    return Verdict(protocol, spec.name, None, "unscored", row.reason, *meaning, (*why, *row.evidence))

@@ -13,16 +13,24 @@ if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask
 
 
-@metric(higher_is_better=False, range=(0.0, 1.0), formula="mean(|before - after|)")
-def l1(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
+@metric(higher_is_better=False, range=(0.0, 1.0), formula="mean(|source - edited|)")
+def l1(source: Unit, edited: Unit, mask: BoolMask | None = None) -> float:
     """Mean absolute error of the pixels.
 
-    Lower is better: 0 means identical images, 1 means black against white. Mean absolute error over pixels and
-    channels, as tables of editing papers print L1.
+    mean(|source - edited|) over pixels and channels. Lower is better: 0 means identical images, 1 black against white.
 
-    >>> import numpy as np
-    >>> round(l1(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
-    0.3
+    Args:
+        source: image of height x width x 3 (or gray), or a batch.
+        edited: image or images of the same size.
+        mask: pixels that count, height x width.
+
+    Returns:
+        One number, or an array with one number per pair of a batch.
+
+    Example:
+        >>> import numpy as np
+        >>> round(l1(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
+        0.3
     """
-    check_pair(before, after, where)
-    return mean_difference(before, after, where, cv2.NORM_L1)
+    check_pair(source, edited, mask)
+    return mean_difference(source, edited, mask, cv2.NORM_L1)

@@ -13,16 +13,25 @@ if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask
 
 
-@metric(higher_is_better=False, range=(0.0, 1.0), formula="mean((before - after)^2)")
-def l2(before: Unit, after: Unit, where: BoolMask | None = None) -> float:
+@metric(higher_is_better=False, range=(0.0, 1.0), formula="mean((source - edited)^2)")
+def l2(source: Unit, edited: Unit, mask: BoolMask | None = None) -> float:
     """Mean squared error of the pixels.
 
-    Lower is better: 0 means identical images, 1 means black against white. Mean squared error over pixels and
-    channels; papers print it as L2 or as MSE, and no root is taken.
+    mean((source - edited)^2) over pixels and channels; papers print it as L2 or MSE, and no root is taken. Lower is
+    better: 0 means identical images, 1 black against white.
 
-    >>> import numpy as np
-    >>> round(l2(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
-    0.09
+    Args:
+        source: image of height x width x 3 (or gray), or a batch.
+        edited: image or images of the same size.
+        mask: pixels that count, height x width.
+
+    Returns:
+        One number, or an array with one number per pair of a batch.
+
+    Example:
+        >>> import numpy as np
+        >>> round(l2(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
+        0.09
     """
-    check_pair(before, after, where)
-    return mean_difference(before, after, where, cv2.NORM_L2SQR)
+    check_pair(source, edited, mask)
+    return mean_difference(source, edited, mask, cv2.NORM_L2SQR)

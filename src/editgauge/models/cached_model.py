@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from editgauge import __version__
-from editgauge._util.ask import Request
-from editgauge._util.trace import timeline
+from editgauge._util import profiling
+from editgauge._util.batching import Request
 from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, TextLines
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cache.packing import Answer, size_of
@@ -86,20 +86,20 @@ class CachedModel:
         """What was answered before, in this run or in another."""
         answer = self._memory.get(key)
         if answer is None and self._store:
-            with timeline.span("remember", self.name):
+            with profiling.span("remember", self.name):
                 answer = self._store.get(key, self.card.id)
             if answer is not None:
                 self._memory.put(key, _frozen(answer))
-        timeline.count(self.name, "unknown" if answer is None else "recalled")
+        profiling.count(self.name, "unknown" if answer is None else "recalled")
         return answer
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
         """Asks the model, in the thread that is its own, and keeps the answers before anyone sees them."""
         assert isinstance(group, RequestGroup)  # noqa: S101 - the service makes no others
-        with timeline.span(self._stage, self.name):
+        with profiling.span(self._stage, self.name):
             answered = getattr(self.model, group.question)([request.payload for request in requests])
         self._stage = "prepare"
-        with timeline.span("remember", self.name):
+        with profiling.span("remember", self.name):
             answers = [_frozen(each) for each in answered]
             for request, answer in zip(requests, answers, strict=True):
                 self._keep(str(request.key), answer)

@@ -19,7 +19,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import (

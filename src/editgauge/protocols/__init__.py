@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from editgauge.judges.interfaces import Judging
+    from editgauge.judges._interfaces import Judging
     from editgauge.models.interfaces import Perception
     from editgauge.types import Edit, Item, Scores, ScoreSpec
 
@@ -49,7 +49,7 @@ class Protocol(typing.Protocol):
     sets: tuple[ScoreSpec, ...] = ()
     """Scores of whole sets of outcomes, such as FID."""
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """A score, or the reason why there is none, for every name in `scores`."""
         ...
 
@@ -61,7 +61,7 @@ class Protocol(typing.Protocol):
         """
         return {}
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """What the scores of a set need from one outcome."""
         return ()
 
@@ -77,7 +77,7 @@ class Protocol(typing.Protocol):
         """The protocol as it is with these models by role: a score made by a model carries its name.
 
         A protocol that needs or uses a `judge` is given one judge at a time, under the role `judge`; it names itself
-        after it, as `editinspector[gpt-4o]`, and asks it by that name: `await see.ask(question, role="gpt-4o")`.
+        after it, as `editinspector[gpt-4o]`, and asks it by that name: `await perception.ask(question, role="gpt-4o")`.
         """
         return self
 

@@ -37,7 +37,7 @@ from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
 from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
 from editgauge.reports import _paper as paper
 from editgauge.reports.sections.standard import set_tables
 from editgauge.results import Run, SetScore
@@ -45,7 +45,7 @@ from editgauge.results import Run, SetScore
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from editgauge.protocols.unibench.totals import Means
+    from editgauge.protocols.unibench._totals import Means
 
 COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", "value", "status", "reason", "detail")
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail
@@ -74,7 +74,7 @@ def schema_of(run: Run) -> pa.Schema:
 def tables_of(run: Run) -> Iterator[pa.Table]:
     """Every score in the run's order, a bounded number of rows at a time."""
     groups = {name: values_of(run, name) for name in divisions(run)}
-    for scores in run.scores_in_turn([column for column in COLUMNS if column != "status"]):
+    for scores in run.iter_scores([column for column in COLUMNS if column != "status"]):
         status = pc.if_else(pc.is_null(scores["value"]), "unscored", "scored")
         detail = pa.chunked_array([pa.array(map(without_folders, scores["detail"].to_pylist()), pa.string())])
         place = scores.schema.get_field_index("detail")

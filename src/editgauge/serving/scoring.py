@@ -135,7 +135,7 @@ class OneScorer:
         scores = await asyncio.wrap_future(self._scorer.warm_up())
         crashes = [each for each in scores if each.reason == "crashed"]
         if crashes:
-            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].evidence[0]['note']}")
+            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].detail}")
 
     async def score(self, request: ScoreRequest) -> BatchResult:
         """What became of an item."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import yaml
 from pydantic import Field, ValidationError
 
+from editgauge._util.fields import Fields
 from editgauge._util.files import read_text, write_text
-from editgauge._util.reading.fields import Fields
 from editgauge.studies.errors import BadStudy
 
 FILE = "study.yaml"

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge._util.reading.sources import read_text
+from editgauge._util.datasets import read_text
 from editgauge.studies import quality, screening
 from editgauge.studies.analysis.status import Progress, Status, progress_of, status_of
 from editgauge.studies.answers import submission

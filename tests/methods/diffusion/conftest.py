@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge.types import Edit
 
 diffusers: Any = pytest.importorskip("diffusers", reason="NOT TESTED: diffusers is not installed")
@@ -38,7 +38,7 @@ def source() -> Pixels:
 def request_() -> Edit:
     return Edit(
         id="cat-blue",
-        source=Picture("cat.png", Path("cat.png")),
+        source=ImageFile("cat.png", Path("cat.png")),
         type="color",
         instruction="make the cat blue",
         subject="cat",

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.types import Edit
 from tests.endpoint import Reply, Served, _Handler
 
@@ -79,6 +79,6 @@ def edits_served(monkeypatch: pytest.MonkeyPatch) -> Iterator[EditsServed]:
 def make_edit() -> Callable[..., Edit]:
     def make(**parts: Any) -> Edit:
         usual = {"id": "cat-black", "type": "color", "instruction": "make the cat black", "subject": "cat"}
-        return Edit(source=Picture("cat", Path("cat.png")), **{**usual, "to": "black", **parts})
+        return Edit(source=ImageFile("cat", Path("cat.png")), **{**usual, "to": "black", **parts})
 
     return make

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from editgauge._util.fetch import faults
+from editgauge._util.packages import faults
 from editgauge.errors import UnknownNameError
 from editgauge.models.weights import available, catalog_entries, entry_of
 from editgauge.models.weights.catalog import WeightsEntry

@@ -1,7 +1,5 @@
 """The verbs of groups, as GROUP_VERB."""
 
-
-
 from __future__ import annotations
 
 from shlex import quote

@@ -1,7 +1,5 @@
 """The verbs."""
 
-
-
 from __future__ import annotations
 
 import json
@@ -195,7 +193,7 @@ def understand(reading: Any, options: Options) -> None:
 
 
 def understand_json(reading: Any, options: Options) -> str:
-    from editgauge.results.edit_json import reading_to_json
+    from editgauge.results.edits import reading_to_json
 
     return as_json(reading_to_json(reading))
 
@@ -214,7 +212,7 @@ def disentangle(result: Any, options: Options) -> None:
 
 
 def disentangle_json(result: Any, options: Options) -> str:
-    from editgauge.disentanglement.verb import RESULT
+    from editgauge.disentanglement.disentangle import RESULT
 
     return (Path(options["out"]) / RESULT).read_text("utf-8")
 

@@ -13,7 +13,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from editgauge.engine.result import ScoreResult, Verdict
+    from editgauge.engine.result import ScoreResult
+    from editgauge.results import ScoreRecord
     from editgauge.types import ScoreSpec
 
 ENDLESS = 100_000
@@ -55,7 +56,7 @@ def show_verdicts(verdicts: ScoreResult) -> None:
             show(Text(sentence))
 
 
-def _sentence(verdict: Verdict) -> str:
+def _sentence(verdict: ScoreRecord) -> str:
     return f"unscored ({verdict.reason}): {verdict.note}" if verdict.reason else verdict.note
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, show
-from editgauge.disentanglement.table import table_rows
+from editgauge.disentanglement._page import table_rows
 from editgauge.types import Reading, Step
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
-    from editgauge.disentanglement.scores import Beside, Disentanglement
+    from editgauge.disentanglement._scores import Disentanglement, EditScoreComparison
     from editgauge.engine.see import Area, SeenFace, SeenPicture
 
 
@@ -95,7 +95,7 @@ def _step(step: Step) -> str:
     return f"{step.type}{' (' + named + ')' if named else ''}{'' if step.sure else ', not sure'}"
 
 
-def show_disentanglement(models: Sequence[Disentanglement], beside: Sequence[Beside]) -> None:
+def show_disentanglement(models: Sequence[Disentanglement], beside: Sequence[EditScoreComparison]) -> None:
     """A row per score, a column per model; rows in gray are computed as released."""
     table = new_table("disentanglement: value and 95% interval, drawn by attribute")
     table.add_column("score", no_wrap=True)

@@ -17,7 +17,7 @@ from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.cards.values import ProbeScores, headlines_of, measured_in
 from editgauge.engine.judges import FOLDER
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.judges.transcripts import Transcripts
+from editgauge.judges._transcripts import Transcripts
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from editgauge.audits.judges.sides import SideChoices
     from editgauge.audits.people.ground import RatedGround
     from editgauge.audits.probes.probes import Probe
-    from editgauge.judges.transcripts import Call
+    from editgauge.judges._transcripts import Call
     from editgauge.results import Run
 
 CARD = "card.json"

@@ -13,7 +13,7 @@ from editgauge._util.images import read_image
 from editgauge._util.progress import progress
 from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine.worker.scoring import build_item
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
@@ -56,7 +56,7 @@ async def _measure(folder: Path, out: Path, probes: Sequence[Probe], quiet: bool
             edit = edits[probe.id]
             image = folder / OUTCOMES / f"{probe.id}.png"
             outcome = Outcome(edit_id=probe.id, method="probes", image=image)
-            view = await look(prepare(edit, outcome, read_image(edit.source.path), read_image(image)), see)
+            view = await look(build_item(edit, outcome, read_image(edit.source.path), read_image(image)), see)
             for each in [view] if view.mask is None else [view, replace(view, mask=None)]:
                 line = {"id": probe.id, "masked": each.mask is not None, "values": features(each)}
                 lines.write(f"{json.dumps(line)}\n")

@@ -12,12 +12,11 @@ from statistics import fmean
 from typing import Any
 
 from editgauge.errors import BadInputError
-from editgauge.judges.chat_format import fault_in, read_reply
-from editgauge.judges.forms import Ratings
-from editgauge.judges.reading import Unreadable
-from editgauge.judges.transcripts import Call, Transcripts
-from editgauge.protocols.rubric.files import open_rubric, rubric_names
-from editgauge.protocols.rubric.released import guessed
+from editgauge.judges._endpoint import find_fault, parse_reply
+from editgauge.judges._parsing import UnparsableReplyError
+from editgauge.judges._questions import Ratings
+from editgauge.judges._transcripts import Call, Transcripts
+from editgauge.protocols.rubric._model import guessed, open_rubric, rubric_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +159,7 @@ def _guesses(rule: str, texts: list[str], name: str, form: Ratings) -> list[floa
     for text in texts:
         try:
             guesses.append(guessed(rule, text, form)[name])
-        except Unreadable:
+        except UnparsableReplyError:
             continue
     return guesses
 
@@ -175,8 +174,8 @@ def _said(call: Call, model: str) -> str | None:
     """The text of an answer, or a refusal; None where nothing was said to the end."""
     if call.body is None:
         return None
-    reply = read_reply(call.body)
-    fault = fault_in(reply, model)
+    reply = parse_reply(call.body)
+    fault = find_fault(reply, model)
     if fault and fault[0] == "refused":
         return reply.refusal
     return None if fault and fault[0] != "unparsable" else reply.text
@@ -187,7 +186,7 @@ def _read(form: Ratings, text: str | None) -> Mapping[str, float] | None:
         return None
     try:
         return form.read(text)
-    except Unreadable:
+    except UnparsableReplyError:
         return None
 
 

@@ -13,7 +13,7 @@ from editgauge._stats.intervals import clustered_mean
 from editgauge._stats.resampling import Estimate, as_estimate
 from editgauge.analysis.binary_agreement import binary_agreement
 from editgauge.errors import BadInputError
-from editgauge.judges.panel import is_panel
+from editgauge.judges._panel import is_panel
 from editgauge.protocols import read_variant
 from editgauge.results import Run
 

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._stats.intervals import Numbers
+from editgauge._util.coco import CocoImage, read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels, read_image
-from editgauge._util.reading.coco import CocoImage, read_coco
-from editgauge._vision.positions import middle
-from editgauge._vision.regions import box_area
+from editgauge._vision.geometry import box_area, middle
 from editgauge.audits.cards.measures import share
 from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
 from editgauge.benchmarks import open_benchmark

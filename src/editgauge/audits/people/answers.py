@@ -13,10 +13,10 @@ from statistics import fmean
 
 import numpy as np
 
-from editgauge._util.images import Picture, read_image, write_png
+from editgauge._util.images import ImageFile, read_image, write_png
 from editgauge._util.masks import Mask, MaskFile, files_of
-from editgauge._util.progress import progress, say
-from editgauge.analysis.binary_agreement import GOOD_LEVELS, majorities
+from editgauge._util.progress import log_info, progress
+from editgauge.analysis.binary_agreement import LEVELS, majorities
 from editgauge.analysis.choice_agreement import find_triplets, read_roles
 from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
 from editgauge.analysis.preferences import CREDIT
@@ -37,7 +37,7 @@ from editgauge.engine.options import pairs
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
-from editgauge.results.edit_json import benchmark_entry
+from editgauge.results.edits import benchmark_entry
 from editgauge.types import Benchmark, Edit, Outcome
 
 SETTINGS = "people.json"
@@ -99,7 +99,7 @@ def add_answers(
     if not (folder / TRUTHS).is_file():
         claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(places)}, "people's answers", COMMAND)
     for remark in answers.remarks:
-        say(remark, quiet=quiet)
+        log_info(remark, quiet=quiet)
     lines = []
     with progress("copying", len(answers.outcomes), quiet=quiet) as advance:
         for key in answers.outcomes:
@@ -135,19 +135,19 @@ def _copied(
             objects={},
         )
     except BadImageError as error:
-        say(f"left out: {error}", quiet=quiet)
+        log_info(f"left out: {error}", quiet=quiet)
         return None
     return key, kept
 
 
-def _stored(folder: Path, within: str, path: Path) -> Picture:
+def _stored(folder: Path, within: str, path: Path) -> ImageFile:
     """A copy named by its content, so that edits of one photograph share it."""
     name = f"{within}/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}{path.suffix.lower()}"
     target = folder / name
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
-    return Picture(name, target)
+    return ImageFile(name, target)
 
 
 def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height: int) -> Mask | None:
@@ -246,12 +246,12 @@ def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], 
     earned: dict[tuple[OutcomeKey, ...], list[float]] = defaultdict(list)
     for keys, choice in matched.pairs:
         turned = keys[::-1] in earned
-        earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.choice] if turned else CREDIT[choice.choice])
+        earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.chosen] if turned else CREDIT[choice.chosen])
     return {keys: fmean(each) for keys, each in earned.items()}
 
 
 def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
-    by_question = majorities(rated, GOOD_LEVELS)
+    by_question = majorities(rated, LEVELS)
     questions = [name for name in DONE if name in by_question] or (list(by_question) if len(by_question) == 1 else [])
     if not questions:
         rated_questions = sorted({rating.question for _, rating in rated.pairs})
@@ -264,10 +264,10 @@ def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
 
 def _lost(matched: Matched[PreferredOutcome] | Matched[Rating]) -> list[str]:
     remarks = []
-    if matched.unmatched:
+    if matched.strangers:
         remarks.append(
-            f"{matched.unmatched} answers are of outcomes that are not there, first {matched.first_unmatched}"
+            f"{matched.strangers} answers are of outcomes that are not there, first {matched.first_stranger}"
         )
-    if matched.ambiguous:
-        remarks.append(f"{matched.ambiguous} answers name no seed, and there are several: left out")
+    if matched.undecided:
+        remarks.append(f"{matched.undecided} answers name no seed, and there are several: left out")
     return remarks

@@ -15,9 +15,9 @@ import numpy as np
 
 from editgauge import __version__
 from editgauge._util.files import DRAFT
-from editgauge._util.images import Picture, Pixels
+from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import MaskFile
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.audits.people.answers import add_answers
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits.probes.gather import (
@@ -46,7 +46,7 @@ from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.reference.editors import chance_of
 from editgauge.methods.reference.operations import covering
 from editgauge.options import Count, Paths
-from editgauge.results.edit_json import benchmark_entry
+from editgauge.results.edits import benchmark_entry
 from editgauge.types import Position
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def probes_from(
                 refused[str(error)] += 1
             advance()
     for why, count in refused.items():
-        say(f"{count} left out: {why}", quiet=quiet)
+        log_info(f"{count} left out: {why}", quiet=quiet)
     write_edits(folder, [benchmark_entry(edit) for edit, _ in made])
     write_probes(folder, [probe for _, probe in made])
     return read_probes(folder)
@@ -223,7 +223,7 @@ def _mirrored(folder: Path, probe_edit: Edit, edit: Edit, source: Pixels) -> Edi
     return replace(turned, mask=MaskFile(file.path, file.name))
 
 
-def _written(folder: Path, name: str, pixels: Pixels) -> Picture:
+def _written(folder: Path, name: str, pixels: Pixels) -> ImageFile:
     """Whole or not at all, but without waiting for the disk: thousands of waits add up, and all can be made again."""
     path = folder / f"{name}.png"
     if not path.is_file():
@@ -231,7 +231,7 @@ def _written(folder: Path, name: str, pixels: Pixels) -> Picture:
         draft = folder / f"{DRAFT}{name}.png"
         draft.write_bytes(cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))[1].tobytes())
         draft.replace(path)
-    return Picture(f"{folder.name}/{path.name}", path)
+    return ImageFile(f"{folder.name}/{path.name}", path)
 
 
 SIDES = re.compile(r"\b(left|right)(most)?\b", re.IGNORECASE)

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import IMAGE_SUFFIXES, Picture, Pixels, read_image, write_png
+from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image, write_png
 from editgauge._util.masks import Polygons
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.audits.probes.probes import SPLITS, split_of
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.benchmarks.proposals import Photograph, look_at, propose
@@ -49,12 +49,12 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
     else:
         drawn, named = [], _pictures_of(images)
     _refuse_too_few(named, "photographs")
-    copies: dict[str, Picture] = {}
+    copies: dict[str, ImageFile] = {}
     for name, path in named.items():
         try:
             copies[name], _ = _copy(folder, name, path)
         except BadImageError as error:
-            say(f"left out: {error}", quiet=quiet)
+            log_info(f"left out: {error}", quiet=quiet)
     seen = _seen(copies, quiet)
     proposed = []
     for name, photograph in seen.items():
@@ -114,13 +114,13 @@ def _hand_drawn(folder: Path) -> list[Gathered]:
     return edits
 
 
-def _copy(folder: Path, name: str, path: Path) -> tuple[Picture, float]:
+def _copy(folder: Path, name: str, path: Path) -> tuple[ImageFile, float]:
     """The small copy of a photograph, made when it is not there yet, and by what its sides are multiplied."""
     target = folder / PICTURES / f"{name.rpartition('.')[0].replace('/', '-')}.png"
     pixels = read_image(path)
     if not target.is_file():
         write_png(fitted(pixels, LONGEST), target)
-    return Picture(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
+    return ImageFile(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
 
 
 def _pictures_of(images: Path) -> dict[str, Path]:
@@ -138,7 +138,7 @@ def _pictures_of(images: Path) -> dict[str, Path]:
     }
 
 
-def _seen(copies: dict[str, Picture], quiet: bool) -> dict[str, Photograph]:
+def _seen(copies: dict[str, ImageFile], quiet: bool) -> dict[str, Photograph]:
     """What the small models see in every photograph."""
     chosen = choose_models("lite", {}, SEEING)
     missing = [role for role in SEEING if role not in chosen.models]
@@ -174,7 +174,7 @@ def pixels_of(edit: Edit) -> Pixels:
         raise BadInputError(f"A photograph of the probes cannot be read: {error}") from error
 
 
-def smaller(edit: Edit, picture: Picture, factor: float) -> Edit:
+def smaller(edit: Edit, picture: ImageFile, factor: float) -> Edit:
     """The edit on a copy of its source whose sides are that many times as long; its mask is the recipe's footprint."""
     if edit.recipe is None:
         raise ValueError(f"the edit '{edit.id}' has no recipe")

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults, Ids, file_in, read_text
+from editgauge._util.datasets import Faults, Ids, file_in, read_text
+from editgauge._util.fields import shown
 from editgauge.benchmarks.datasets import Remark
 from editgauge.errors import BadInputError
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
 from editgauge._util.files import write_jsonl
-from editgauge._util.reading.lines import read_jsonl
-from editgauge._util.reading.sources import read_text
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark, Edit, Outcome
 

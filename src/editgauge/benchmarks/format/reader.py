@@ -8,14 +8,14 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from editgauge._util.disk_list import DiskList
-from editgauge._util.images import Picture
-from editgauge._util.reading.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
-from editgauge._util.reading.lines import Document, Lines, Spot, each_value
+from editgauge._util.documents import Document, Lines, Spot, each_value
+from editgauge._util.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
+from editgauge._util.images import ImageFile
 from editgauge.benchmarks.format.recipes import RecipeSource, RecipeSources, read_recipe
 from editgauge.benchmarks.format.regions import Find, Names, find_image, looks_like_path, read_mask
 from editgauge.errors import BadInputError
 from editgauge.instructions.readings import complete, reading_summary
-from editgauge.types import Benchmark, Edit, InputPicture, Position
+from editgauge.types import Benchmark, Edit, InputImage, Position
 
 
 def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> Benchmark:
@@ -95,11 +95,11 @@ def _read_source(name: str, value: Any, spot: Spot, find: Find) -> RecipeSource 
     return RecipeSource(picture, fields.caption if fields else None, objects)
 
 
-def _picture(word: Any, spot: Spot, find: Find) -> Picture | None:
+def _picture(word: Any, spot: Spot, find: Find) -> ImageFile | None:
     if not isinstance(word, str) or not word.strip():
         return None
     path = find_image(word, find, spot)
-    return Picture(str(PurePosixPath(word)), path) if path else None
+    return ImageFile(str(PurePosixPath(word)), path) if path else None
 
 
 class _EditReader:
@@ -158,14 +158,14 @@ class _EditReader:
         )
         return complete(edit)
 
-    def _inputs(self, values: Any, spot: Spot) -> tuple[InputPicture, ...]:
+    def _inputs(self, values: Any, spot: Spot) -> tuple[InputImage, ...]:
         """The further pictures that are there; what else is wrong with them was reported with the fields."""
         entries = [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
         pictures = [
             (_picture(each.get("image"), spot.within(place, "image"), self.find), each.get("role", "image"))
             for place, each in enumerate(entries)
         ]
-        return tuple(InputPicture(picture, role) for picture, role in pictures if picture)
+        return tuple(InputImage(picture, role) for picture, role in pictures if picture)
 
     def _notice_id(self, name: Any, spot: Spot) -> None:
         """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""

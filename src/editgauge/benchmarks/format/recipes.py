@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from editgauge._util.images import Picture
+from editgauge._util.documents import Spot
+from editgauge._util.fields import shown, unknown
+from editgauge._util.images import ImageFile
 from editgauge._util.masks import Mask, Polygons
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._util.reading.lines import Spot
 from editgauge.benchmarks.format.regions import is_number
 from editgauge.recipes import (
     COLORS,
@@ -34,7 +34,7 @@ from editgauge.recipes import (
 class RecipeSource:
     """A source image with the outlines that are known; a part is None when it was found faulty."""
 
-    picture: Picture | None
+    picture: ImageFile | None
     caption: str | None = None
     objects: Mapping[str, Mask | None] = field(default_factory=dict)
 
@@ -88,7 +88,7 @@ def _cutout(word: Any, spot: Spot, images: RecipeSources) -> Cutout | None:
     return Cutout(source.picture, outline) if source and source.picture and outline else None
 
 
-def _scene(word: Any, spot: Spot, images: RecipeSources) -> str | Picture | None:
+def _scene(word: Any, spot: Spot, images: RecipeSources) -> str | ImageFile | None:
     if word in SCENES:
         return str(word)
     if not isinstance(word, str) or word not in images.sources:

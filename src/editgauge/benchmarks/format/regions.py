@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from editgauge._util.documents import Spot
+from editgauge._util.fields import shown, unknown
 from editgauge._util.images import IMAGE_SUFFIXES
 from editgauge._util.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._util.reading.lines import Spot
 from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired, runs_problem
 from editgauge.errors import BadInputError
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.images import Picture
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults, Ids, file_in, read_json
+from editgauge._util.datasets import Faults, Ids, file_in, read_json
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
 from editgauge._util.text import counted
 from editgauge.benchmarks.format.encoded_masks import Erased
 from editgauge.benchmarks.image_store import ImageFolder
@@ -121,7 +121,7 @@ class _Reader:
         )
         return complete(edit)
 
-    def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> Picture | None:
+    def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> ImageFile | None:
         name = self.faults.text(record, values, key)
         return self.image_folder.picture(f"{img_id}/{name}", record) if name else None
 

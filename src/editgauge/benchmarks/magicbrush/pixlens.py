@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import Faults, read_json, wanted
+from editgauge._util.fields import shown, unknown
 from editgauge._util.phrases import read_placing, read_size
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._util.reading.sources import Faults, read_json, wanted
 from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, session_summary
 from editgauge.edit_types import read_edit_type
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from editgauge._vision import positions
-from editgauge._vision.regions import box_overlap
+from editgauge._vision import geometry
+from editgauge._vision.geometry import box_overlap
 from editgauge.benchmarks.proposals.scene import CLEARANCE, Box, CutThing, Photograph
 from editgauge.recipes import MARGIN, Cutout, Move, Paste
 
@@ -23,7 +23,7 @@ LARGEST_SCALE = 1.6
 TRIES = 40
 FARTHER = 0.5
 """Widths of a thing by which it must move to lie elsewhere."""
-MIDDLES: dict[positions.Third, float] = {"left": 1 / 6, "center": 1 / 2, "right": 5 / 6}
+MIDDLES: dict[geometry.Third, float] = {"left": 1 / 6, "center": 1 / 2, "right": 5 / 6}
 GAP = 0.15
 """Between a thing and what is put next to it, in widths of the new one."""
 
@@ -40,21 +40,21 @@ def is_free(box: Box, photo: Photograph, besides: CutThing | None = None) -> boo
     return all(box_overlap(around, other) == 0 for other in others)
 
 
-def third(thing: CutThing, photo: Photograph) -> positions.Third:
+def third(thing: CutThing, photo: Photograph) -> geometry.Third:
     """Which third of the picture a thing is in."""
-    return positions.third(positions.middle(thing.outline.box())[0], photo.size[0])
+    return geometry.third(geometry.middle(thing.outline.box())[0], photo.size[0])
 
 
-def elsewhere(thing: CutThing, photo: Photograph) -> list[tuple[positions.Third, positions.Point]]:
+def elsewhere(thing: CutThing, photo: Photograph) -> list[tuple[geometry.Third, geometry.Point]]:
     """The other thirds of the picture that have room for it, and where its middle would be."""
     width = photo.size[0]
-    x, y = positions.middle(thing.outline.box())
+    x, y = geometry.middle(thing.outline.box())
     half = thing.size[0] / 2 + CLEARANCE + 1
     targets = [(side, min(max(place * width, half), width - half)) for side, place in MIDDLES.items()]
     return [
         (side, (to, y))
         for side, to in targets
-        if positions.third(to, width) == side
+        if geometry.third(to, width) == side
         and abs(to - x) >= FARTHER * thing.size[0]
         and is_free(Move(thing.outline, (to, y)).placed().box(), photo, besides=thing)
     ]

@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 
 from editgauge._util.masks import Polygons, box_of
-from editgauge._vision.regions import box_area, box_overlap
+from editgauge._vision.geometry import box_area, box_overlap
 from editgauge.models.answers import Detections, Instances, SegmentPrompt
 
 if TYPE_CHECKING:
-    from editgauge._util.images import Picture, Pixels
+    from editgauge._util.images import ImageFile, Pixels
     from editgauge._util.masks import BoolMask
     from editgauge.models.interfaces import Perception
 
@@ -79,7 +79,7 @@ class CutThing:
 class Photograph:
     """A picture with what is seen in it."""
 
-    picture: Picture
+    picture: ImageFile
     pixels: Pixels
     things: tuple[CutThing, ...]
     """Those with a reliable outline, most confident first."""
@@ -102,7 +102,7 @@ class Photograph:
         return [thing for thing in self.things if self.names[thing.name] == 1]
 
 
-async def look_at(picture: Picture, pixels: Pixels, see: Perception) -> Photograph:
+async def look_at(picture: ImageFile, pixels: Pixels, see: Perception) -> Photograph:
     """The photograph as the detector and the segmenter see it; the detector must know what to look for by itself."""
     seen = await see.detect_all(pixels, least=FAINTLY)
     sure = seen.over(SURELY)
@@ -111,7 +111,7 @@ async def look_at(picture: Picture, pixels: Pixels, see: Perception) -> Photogra
     )
 
 
-def understood(picture: Picture, pixels: Pixels, instances: Instances, faint: Detections | None = None) -> Photograph:
+def understood(picture: ImageFile, pixels: Pixels, instances: Instances, faint: Detections | None = None) -> Photograph:
     """The photograph with given masks; `faint` is all that may be there besides, the instances included."""
     seen = instances.detections if faint is None else faint
     sights = _sights(seen)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.text import with_article
-from editgauge._vision.color_names import rgb_of
+from editgauge._vision.colors import rgb_of
 from editgauge.benchmarks.wording import PLACES
 from editgauge.recipes import COLORS
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge._util.reading.sources import Faults, wanted
-from editgauge._util.reading.tables import read_rows
+from editgauge._util.datasets import Faults, read_rows, wanted
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.public.declared import RecordReader, about_edits, declared_layouts, load_declared
 from editgauge.types import Benchmark, Edit

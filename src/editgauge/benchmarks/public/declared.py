@@ -12,17 +12,16 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge._util.images import Picture
+from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, wanted
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
 from editgauge._util.masks import MaskFile
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults, Ids, wanted
-from editgauge._util.reading.tables import FileRow, read_rows
 from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError
 from editgauge.instructions.readings import complete
-from editgauge.types import Benchmark, Edit, InputPicture, InputRole
+from editgauge.types import Benchmark, Edit, InputImage, InputRole
 
 FOLDER, NUMBER = "@folder", "@number"
 Field_ = list[str]
@@ -167,7 +166,7 @@ class RecordReader:
                 target_caption=_text(_first(values, layout.target_caption)) or None,
                 reference=references[0] if references else None,
                 mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
-                inputs=tuple(InputPicture(each, layout.role) for each in others),
+                inputs=tuple(InputImage(each, layout.role) for each in others),
                 groups=groups | of_each,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
             )
@@ -198,7 +197,7 @@ class RecordReader:
         image_folders: list[ImageFolder],
         *,
         needed: bool = True,
-    ) -> list[Picture]:
+    ) -> list[ImageFile]:
         """The pictures under a field: one, or a list of them; notes what is wrong."""
         value = _first(values, fields)
         some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
@@ -207,7 +206,7 @@ class RecordReader:
         pictures = [self._picture(each, record, image_folders, fields[0]) for each in some]
         return [each for each in pictures if each]
 
-    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> Picture | None:
+    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> ImageFile | None:
         value = image_value(value)
         if isinstance(value, bytes):
             return store_image(value, self.name)

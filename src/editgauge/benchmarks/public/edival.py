@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.images import Picture
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults, Ids, read_text, wanted
+from editgauge._util.datasets import Faults, Ids, read_text, wanted
+from editgauge._util.fields import shown
+from editgauge._util.images import ImageFile
 from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED, vocabulary
@@ -103,7 +103,7 @@ class _Reader:
         )
         return []
 
-    def _source(self, index: str, line: int) -> Picture | None:
+    def _source(self, index: str, line: int) -> ImageFile | None:
         places = [(image_folder, name.format(index)) for image_folder in self.image_folders for name in NAMES]
         there = [(image_folder, name) for image_folder, name in places if (image_folder.folder / name).is_file()]
         image_folder, name = there[0] if there else places[0]

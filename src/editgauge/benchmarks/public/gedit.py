@@ -6,10 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.images import Picture
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._util.reading.sources import Faults, Ids, wanted
-from editgauge._util.reading.tables import FileRow, read_rows, table_files
+from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, table_files, wanted
+from editgauge._util.fields import shown, unknown
+from editgauge._util.images import ImageFile
 from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.edit_types import UNSPECIFIED, vocabulary
@@ -104,7 +103,7 @@ class _Reader:
         )
         return complete(edit)
 
-    def _source(self, values: dict[str, Any], record: object, exported: str) -> Picture | None:
+    def _source(self, values: dict[str, Any], record: object, exported: str) -> ImageFile | None:
         """The source image: bytes in the record, a path in it, or where the authors' script exports it."""
         value = image_value(next((values[name] for name in IMAGES if values.get(name) is not None), exported))
         if isinstance(value, bytes):

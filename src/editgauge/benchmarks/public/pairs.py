@@ -12,10 +12,9 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from editgauge._util.datasets import Faults, Ids, read_rows, slug, table_files, wanted
+from editgauge._util.fields import shown
 from editgauge._util.files import write_bytes, write_jsonl
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import Faults, Ids, slug, wanted
-from editgauge._util.reading.tables import read_rows, table_files
 from editgauge.benchmarks.image_store import image_suffix, image_value
 from editgauge.errors import UnknownNameError
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from editgauge._util.reading.lines import read_yaml
+from editgauge._util.documents import read_yaml
 from editgauge.benchmarks import photos
 from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.errors import BadInputError

@@ -7,8 +7,8 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from editgauge._util.images import Picture
-from editgauge._util.reading.sources import Faults, file_in, read_json
+from editgauge._util.datasets import Faults, file_in, read_json
+from editgauge._util.images import ImageFile
 from editgauge._util.text import counted
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.sample import find
@@ -75,14 +75,14 @@ def shipped_annotations(file: str = "sample.json") -> Annotations:
 
 def _on_available_photographs(name: str, annotations: Annotations, seed: int, trials: int) -> Benchmark:
     """Tasks with recipes for their right outcomes."""
-    pictures = {image.file: Picture(image.file, find(image.file)) for image in annotations.images}
+    pictures = {image.file: ImageFile(image.file, find(image.file)) for image in annotations.images}
     return _drawn(name, annotations, pictures, seed, trials, TaskRecipes(annotations, pictures).recipe)
 
 
 def _drawn(
     name: str,
     annotations: Annotations,
-    pictures: Mapping[str, Picture],
+    pictures: Mapping[str, ImageFile],
     seed: int,
     trials: int,
     recipe_of: RecipeOf = lambda task: None,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 
-from editgauge._util.reading.fields import Fields, Text, usable_id
+from editgauge._util.fields import Fields, Text, usable_id
 from editgauge.benchmarks.format.regions import FARTHEST, LONGEST_SIDE
 from editgauge.types import PlaneRelation
 

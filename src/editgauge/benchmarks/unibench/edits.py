@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from editgauge._util.images import Picture
+from editgauge._util.datasets import Ids
+from editgauge._util.images import ImageFile
 from editgauge._util.masks import Grown, Mask
-from editgauge._util.reading.sources import Ids
 from editgauge._util.text import with_article
 from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance
 from editgauge.benchmarks.unibench.masks import mask_of
@@ -26,7 +26,7 @@ RecipeOf = Callable[[Drawn], Recipe | None]
 """How the right outcome of a task can be made, where that is known."""
 
 
-def as_edits(tasks: Sequence[Drawn], pictures: Mapping[str, Picture], recipe_of: RecipeOf) -> tuple[Edit, ...]:
+def as_edits(tasks: Sequence[Drawn], pictures: Mapping[str, ImageFile], recipe_of: RecipeOf) -> tuple[Edit, ...]:
     """An edit for every task. Ids name the trial where there are several."""
     ids = Ids()
     several = any(task.trial > 1 for task in tasks)
@@ -40,7 +40,7 @@ def _id_parts(task: Drawn, several: bool) -> list[str]:
     return [PurePosixPath(task.image.file).stem, *whose, task.task.type, *([f"trial{task.trial}"] if several else [])]
 
 
-def _edit(task: Drawn, name: str, source: Picture, recipe: Recipe | None) -> Edit:
+def _edit(task: Drawn, name: str, source: ImageFile, recipe: Recipe | None) -> Edit:
     relation = task.place.relation if task.place else None
     captions = task.image.captions
     return Edit(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from editgauge._util.coco import rendered
 from editgauge._util.masks import BoolMask, Mask, Polygons
-from editgauge._util.reading.coco import rendered
 from editgauge.benchmarks.format.encoded_masks import RunLengths as RowRuns
 from editgauge.benchmarks.unibench import annotations as format_
 

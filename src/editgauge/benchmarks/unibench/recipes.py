@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge._util.masks import Polygons
-from editgauge._vision.regions import box_area
+from editgauge._vision.geometry import box_area
 from editgauge.benchmarks.unibench.annotations import AnnotatedImage, Annotations, ChangeClass, ChangeColor, Instance
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.benchmarks.unibench.sampling import Drawn
@@ -25,7 +25,7 @@ SUNK = 0.2
 class TaskRecipes:
     """Recipes for tasks whose target classes are seen in other photographs of the same annotations."""
 
-    def __init__(self, annotations: Annotations, pictures: Mapping[str, Picture]) -> None:
+    def __init__(self, annotations: Annotations, pictures: Mapping[str, ImageFile]) -> None:
         self._images = annotations.images
         self._pictures = pictures
 

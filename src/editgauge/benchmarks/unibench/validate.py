@@ -11,8 +11,8 @@ from typing import Any, get_args
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from editgauge._util.fields import shown, unknown
 from editgauge._util.masks import box_of
-from editgauge._util.reading.fields import shown, unknown
 from editgauge.benchmarks.unibench.annotations import (
     FORMAT,
     AnnotatedImage,

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.fields import shown, unknown
 from editgauge._util.files import write_json
 from editgauge._util.phrases import read_placing
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._vision.positions import middle, third
+from editgauge._vision.geometry import middle, third
 from editgauge.benchmarks.editval import SIDES, SIZES, TYPES
 from editgauge.builders.review.file import LONGEST_VALUE, Review, ReviewCandidate, ReviewPicture
 from editgauge.edit_types import EDIT_TYPES

@@ -11,8 +11,8 @@ from typing import Any
 import cv2
 import numpy as np
 
+from editgauge._util.datasets import slug
 from editgauge._util.masks import BoolMask
-from editgauge._util.reading.sources import slug
 from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.builders.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture
 from editgauge.builders.unibench.file import fits_picture

@@ -22,9 +22,9 @@ from editgauge.builders.training.change import (
 from editgauge.builders.training.decoys import ChangeScene, check, decoy, standing
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question
-from editgauge.judges.forms import Structured
+from editgauge.judges._questions import Structured
 from editgauge.models.vocabulary.phrases import plain_words, singulars
-from editgauge.protocols.difference.triplets import Action
+from editgauge.protocols.difference._triplets import Action
 from editgauge.types import Edit
 
 OFFERS = 5

@@ -11,7 +11,7 @@ from typing import Any
 from editgauge._util.files import write_json, write_text
 from editgauge.builders.training.export import LLAVA, MESSAGES, SHEET
 from editgauge.builders.training.lessons import UNKNOWN_ANSWER, Lesson, OmittedLesson
-from editgauge.judges.cost import CallBound
+from editgauge.judges._cost import CallBound
 
 CARD = "card.json"
 PAGE = "README.md"

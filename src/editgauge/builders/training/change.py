@@ -14,7 +14,7 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.instructions.readings import only_step
 from editgauge.models.vocabulary.phrases import singulars
-from editgauge.protocols.difference.triplets import Action
+from editgauge.protocols.difference._triplets import Action
 from editgauge.types import Edit, Step
 
 OPPOSITE: Mapping[Action, Action] = {

@@ -18,7 +18,7 @@ from editgauge.builders.training.likeness import are_other_attributes, may_be_th
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections
 from editgauge.models.interfaces import Perception
-from editgauge.protocols._shared.changes import operating_point, seen_at_all
+from editgauge.protocols._objects import detect_everything, operating_point
 
 NEAR = 10
 """Of the things that are near by WordNet, this many are compared by what their names mean."""
@@ -91,7 +91,7 @@ async def standing(change: DescribedChange, scene: ChangeScene) -> list[str]:
     Raises `UnscorableError` when there is none, or when it is not known how large the thing was.
     """
     taken = await _size(change.goal, scene)
-    before, after = await gather(*(seen_at_all(scene.see, each, (), None) for each in (scene.before, scene.after)))
+    before, after = await gather(*(detect_everything(scene.see, each, (), None) for each in (scene.before, scene.after)))
     ratios: dict[str, float] = {}
     for word, box in zip(before.words, before.boxes, strict=True):
         ratio = abs(float(np.log(_area(box) / taken)))

@@ -12,7 +12,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import siblings, wordnet_here, words_for_the_same
 from editgauge.models.vocabulary.phrases import plain_words, singulars
 from editgauge.models.vocabulary.resolve import sense_of
-from editgauge.protocols.difference.naming import head
+from editgauge.protocols.difference._triplets import head
 
 MOST_STEPS = 10
 """Between two things in WordNet by way of what both are a kind of; farther apart they have nothing in common."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast, get_args
 
+from editgauge._util.fields import shown, unknown
 from editgauge._util.phrases import read_position
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._vision.color_names import rgb_of
-from editgauge._vision.positions import direction_score, middle
+from editgauge._vision.colors import rgb_of
+from editgauge._vision.geometry import direction_score, middle
 from editgauge.benchmarks.unibench.annotations import AnnotatedImage, Instance, TaskType
 from editgauge.benchmarks.unibench.templates import template_problem
 from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colors

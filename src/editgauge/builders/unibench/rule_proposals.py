@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from editgauge._util.reading.coco import Coco
-from editgauge._vision.positions import direction_score
+from editgauge._util.coco import Coco
+from editgauge._vision.geometry import direction_score
 from editgauge.benchmarks.unibench.annotations import Instance
 from editgauge.benchmarks.unibench.sampling import chance_by_key
 from editgauge.builders.built import similar_classes

@@ -9,12 +9,11 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from editgauge._util.coco import Coco, CocoImage, CocoObject
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
-from editgauge._util.reading.coco import Coco, CocoImage, CocoObject
-from editgauge._vision.color_words import color_word
-from editgauge._vision.positions import Point, centroid
-from editgauge._vision.regions import box_area
+from editgauge._vision.colors import color_word
+from editgauge._vision.geometry import Point, box_area, centroid
 from editgauge.benchmarks.unibench.annotations import Instance
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of

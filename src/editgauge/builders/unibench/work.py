@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from editgauge._util.fields import shown
 from editgauge._util.progress import progress
-from editgauge._util.reading.fields import shown
 from editgauge.builders.built import OmittedTask, report_beside, write_report
 from editgauge.builders.review.file import (
     CandidateGroup,

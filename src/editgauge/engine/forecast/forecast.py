@@ -14,7 +14,7 @@ from editgauge.engine.forecast.judge_cost import Extrapolation, questions_at_mos
 from editgauge.engine.forecast.trial import MOST_OF_A_SOURCE, SampleSize, TrialResult, score_some, some_of
 from editgauge.engine.forecast.usage import ModelEffort, ModelSpeeds
 from editgauge.engine.judges import judges_of, read_jury, transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan, prepare
+from editgauge.engine.plan.run_plan import RunPlan, build_plan
 from editgauge.engine.plan.shards import WHOLE, Shard, read_shard
 from editgauge.engine.plan.tasks import Remaining
 from editgauge.engine.plan.worker_count import this_machine, workers_for
@@ -152,7 +152,7 @@ def plan(
     judges = JudgeOptions(
         judge=request.judge, price=price, max_tokens=request.max_tokens, prompts=prompts, panel=panel, quorum=quorum
     )
-    wanted = prepare(
+    wanted = build_plan(
         request.benchmark,
         request.outcomes,
         request.protocol,

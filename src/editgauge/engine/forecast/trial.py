@@ -24,7 +24,8 @@ from editgauge.engine.schedule.local import Setup, environment_of
 from editgauge.engine.worker.memory import MemoryGate, set_up_worker
 from editgauge.engine.worker.scoring import ScoringTask, score_task
 from editgauge.errors import EditGaugeError
-from editgauge.results import Record, segments
+from editgauge.results import EncodedEntry, tables
+from editgauge.results._journal import decode_line
 
 MOST_OF_A_SOURCE = 8
 """Outcomes of one source image that are scored at most."""
@@ -52,7 +53,7 @@ class TrialOrder:
 class TrialResult:
     """What a sample took."""
 
-    records: list[Record]
+    entries: list[EncodedEntry]
     efforts: tuple[ModelEffort, ...]
     """What models did."""
     judges: Mapping[str, Mapping[str, Any]]
@@ -68,10 +69,11 @@ class TrialResult:
 
     @property
     def bytes(self) -> int:
-        """What these records take in a run folder beyond what empty files take."""
+        """Size of the entries in a run folder, without what empty files take."""
+        stored = [decode_line(entry.line, "journal") for entry in self.entries]
         return sum(
-            segments.bytes_of(make(self.records)) - segments.bytes_of(make([]))
-            for make in (segments.scores_table, segments.evidence_table)
+            tables.parquet_bytes(make(stored)) - tables.parquet_bytes(make([]))
+            for make in (tables.scores_table, tables.evidence_table)
         )
 
 
@@ -117,14 +119,16 @@ async def _score_sample(order: TrialOrder, start: Effort) -> TrialResult:
         to_load = order.tasks if setup.jury.addresses else list({task.edit.type: task for task in order.tasks}.values())
         first, _ = await _scored(order.setup, to_load, see)
         see.inclined = True
-        second, records = await _scored(order.setup, order.tasks, see)
+        second, entries = await _scored(order.setup, order.tasks, see)
     loading = first.without(second.scaled(len(to_load) / len(order.tasks)))
     efforts = tuple(model.effort() for model in see.timed_models)
     judges = see.estimate(len(order.tasks), order.by)
-    return TrialResult(records, efforts, judges, start, second, loading, most_memory())
+    return TrialResult(entries, efforts, judges, start, second, loading, most_memory())
 
 
-async def _scored(setup: Setup, tasks: Sequence[ScoringTask], see: TimingPerception) -> tuple[Effort, list[Record]]:
+async def _scored(
+    setup: Setup, tasks: Sequence[ScoringTask], see: TimingPerception
+) -> tuple[Effort, list[EncodedEntry]]:
     see.forget()
     gate = MemoryGate()
     chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
@@ -132,7 +136,7 @@ async def _scored(setup: Setup, tasks: Sequence[ScoringTask], see: TimingPercept
     outcomes = await asyncio.gather(
         *(score_task(task, [chosen[name] for name in task.protocols], see, gate) for task in tasks)
     )
-    return so_far().without(before), [record for scored in outcomes for record in scored.records]
+    return so_far().without(before), [entry for scored in outcomes for entry in scored.entries]
 
 
 def main() -> None:

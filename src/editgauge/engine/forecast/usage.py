@@ -9,9 +9,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge._util.ask import Request
-from editgauge._util.fetch import cache_root
+from editgauge._util.batching import Request
 from editgauge._util.files import write_json
+from editgauge._util.packages import cache_root
 from editgauge.engine.forecast.judge_cost import CountingPerception
 from editgauge.engine.judges import Jury
 from editgauge.models.cache import open_store

@@ -22,8 +22,8 @@ from editgauge.models import service
 from editgauge.models.profiles import ModelChoice, models_for
 from editgauge.options import DataOptions, ModelOptions, Paths
 from editgauge.protocols import Protocol
-from editgauge.results import Run, segments
-from editgauge.results.edit_json import edits_sha256
+from editgauge.results import Run, tables
+from editgauge.results.edits import edits_sha256
 from editgauge.results.manifest import Manifest, ProtocolEntry, environment, is_run
 from editgauge.results.writer import SUPERSEDED
 from editgauge.types import Benchmark, Edit, Outcome
@@ -81,13 +81,13 @@ class RunPlan:
         if changes:
             kept = f"the earlier scores ({', '.join(earlier.manifest.protocols)}) would be kept in {out / SUPERSEDED}"
             return f"start over, because {'; '.join(changes)}; {kept}"
-        counted = segments.counted(earlier.scores)
+        counted = tables.count_entries(earlier.scores)
         names = [each.name for each in self.protocols]
         scored = (f"{name} {sum(counted[method, name] for method in self.outcomes_of)}" for name in names)
         return f"continue the run; scored so far: {', '.join(scored)} of {count} outcomes"
 
 
-def prepare(
+def build_plan(
     benchmark: str | Path,
     outcomes: Paths,
     protocol: Sequence[str],

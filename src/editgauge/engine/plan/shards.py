@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge.errors import BadInputError
+from editgauge.results._records import short_hash
 from editgauge.results.manifest import Manifest, is_run
-from editgauge.results.records import short_hash
 
 _FORM = re.compile(r"\s*([0-9]{1,9})\s*/\s*([0-9]{1,9})\s*")
 

@@ -10,12 +10,12 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from editgauge._util.images import Picture
+from editgauge._util.images import ImageFile
 from editgauge.engine.plan.run_plan import RunPlan, outcomes_with_edits, refuse_odd_bytes
-from editgauge.engine.worker.scoring import ScoringTask, stamps_of
-from editgauge.results import Key, Run, RunWriter, segments
+from editgauge.engine.worker.scoring import ScoringTask, current_stamps
+from editgauge.results import Key, Run, RunWriter, tables
+from editgauge.results._records import fingerprint
 from editgauge.results.manifest import Manifest, is_run
-from editgauge.results.records import fingerprint
 from editgauge.types import Edit, Outcome
 
 AGAIN = frozenset({"crashed", "budget", "unreachable"})
@@ -90,7 +90,7 @@ class _Turns:
         if before is None or before.image is None:
             absence = f"the outcome of the turn before, '{edit.follows}', is missing"
             return edit, replace(outcome, image=None, absence=absence)
-        return replace(edit, source=Picture(edit.source.name, before.image)), outcome
+        return replace(edit, source=ImageFile(edit.source.name, before.image)), outcome
 
 
 def all_tasks(plan: RunPlan) -> Iterator[ScoringTask]:
@@ -107,7 +107,7 @@ class Remaining:
 
     def __iter__(self) -> Iterator[ScoringTask]:
         for task in all_tasks(self._plan):
-            stamps = stamps_of(task)
+            stamps = current_stamps(task)
             left = tuple(key.protocol for key in keys_of(task) if fingerprint(key, *stamps) not in self._held)
             if left:
                 yield replace(task, protocols=left)
@@ -118,18 +118,18 @@ def _held(plan: RunPlan, out: Path) -> set[int]:
     if not is_run(out) or Manifest.load(out).differences(plan.manifest):
         return set()
     scores = Run.open(out).scores
-    again = set(segments.keys(segments.of_reasons(scores, AGAIN)))
-    return {fingerprint(key, *images) for key, images in segments.stamps(scores) if key not in again}
+    again = set(tables.iter_keys(tables.filter_reasons(scores, AGAIN)))
+    return {fingerprint(key, *images) for key, images in tables.iter_stamps(scores) if key not in again}
 
 
 def tasks_left(plan: RunPlan, writer: RunWriter) -> tuple[Sequence[ScoringTask], int]:
     """What is left to do, outcomes of one source image together, and how many outcomes are done."""
-    passing = {key for key in writer.recorded(AGAIN) if _is_asked_for(key, plan)}
+    passing = {key for key in writer.iter_keys(AGAIN) if _is_asked_for(key, plan)}
     stale = set(passing)
     tasks = Tasks(plan)
     done = known = 0
     for spot, task in _walk(plan):
-        keys, stamps = keys_of(task), stamps_of(task)
+        keys, stamps = keys_of(task), current_stamps(task)
         states = {key: writer.state(key, stamps) for key in keys}
         known += sum(state != "new" for state in states.values())
         stale |= {key for key, state in states.items() if state == "stale"}
@@ -141,7 +141,7 @@ def tasks_left(plan: RunPlan, writer: RunWriter) -> tuple[Sequence[ScoringTask],
     if known < sum(writer.count(method, each.name) for method in plan.outcomes_of for each in plan.protocols):
         planned = {key for task in all_tasks(plan) for key in keys_of(task)}
         stale |= {
-            key for key in writer.recorded() if _is_asked_for(key, plan) and key not in planned
+            key for key in writer.iter_keys() if _is_asked_for(key, plan) and key not in planned
         }  # taken away since
     writer.retire(stale)
     tasks.group_by_source()

@@ -11,7 +11,7 @@ from editgauge._util.images import Pixels, pixel_hash, read_image
 from editgauge.analysis.outcomes import Seeds, match
 from editgauge.analysis.ratings import read_choices
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Run, segments
+from editgauge.results import Run, tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Pictures:
         """Reads them in one pass."""
         names = ("edit", "method", "seed", "source_path", "source_pixels", "edited_path", "edited_pixels")
         sources, outcomes = {}, {}
-        for edit, method, seed, source, source_pixels, edited, edited_pixels in segments.rows(run.scores, names):
+        for edit, method, seed, source, source_pixels, edited, edited_pixels in tables.iter_rows(run.scores, names):
             if edited_pixels is not None and source_pixels is not None:
                 sources[edit, method, seed] = PictureFile(source, source_pixels)
                 outcomes[edit, method, seed] = PictureFile(edited, edited_pixels)

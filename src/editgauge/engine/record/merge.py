@@ -13,12 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from editgauge._util.files import open_regular, write_bytes
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.shards import read_shard
 from editgauge.errors import BadInputError, BadRunError, EditGaugeError
 from editgauge.protocols import open_protocol
-from editgauge.results import Key, Run, RunWriter, segments
+from editgauge.results import Key, Run, RunWriter, tables
 from editgauge.results.edits import INPUTS
 from editgauge.results.manifest import Manifest
 from editgauge.results.sets import SetScore, write_sets
@@ -51,7 +51,7 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
         raise BadInputError("Only finished runs can be merged.", problems)
     with RunWriter(Path(out), manifest, _lines(opened[0].folder / "edits.jsonl")) as writer:
         for note in writer.notes:
-            say(note, quiet=quiet)
+            log_info(note, quiet=quiet)
         _unite(writer, opened)
         _copy_transcripts(opened, Path(out))
         sets, lacking = _sets(opened)
@@ -62,10 +62,10 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
                 write_bytes(Path(out) / INPUTS, listed.read_bytes())
         writer.finish()
     whole = Run.open(Path(out))
-    say(f"{whole.planned} records of {len(opened)} runs are in {out}.", quiet=quiet)
+    log_info(f"{whole.planned} records of {len(opened)} runs are in {out}.", quiet=quiet)
     if lacking:
         again = "give the `run` command once more, with this --out and without --shard; nothing is scored twice"
-        say(f"Scores of whole sets by {', '.join(lacking)} are not made yet: {again}.", quiet=quiet)
+        log_info(f"Scores of whole sets by {', '.join(lacking)} are not made yet: {again}.", quiet=quiet)
     return whole
 
 
@@ -131,7 +131,7 @@ def _unite(writer: RunWriter, runs: Sequence[Run]) -> None:
 def _digests(scores: pa.Table) -> Iterator[tuple[bytes, bytes]]:
     """For every record a mark of its key, and one of what it says."""
     columns = (*Key._fields, "name", "value", "reason")
-    for key, these in groupby(segments.rows(scores, columns), key=lambda row: row[:4]):
+    for key, these in groupby(tables.iter_rows(scores, columns), key=lambda row: row[:4]):
         yield _mark(key), _mark([row[4:] for row in these])
 
 
@@ -142,12 +142,12 @@ def _mark(content: object) -> bytes:
 def _without(table: pa.Table, twice: set[bytes]) -> pa.Table:
     if not twice:
         return table
-    keys = segments.rows(table, Key._fields)
+    keys = tables.iter_rows(table, Key._fields)
     return table.filter(pa.array([_mark(key) not in twice for key in keys], pa.bool_()))
 
 
 def _differing(scores: pa.Table, digests: dict[bytes, bytes], known: dict[bytes, bytes], folder: Path) -> str:
-    keys = dict.fromkeys(segments.rows(scores, Key._fields))
+    keys = dict.fromkeys(tables.iter_rows(scores, Key._fields))
     other = [key for key in keys if (mark := _mark(key)) in known and digests[mark] != known[mark]]
     named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:MOST_NAMED])
     more = f" and {len(other) - MOST_NAMED} more" if len(other) > MOST_NAMED else ""

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from editgauge._stats.resampling import HALVES
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import read_image
 from editgauge._util.progress import progress
 from editgauge.engine.judges import transcripts_of
 from editgauge.engine.plan.run_plan import RunPlan
 from editgauge.engine.plan.shards import WHOLE
 from editgauge.engine.plan.tasks import all_tasks
 from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import ScoringTask, part_of, prepare
+from editgauge.engine.worker.scoring import ScoringTask, extract_part, load_item
 from editgauge.errors import BadImageError
 from editgauge.evidence import Note
 from editgauge.results import Key
@@ -81,11 +80,10 @@ async def _part(protocol: Protocol, task: ScoringTask, see: RunPerception) -> Pa
     if task.outcome.image is None:
         return Unscored("missing_outcome", task.outcome.absence or "")
     try:
-        source, edited = read_image(task.edit.source.path), read_image(task.outcome.image)
-        item = prepare(task.edit, task.outcome, source, edited)
+        item = load_item(task.edit, task.outcome)
     except BadImageError as problem:
         return Unscored("unreadable_image", str(problem))
-    return await part_of(protocol, item, see)
+    return await extract_part(protocol, item, see)
 
 
 def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Unscored]) -> list[SetScore]:

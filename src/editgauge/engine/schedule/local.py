@@ -18,7 +18,7 @@ from editgauge.engine.judges import Jury
 from editgauge.engine.options import choose
 from editgauge.engine.plan.worker_count import VISIBLE, WorkerCount, cores
 from editgauge.engine.schedule.scheduler import Attempt, Scheduler, in_hand
-from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
+from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed_task
 from editgauge.errors import EditGaugeError
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class _Pool:
                 )
         why = f"the process that scored it died (exit code {code}); is memory short?"
         for task in self._waiting.bury(worker, worker.in_hand.values(), blame=worker.ready, tries=TRIES):
-            yield crashed(task, choose(task.protocols, self._setup.models), why)
+            yield crashed_task(task, choose(task.protocols, self._setup.models), why)
 
     def _start(self, card: str | None = None) -> _Worker:
         process = start_process("editgauge.engine.worker.process", self._processes, card)

@@ -14,20 +14,20 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge._util.progress import say
-from editgauge._util.trace.summary import write_part
+from editgauge._util.profiling import write_part
+from editgauge._util.progress import log_info
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of
 from editgauge.engine.schedule.scheduler import Attempt, Scheduler, in_hand
 from editgauge.engine.worker.ray_actor import SAME_PATHS, ActorRefusal, CommandEnvironment, RayScorer
-from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed
+from editgauge.engine.worker.scoring import ScoredTask, ScoringTask, crashed_task
 from editgauge.errors import EditGaugeError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from editgauge.results import Record
+    from editgauge.results import EncodedEntry
 
 TRIES = 3
 """This many actors may die over a task before it is to blame. One more than on a single machine: the news that a node
@@ -52,7 +52,7 @@ def execute(
         yield from _Actors(ray, tasks, setup, actors).run()
 
 
-def refuse_unseen_pictures(records: Sequence[Record]) -> None:
+def refuse_unseen_pictures(records: Sequence[EncodedEntry]) -> None:
     """Refuses what an actor says about a picture that it did not see and that is there: its node sees other disks."""
     for record in records:
         for stamp in record.images:
@@ -113,7 +113,7 @@ class _Actors:
                 else:
                     del actor.in_hand[number]
                     self._left -= 1
-                    refuse_unseen_pictures(answer.records)
+                    refuse_unseen_pictures(answer.entries)
                     yield answer
                 self._feed(actor)
             self._gather_profiles()
@@ -149,7 +149,7 @@ class _Actors:
                 return self._news.get(timeout=SECONDS_OF_SILENCE)
             except queue.Empty:
                 if not any(actor.node for actor in self._actors):
-                    say("Waiting for room in the Ray cluster; `ray status` shows demands and resources.")
+                    log_info("Waiting for room in the Ray cluster; `ray status` shows demands and resources.")
 
     def _bury(self, actor: _Actor, death: Exception) -> Iterator[ScoredTask]:
         self._actors.remove(actor)
@@ -165,7 +165,7 @@ class _Actors:
         for task in self._waiting.bury(actor, actor.in_hand.values(), blame=blame, tries=TRIES):
             self._left -= 1
             why = "the Ray actor that scored it died, and so did the next ones; is memory short?"
-            yield crashed(task, choose(task.protocols, self._setup.models), why)
+            yield crashed_task(task, choose(task.protocols, self._setup.models), why)
         self._wake_the_idle()
 
     def _wake_the_idle(self) -> None:

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import Picture, pixel_hash, read_image
+from editgauge._util.images import ImageFile, load_image, pixel_hash
 from editgauge._util.progress import progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import EXTRA
 from editgauge.engine.judges import FOLDER, recorded_jury
 from editgauge.engine.prefer.pairs import PictureFile
 from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.engine.worker.scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, EditGaugeError, UnknownNameError
 from editgauge.instructions.readings import KeptReadings, complete, from_json
 from editgauge.models import service
 from editgauge.protocols import Protocol, open_protocol
-from editgauge.results import Key, Row, Run, segments
-from editgauge.results.edit_json import edits_sha256
+from editgauge.results import Key, Run, ScoreRecord, tables
+from editgauge.results.edits import edits_sha256
 from editgauge.types import Edit, Item, Outcome
 
 RELATIVE, ABSOLUTE = 1e-4, 1e-6
@@ -97,7 +97,7 @@ def sample(run: Run, count: int, seed: int) -> list[Sampled]:
     """This many outcomes at random; the same seed gives the same ones."""
     columns = ("source_path", "source_pixels", "edited_path", "edited_pixels", "name", "value", "reason")
     known: dict[tuple[str, str, int], Sampled] = {}
-    rows = segments.rows(run.scores, (*Key._fields, *columns))
+    rows = tables.iter_rows(run.scores, (*Key._fields, *columns))
     for edit, method, number, protocol, source, source_pixels, edited, edited_pixels, name, value, reason in rows:
         if source_pixels is None or edited_pixels is None:
             continue
@@ -185,7 +185,7 @@ async def _score_all(
                 if isinstance(item, str) or isinstance(protocol, str):
                     recomputed.pass_over(item if isinstance(item, str) else str(protocol), len(stored))
                 else:
-                    _compare(each, name, stored, await item_rows(protocol, item, see), absent, recomputed)
+                    _compare(each, name, stored, await score_protocol(protocol, item, see), absent, recomputed)
             recomputed.outcomes += recomputed.scores + len(recomputed.problems) > before
             advance()
 
@@ -195,17 +195,17 @@ def _item(each: Sampled, edits: Mapping[str, Edit]) -> Item | str:
     decoded = []
     for image in (each.source, each.edited):
         try:
-            pixels = read_image(Path(image.path))
+            loaded = load_image(Path(image.path))
         except BadImageError as error:
             return str(error)
-        if pixel_hash(pixels) != image.pixels:
+        if pixel_hash(loaded.pixels) != image.pixels:
             return f"'{image.path}' has other pixels than were scored"
-        decoded.append(pixels)
+        decoded.append(loaded)
     edit = edits[each.edit]
-    edit = replace(edit, source=Picture(edit.source.name, Path(each.source.path)))
+    edit = replace(edit, source=ImageFile(edit.source.name, Path(each.source.path)))
     outcome = Outcome(edit_id=each.edit, method=each.method, seed=each.seed, image=Path(each.edited.path))
     try:
-        return prepare(edit, outcome, decoded[0], decoded[1])
+        return build_item(edit, outcome, decoded[0], decoded[1])
     except BadImageError as error:
         return str(error)
 
@@ -214,11 +214,11 @@ def _compare(
     each: Sampled,
     protocol: str,
     stored: Mapping[str, float | str],
-    rows: Sequence[Row],
+    records: Sequence[ScoreRecord],
     absent: str,
     recomputed: Recomputed,
 ) -> None:
-    now = {row.name: row for row in rows}
+    now = {record.name: record for record in records}
     for name, was in stored.items():
         row = now[name]
         if isinstance(was, float) and row.reason in NOT_AT_HAND:
@@ -232,7 +232,7 @@ def _compare(
             recomputed.scores += 1
 
 
-def _difference(was: float | str, row: Row) -> Iterator[str]:
+def _difference(was: float | str, row: ScoreRecord) -> Iterator[str]:
     now = row.reason if row.value is None else row.value
     if isinstance(was, float) and isinstance(now, float):
         if not math.isclose(was, now, rel_tol=RELATIVE, abs_tol=ABSOLUTE):

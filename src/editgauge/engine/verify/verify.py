@@ -15,8 +15,8 @@ from editgauge.engine.verify.recompute import BenchmarkPlace, Recomputed
 from editgauge.engine.verify.recompute import recompute as score_again
 from editgauge.errors import BadImageError, BadRunError
 from editgauge.options import Natural
-from editgauge.results import Key, Run, segments
-from editgauge.results.journal import journals, read_journal
+from editgauge.results import Key, Run, tables
+from editgauge.results._journal import SIDES, journals, read_journal
 from editgauge.results.sets import FILE as SETS
 
 SAMPLE = 20
@@ -99,7 +99,7 @@ def _damaged_files(run: Run) -> Iterator[str]:
     if manifest.sets_sha256:
         yield from _changed(folder / SETS, manifest.sets_sha256)
     for number, hashes in manifest.segments.items():
-        for kind in segments.SCHEMAS:
+        for kind in tables.SCHEMAS:
             yield from _changed(folder / kind / f"{number}.parquet", hashes[f"{kind}_sha256"])
     for journal in journals(folder / "scores"):
         try:
@@ -126,9 +126,9 @@ def _changed(path: Path, expected: str) -> Iterator[str]:
 def _recorded_images(run: Run) -> dict[str, set[str | None]]:
     """Path to the pixel hash it had, None for an image that was unreadable; several if it changed during the run."""
     hashes: dict[str, set[str | None]] = {}
-    for side in segments.SIDES:
+    for side in SIDES:
         columns = (f"{side}_path", f"{side}_size", f"{side}_pixels", "reason")
-        for path, size, pixels, reason in segments.rows(run.scores, columns):
+        for path, size, pixels, reason in tables.iter_rows(run.scores, columns):
             there = path is not None and size >= 0
             if there and (pixels or reason != "crashed"):  # a process that died had no time to say what it saw
                 hashes.setdefault(path, set()).add(pixels)
@@ -148,14 +148,14 @@ def _image_problems(path: Path, recorded: set[str | None]) -> Iterator[str]:
 
 
 def _missing_records(run: Run) -> Iterator[str]:
-    keys = set(segments.keys(run.scores))
+    keys = set(tables.iter_keys(run.scores))
     if len(keys) < run.planned:
         yield f"not finished: {len(keys)} of {run.planned} records; give the same `editgauge run` command to continue"
 
 
 def _repeated_records(run: Run) -> Iterator[str]:
     """Scores that stand in the run more than once, as after joining journals by hand; means would count both."""
-    counts = Counter(segments.rows(run.scores, (*Key._fields, "name")))
+    counts = Counter(tables.iter_rows(run.scores, (*Key._fields, "name")))
     repeated = [key for key, count in counts.items() if count > 1]
     if repeated:
         edit, method, seed, protocol, name = repeated[0]

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self, TypeVar
 
-from editgauge._util.ask import Ask
+from editgauge._util.batching import Ask
 from editgauge.engine.judges import Jury
 from editgauge.judges import Answer, Judge, ModelJudge, Question
-from editgauge.judges.panel import members_of
+from editgauge.judges._panel import JudgeService, panel_members
 from editgauge.judges.prompts import Prompt
-from editgauge.judges.service import JudgeService
 from editgauge.models.service import ModelService
 
 Value = TypeVar("Value")
@@ -50,7 +49,7 @@ class RunPerception(ModelService):
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """The answer of the judge of a name."""
         self._judging.judge(role)  # raises when no judge has this role
-        for member in members_of(role):
+        for member in panel_members(role):
             self.questions[self._judging.judge(member).name] += 1
         return await self._judging.ask(question, role)
 

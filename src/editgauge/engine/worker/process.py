@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from editgauge._util.trace import timeline
-from editgauge._util.trace.summary import write_part
+from editgauge._util import profiling
+from editgauge._util.profiling import write_part
 from editgauge.engine.options import choose
 from editgauge.engine.record.judge_usage import leave_tally
 from editgauge.engine.schedule.local import READY, REFUSED, Setup
@@ -110,11 +110,11 @@ def recorded(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
-    recording = timeline.start()
+    recording = profiling.start()
     try:
         yield
     finally:
-        timeline.stop()
+        profiling.stop()
         write_part(folder, recording.snapshot())
 
 

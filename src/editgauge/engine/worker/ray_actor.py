@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from editgauge._util.trace import timeline
+from editgauge._util import profiling
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import Setup
 from editgauge.engine.worker.memory import MemoryGate, set_up_worker
@@ -66,7 +66,7 @@ class RayScorer:
         # Each node remembers on a disk of its own; what nodes share is the second level behind it.
         setup = replace(self._setup, cache=place() if self._setup.cache else None)
         if setup.profile:
-            self._timeline = timeline.start()
+            self._timeline = profiling.start()
         try:
             self._chosen = {protocol.name: protocol for protocol in choose(setup.protocols, setup.models)}
             self._see, self._gate = RunPerception(setup.models, setup.cache), MemoryGate()

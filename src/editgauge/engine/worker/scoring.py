@@ -1,11 +1,11 @@
-"""Scores one outcome: decodes the pictures, asks the protocols, turns whatever happens into records."""
+"""Score one item: decode the images, await the protocols, turn whatever happens into score records."""
 
 from __future__ import annotations
 
-import json
+import asyncio
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,25 +13,26 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from PIL import Image
 
-from editgauge import evidence
+from editgauge._util import profiling
 from editgauge._util.images import (
     WORKING_PIXELS,
+    LoadedImage,
     Pixels,
     at_working_size,
     load_image,
+    pixel_hash,
     require_measurable,
     resized,
     working_size,
 )
 from editgauge._util.masks import BoolMask, require_inside
 from editgauge._util.text import as_utf8
-from editgauge._util.trace import timeline
 from editgauge.engine.worker.memory import bytes_of_work
 from editgauge.errors import BadImageError, FatalError, UnscorableError
-from editgauge.models.identity import identity
+from editgauge.evidence import ImageNote, check_evidence
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.service import ModelService
-from editgauge.results import ImageStamp, Record, Row
+from editgauge.results import EncodedEntry, ImageStamp, JournalEntry, ScoreRecord
 from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -40,11 +41,9 @@ if TYPE_CHECKING:
     from editgauge.engine.worker.memory import MemoryGate
     from editgauge.protocols import JudgingPerception, Part, Protocol
 
-ROUNDING = 1e-6
-"""How far a score may leave its range before it is called a mistake."""
-
-
-ONE_SOURCE = Unscored("not_applicable", "the edit has several source pictures, and the protocol compares with one")
+RANGE_TOLERANCE = 1e-6
+"""How far rounding may carry a score outside its range."""
+SEVERAL_SOURCES = Unscored("not_applicable", "the edit has several source pictures, and the protocol compares with one")
 Images = tuple[ImageStamp, ImageStamp | None, ImageStamp | None]
 
 
@@ -52,48 +51,93 @@ Images = tuple[ImageStamp, ImageStamp | None, ImageStamp | None]
 class ScoringTask:
     """One outcome to be scored by some protocols."""
 
-    place: int
+    index: int
+    """Position of the edit in the benchmark."""
     edit: Edit
     outcome: Outcome
     protocols: tuple[str, ...]
 
 
 class ScoredTask(NamedTuple):
-    """What became of one outcome."""
+    """The scores of one outcome."""
 
-    records: list[Record]
-    """One per protocol."""
+    entries: list[EncodedEntry]
+    """One per protocol, ready for the journal."""
     parts: dict[str, Part | Unscored]
-    """What each protocol that scores whole sets keeps of it; empty where it could not be looked at."""
+    """What protocols that score sets keep of the outcome, by protocol; empty if it could not be decoded."""
 
 
 async def score_task(
-    task: ScoringTask, protocols: Sequence[Protocol], see: JudgingPerception, gate: MemoryGate
+    task: ScoringTask, protocols: Sequence[Protocol], perception: JudgingPerception, gate: MemoryGate
 ) -> ScoredTask:
-    """One record per protocol, and its part in sets.
+    """Score one outcome of a run.
 
-    Nothing an image or a protocol does can raise: it becomes unscored with its reason.
+    Whatever an image or a protocol does becomes a missing score with its reason; only `FatalError` is raised.
     """
     async with gate.entered() as hold:
-        source = _decoded(task.edit.source.path)
-        edited = _decoded(task.outcome.image) if task.outcome.image else None
-        reference = _decoded(task.edit.reference.path) if task.edit.reference else None
+        source = _decode(task.edit.source.path)
+        edited = _decode(task.outcome.image) if task.outcome.image else None
+        reference = _decode(task.edit.reference.path) if task.edit.reference else None
         stamps = source.stamp, edited.stamp if edited else None, reference.stamp if reference else None
-        item = _item(task, source, edited)
+        item = _build_task_item(task, source, edited)
         if isinstance(item, Unscored):
-            return ScoredTask([_record(task, protocol, stamps, _nothing(protocol, item)) for protocol in protocols], {})
+            return ScoredTask(_unscored_entries(task, protocols, stamps, item), {})
         hold(bytes_of_work(item.pixel_bytes))
-        records = [_record(task, protocol, stamps, await item_rows(protocol, item, see)) for protocol in protocols]
-        parts = {protocol.name: await part_of(protocol, item, see) for protocol in protocols if protocol.sets}
-        return ScoredTask(records, parts)
+        scores = await score_item(item, protocols, perception)
+        parts = {
+            protocol.name: await extract_part(protocol, item, perception) for protocol in protocols if protocol.sets
+        }
+        return ScoredTask([_encode(task, name, stamps, records) for name, records in scores.items()], parts)
 
 
-async def part_of(protocol: Protocol, item: Item, see: JudgingPerception) -> Part | Unscored:
-    """What the protocol keeps of one outcome for its sets, or why it keeps nothing; only `FatalError` is raised."""
+async def score_item(
+    item: Item, protocols: Sequence[Protocol], perception: JudgingPerception
+) -> dict[str, tuple[ScoreRecord, ...]]:
+    """Score one item by several protocols at once; every verb that scores goes through here.
+
+    Returns:
+        Protocol to its score records, complete and in the order it declares them: what a protocol cannot tell,
+        forgets or gets wrong is unscored.
+
+    Raises:
+        FatalError: every further item would meet the same error, and the user can fix it.
+    """
+    scores = await asyncio.gather(*(score_protocol(protocol, item, perception) for protocol in protocols))
+    return dict(zip((protocol.name for protocol in protocols), scores, strict=True))
+
+
+async def score_protocol(protocol: Protocol, item: Item, perception: JudgingPerception) -> tuple[ScoreRecord, ...]:
+    """Score one item by one protocol, as `score_item` does."""
     if item.inputs and not protocol.takes_inputs:
-        return ONE_SOURCE
+        return _unscored(protocol, item.outcome, SEVERAL_SOURCES)
     try:
-        return await protocol.part(item, _seen_by(protocol, see, item))
+        scores = await profiling.stepped(
+            protocol.name, protocol.score(item, _perception_of(protocol, perception, item))
+        )
+        if not isinstance(scores, Mapping):
+            raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
+        notes = tuple(map(ImageNote, item.notes))
+        return tuple(
+            _complete(protocol.name, item.outcome, spec, scores.get(spec.name), notes) for spec in protocol.scores
+        )
+    except FatalError:
+        raise
+    except UnscorableError as unable:
+        return _unscored(protocol, item.outcome, Unscored(unable.reason, unable.detail))
+    except Exception as error:
+        return _unscored(protocol, item.outcome, crash(error))
+
+
+async def extract_part(protocol: Protocol, item: Item, perception: JudgingPerception) -> Part | Unscored:
+    """Return what a protocol keeps of one outcome for its set scores, or why it keeps nothing.
+
+    Raises:
+        FatalError: every further item would meet the same error, and the user can fix it.
+    """
+    if item.inputs and not protocol.takes_inputs:
+        return SEVERAL_SOURCES
+    try:
+        return await protocol.part(item, _perception_of(protocol, perception, item))
     except FatalError:
         raise
     except UnscorableError as unable:
@@ -102,77 +146,79 @@ async def part_of(protocol: Protocol, item: Item, see: JudgingPerception) -> Par
         return crash(error)
 
 
-def crashed(task: ScoringTask, protocols: Sequence[Protocol], why: str) -> ScoredTask:
-    """The records of an outcome whose scoring took the whole process down."""
-    stamps, nothing = stamps_of(task), Unscored("crashed", why)
-    return ScoredTask([_record(task, protocol, stamps, _nothing(protocol, nothing)) for protocol in protocols], {})
+def crashed_task(task: ScoringTask, protocols: Sequence[Protocol], reason: str) -> ScoredTask:
+    """Return the entries of an outcome whose scoring ended the process."""
+    return ScoredTask(_unscored_entries(task, protocols, current_stamps(task), Unscored("crashed", reason)), {})
 
 
-async def item_rows(protocol: Protocol, item: Item, see: JudgingPerception) -> tuple[Row, ...]:
-    """The protocol's scores, complete and as promised: what it cannot tell, forgets or gets wrong is unscored.
-
-    Only `FatalError` is raised: every further item would meet the same, and the user can fix it.
-    """
-    if item.inputs and not protocol.takes_inputs:
-        return _nothing(protocol, ONE_SOURCE)
-    try:
-        scores = await timeline.stepped(protocol.name, protocol.score(item, _seen_by(protocol, see, item)))
-        if not isinstance(scores, Mapping):
-            raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
-        return tuple(_noted(_row(spec, scores.get(spec.name)), item.notes) for spec in protocol.scores)
-    except FatalError:
-        raise
-    except UnscorableError as unable:
-        return _nothing(protocol, Unscored(unable.reason, unable.detail))
-    except Exception as error:
-        return _nothing(protocol, crash(error))
-
-
-def _seen_by(protocol: Protocol, see: JudgingPerception, item: Item) -> JudgingPerception:
-    """With the models of the protocol's own paper, where a run has several for one role; outcomes in their own size."""
-    chosen = see.for_protocol(protocol.name) if isinstance(see, ModelService) else see
+def _perception_of(protocol: Protocol, perception: JudgingPerception, item: Item) -> JudgingPerception:
+    """Return the perception with the models of the protocol's own paper, which look at outcomes in native size."""
+    chosen = perception.for_protocol(protocol.name) if isinstance(perception, ModelService) else perception
     return in_own_pixels(chosen, item.edited, item.original)
 
 
-def prepare(edit: Edit, outcome: Outcome, source: Pixels, edited: Pixels, notes: Sequence[str] = ()) -> Item:
-    """The item with both pictures in the source's size and the edit's mask drawn; all protocols share it, read-only.
+def load_item(edit: Edit, outcome: Outcome) -> Item:
+    """Decode the images of an outcome and build its item.
 
-    Pictures over `WORKING_PIXELS` are scaled down first, which the notes say. Raises `BadImageError` for a picture that is
-    too small or too narrow to be measured, and for a mask that does not fit.
+    Raises:
+        BadImageError: an image cannot be read, or a mask does not fit.
     """
-    require_measurable(source, "source image")
-    require_measurable(edited, "edited image")
-    was = None if edited.shape == source.shape else (edited.shape[1], edited.shape[0])
-    mask = _mask(edit, source)
-    scaled = [*_scaling_note("Source image", source), *_scaling_note("Edited image", edited)]
-    source, edited = at_working_size(source), at_working_size(edited)
-    height, width = source.shape[:2]
-    same_size = resized(edited, width, height)
+    if outcome.image is None:
+        raise BadImageError(outcome.absence or "there is no outcome")
+    return build_item(edit, outcome, load_image(edit.source.path), load_image(outcome.image))
+
+
+def build_item(
+    edit: Edit, outcome: Outcome, source_image: LoadedImage | Pixels, edited_image: LoadedImage | Pixels
+) -> Item:
+    """Build the item that protocols score: both images in the source's size and the mask drawn, read-only.
+
+    Images over `WORKING_PIXELS` are scaled down first. The item's notes say what was done to colors and sizes.
+
+    Raises:
+        BadImageError: an image is too small or too narrow to be measured, or a mask does not fit.
+    """
+    source, edited = (
+        image if isinstance(image, LoadedImage) else LoadedImage(image) for image in (source_image, edited_image)
+    )
+    require_measurable(source.pixels, "source image")
+    require_measurable(edited.pixels, "edited image")
+    native_size = (edited.pixels.shape[1], edited.pixels.shape[0])
+    resized_from = None if edited.pixels.shape == source.pixels.shape else native_size
+    mask = _draw_mask(edit, source.pixels)
+    source_pixels, edited_pixels = at_working_size(source.pixels), at_working_size(edited.pixels)
+    height, width = source_pixels.shape[:2]
+    same_size = resized(edited_pixels, width, height)
     reference = _reference(edit, width, height)
-    inputs = tuple(at_working_size(_pixels(each.picture.path)) for each in edit.inputs)
-    first = resized(_pixels(edit.first_source.path), width, height) if edit.first_source else None
+    inputs = tuple(at_working_size(_decode_pixels(image.picture.path)) for image in edit.inputs)
+    first = resized(_decode_pixels(edit.first_source.path), width, height) if edit.first_source else None
     unchanged = None if mask is None else _unchanged(edit, mask)
-    for array in (source, edited, same_size, mask, reference, first, unchanged, *inputs):
+    for array in (source_pixels, edited_pixels, same_size, mask, reference, first, unchanged, *inputs):
         if array is not None:
             array.setflags(write=False)
     return Item(
         edit=edit,
         outcome=outcome,
-        source=source,
+        source=source_pixels,
         edited=same_size,
         mask=mask,
         reference=reference,
         inputs=inputs,
         first=first,
         unchanged=unchanged,
-        resized_from=was,
-        original=None if was is None else edited,
-        notes=(*notes, *scaled),
+        resized_from=resized_from,
+        original=None if resized_from is None else edited_pixels,
+        notes=(
+            *(f"Source image: {note}." for note in source.notes),
+            *(f"Edited image: {note}." for note in edited.notes),
+            *_scaling_note("Source image", source.pixels),
+            *_scaling_note("Edited image", edited.pixels),
+        ),
     )
 
 
-def _mask(edit: Edit, source: Pixels) -> BoolMask | None:
-    """The edit's mask, drawn in the source's own pixels and brought to its working size."""
+def _draw_mask(edit: Edit, source: Pixels) -> BoolMask | None:
+    """Draw the edit's mask in the source's native pixels and bring it to the working size."""
     if edit.mask is None:
         return None
     height, width = source.shape[:2]
@@ -191,47 +237,46 @@ def _scaling_note(name: str, pixels: Pixels) -> list[str]:
 
 
 def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
-    """The ground truth, for protocols that compare with it; one that cannot be read leaves the others as they are."""
-    pixels = _decoded(edit.reference.path).pixels if edit.reference else None
+    """Return the ground truth for protocols that compare with it; None if it cannot be read."""
+    pixels = _decode(edit.reference.path).pixels if edit.reference else None
     return None if pixels is None else resized(pixels, width, height)
 
 
-def _pixels(path: Path) -> Pixels:
-    """The picture in a file; raises `BadImageError` when it cannot be read."""
-    decoded = _decoded(path)
+def _decode_pixels(path: Path) -> Pixels:
+    decoded = _decode(path)
     if decoded.pixels is None:
         raise BadImageError(decoded.problem)
     return decoded.pixels
 
 
 def _unchanged(edit: Edit, mask: BoolMask) -> BoolMask | None:
-    """What is outside the masks of all turns so far; None when one of them has none."""
+    """Return what is outside the masks of all turns so far; None if a turn has no mask."""
     height, width = mask.shape
     outside = ~mask
-    for before in edit.masks_before:
-        if before is None:
+    for earlier in edit.masks_before:
+        if earlier is None:
             return None
-        outside &= ~before.render(width, height)
+        outside &= ~earlier.render(width, height)
     return outside
 
 
-def stamps_of(task: ScoringTask) -> Images:
-    """The files of a task as they are now: the source, the outcome and the ground truth."""
+def current_stamps(task: ScoringTask) -> Images:
+    """Stamp the source, the outcome and the reference of a task as they are now."""
     outcome, reference = task.outcome.image, task.edit.reference
     return (
-        stamp(task.edit.source.path),
-        stamp(outcome) if outcome else None,
-        stamp(reference.path) if reference else None,
+        stamp_file(task.edit.source.path),
+        stamp_file(outcome) if outcome else None,
+        stamp_file(reference.path) if reference else None,
     )
 
 
-def stamp(path: Path) -> ImageStamp:
-    """The file as it is now, by its absolute path: a run may be continued and verified from another folder."""
+def stamp_file(path: Path) -> ImageStamp:
+    """Stamp a file by its absolute path: a run may be continued and verified from another folder."""
     return ImageStamp.of(path.absolute())
 
 
 @dataclass(frozen=True, slots=True)
-class _Decoded:
+class _DecodedFile:
     stamp: ImageStamp
     pixels: Pixels | None
     problem: str = ""
@@ -239,27 +284,27 @@ class _Decoded:
 
 
 @lru_cache(maxsize=6)
-def _decoded_as_stamped(path: str, size: int, changed_ns: int) -> _Decoded:
-    """Outcomes of one source image are scored one after another, so a few pictures are enough to remember."""
+def _decode_cached(path: str, size: int, changed_ns: int) -> _DecodedFile:
+    """Decode a file; a few are enough to remember, since outcomes of one source are scored one after another."""
     try:
-        with timeline.span("decode", "pictures"):
+        with profiling.span("decode", "pictures"):
             image = load_image(Path(path))
     except BadImageError as problem:
-        return _Decoded(ImageStamp(path, size, changed_ns), None, str(problem))
+        return _DecodedFile(ImageStamp(path, size, changed_ns), None, str(problem))
     image.pixels.setflags(write=False)
-    return _Decoded(ImageStamp(path, size, changed_ns, identity(image.pixels)), image.pixels, notes=image.notes)
+    stamp = ImageStamp(path, size, changed_ns, pixel_hash(image.pixels))
+    return _DecodedFile(stamp, image.pixels, notes=image.notes)
 
 
-def _decoded(path: Path) -> _Decoded:
-    now = stamp(path)
-    decoded = _decoded_as_stamped(now.path, now.size, now.changed_ns)
+def _decode(path: Path) -> _DecodedFile:
+    stamp = stamp_file(path)
+    decoded = _decode_cached(stamp.path, stamp.size, stamp.changed_ns)
     if decoded.pixels is not None and decoded.pixels.size > 3 * WORKING_PIXELS:
-        _decoded_as_stamped.cache_clear()  # six pictures of 50 megapixels would take 900 MB
+        _decode_cached.cache_clear()  # six images of 50 megapixels would take 900 MB
     return decoded
 
 
-def _item(task: ScoringTask, source: _Decoded, edited: _Decoded | None) -> Item | Unscored:
-    """What the protocols are to score, or why there is nothing to score."""
+def _build_task_item(task: ScoringTask, source: _DecodedFile, edited: _DecodedFile | None) -> Item | Unscored:
     if edited is None:
         return Unscored("missing_outcome", task.outcome.absence or "")
     if edited.stamp.size < 0:
@@ -267,8 +312,8 @@ def _item(task: ScoringTask, source: _Decoded, edited: _Decoded | None) -> Item 
     if source.pixels is None or edited.pixels is None:
         return Unscored("unreadable_image", source.problem or edited.problem)
     try:
-        notes = color_notes(source.notes, edited.notes)
-        return prepare(task.edit, task.outcome, source.pixels, edited.pixels, notes)
+        images = LoadedImage(source.pixels, source.notes), LoadedImage(edited.pixels, edited.notes)
+        return build_item(task.edit, task.outcome, *images)
     except BadImageError as problem:
         return Unscored("unreadable_image", str(problem))
     except Exception as error:
@@ -276,56 +321,62 @@ def _item(task: ScoringTask, source: _Decoded, edited: _Decoded | None) -> Item 
 
 
 def crash(error: Exception) -> Unscored:
-    """What failed, and where, as the reason for having no score."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    return Unscored("crashed", f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})")
+    """Describe an exception and where it was raised as the reason for a missing score."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return Unscored("crashed", f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})")
 
 
-def _nothing(protocol: Protocol, why: Unscored) -> tuple[Row, ...]:
-    return tuple(_row(spec, why) for spec in protocol.scores)
+def _unscored(protocol: Protocol, outcome: Outcome, unscored: Unscored) -> tuple[ScoreRecord, ...]:
+    return tuple(_complete(protocol.name, outcome, spec, unscored) for spec in protocol.scores)
 
 
-def _row(spec: ScoreSpec, score: object) -> Row:
-    """Holds a protocol to its promise: a number inside the score's range, and evidence that can be stored."""
-    if isinstance(score, Unscored):
-        return Row(spec.name, None, score.reason, as_utf8(score.detail), _stored(score.evidence))
-    if not isinstance(score, Score):
-        what = "no score" if score is None else f"{type(score).__name__} instead of a score"
-        return _row(spec, Unscored("crashed", f"the protocol gave {what} named '{spec.name}'"))
-    value, (low, high) = float(score.value), spec.range
-    if not low - ROUNDING <= value <= high + ROUNDING:
-        return _row(spec, Unscored("crashed", f"the protocol gave {value}, outside its own range {low} to {high}"))
-    return Row(spec.name, value, evidence=_stored(score.evidence))
+def _complete(
+    protocol: str, outcome: Outcome, spec: ScoreSpec, score: object, notes: tuple[ImageNote, ...] = ()
+) -> ScoreRecord:
+    """Complete a protocol's answer to a record, holding it to its promise: a value in range, evidence to be stored."""
+    if score is None:
+        score = Unscored("crashed", f"the protocol gave no score named '{spec.name}'")
+    elif not isinstance(score, Score | Unscored):
+        score = Unscored("crashed", f"the protocol gave {type(score).__name__} instead of a score named '{spec.name}'")
+    value = float(score.value) if isinstance(score, Score) else None
+    low, high = spec.range
+    if value is not None and not low - RANGE_TOLERANCE <= value <= high + RANGE_TOLERANCE:
+        score = Unscored("crashed", f"the protocol gave {value}, outside its own range {low} to {high}")
+        value = None
+    for piece in score.evidence:
+        check_evidence(piece)
+    return ScoreRecord(
+        edit=outcome.edit_id,
+        method=outcome.method,
+        seed=outcome.seed,
+        protocol=protocol,
+        spec=spec,
+        value=value,
+        reason=score.reason if isinstance(score, Unscored) else None,
+        detail=as_utf8(score.detail) if isinstance(score, Unscored) else "",
+        advice=score.advice if isinstance(score, Unscored) else "",
+        evidence=(*score.evidence, *notes),
+    )
 
 
-def _stored(pieces: Sequence[evidence.Evidence]) -> tuple[dict[str, object], ...]:
-    """Plain JSON values, whatever kind of numbers the protocol calculates with."""
-    text = json.dumps([evidence.to_json(piece) for piece in pieces], default=float, allow_nan=False)
-    return tuple(json.loads(text))
+def _unscored_entries(
+    task: ScoringTask, protocols: Sequence[Protocol], stamps: Images, unscored: Unscored
+) -> list[EncodedEntry]:
+    return [_encode(task, protocol.name, stamps, _unscored(protocol, task.outcome, unscored)) for protocol in protocols]
 
 
-def color_notes(source: Sequence[str], edited: Sequence[str]) -> list[str]:
-    """What the loader did to the colors of either picture, as sentences for the evidence."""
-    return [f"Source image: {note}." for note in source] + [f"Edited image: {note}." for note in edited]
-
-
-def _noted(row: Row, notes: Sequence[str]) -> Row:
-    """The row with notes on how the pictures were read."""
-    return replace(row, evidence=(*row.evidence, *({"note": note} for note in notes))) if notes else row
-
-
-def _record(task: ScoringTask, protocol: Protocol, images: Images, rows: tuple[Row, ...]) -> Record:
-    source, edited, reference = images
-    return Record(
-        place=task.place,
+def _encode(task: ScoringTask, protocol: str, stamps: Images, scores: tuple[ScoreRecord, ...]) -> EncodedEntry:
+    source, edited, reference = stamps
+    return JournalEntry(
+        index=task.index,
         edit=task.edit.id,
         edit_type=task.edit.type,
         source=task.edit.origin,
         method=task.outcome.method,
         seed=task.outcome.seed,
-        protocol=protocol.name,
+        protocol=protocol,
         source_image=source,
         edited_image=edited,
-        rows=rows,
+        scores=scores,
         reference_image=reference,
-    )
+    ).encode()

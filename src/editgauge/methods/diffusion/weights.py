@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.fetch import sha256_of
-from editgauge.errors import BadInputError, EditGaugeError, in_short
+from editgauge._util.packages import sha256_of
+from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 
 INDEX = "model_index.json"
 TEXTS = "'*.json' '*.txt' '*.model' '*.jinja'"
@@ -105,7 +105,7 @@ def clear_errors(weights: PipelineWeights) -> Iterator[None]:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
         raise BadInputError(
-            f"The model '{weights.name}' cannot be loaded for this method: {in_short(error)} "
+            f"The model '{weights.name}' cannot be loaded for this method: {summarize_error(error)} "
             "Is it complete, with safetensors weights, and of the right kind?"
         ) from error
 

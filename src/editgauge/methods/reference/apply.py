@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge._util.images import Picture, read_image
+from editgauge._util.images import ImageFile, read_image
 from editgauge._util.masks import Union, box_of
 from editgauge.errors import BadImageError, CannotEditError
 from editgauge.methods.reference import operations
@@ -108,9 +108,9 @@ def _laid(under: Pixels, picture: Pixels, outline: Polygons, place: Polygons) ->
     )
 
 
-def _before(scene: str | Picture, source: Pixels, kept: BoolMask) -> Pixels:
+def _before(scene: str | ImageFile, source: Pixels, kept: BoolMask) -> Pixels:
     height, width = source.shape[:2]
-    if isinstance(scene, Picture):
+    if isinstance(scene, ImageFile):
         behind = operations.covering(_read(scene), width, height)
     elif scene == "blur":
         behind = operations.blurred_around(source, kept)
@@ -133,7 +133,7 @@ def _rendered(mask: Mask, source: Pixels) -> BoolMask:
     return mask.render(width, height)
 
 
-def _read(picture: Picture) -> Pixels:
+def _read(picture: ImageFile) -> Pixels:
     try:
         return read_image(picture.path)
     except BadImageError as error:

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge._util.fetch import cache_root
+from editgauge._util.packages import cache_root
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models.cache.store import Store, StoredFile, TwoLevels, name_of
 from editgauge.options import Amount

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from editgauge.errors import BadInputError, EditGaugeError, in_short
+from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 
 if TYPE_CHECKING:
     import torch
@@ -111,7 +111,7 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
         raise
     except Exception as error:  # a damaged file meets a parser of some other library, which may raise anything
         raise BadInputError(
-            f"The {part} of the model '{source.name}' cannot be loaded: {in_short(error)} "
+            f"The {part} of the model '{source.name}' cannot be loaded: {summarize_error(error)} "
             "Is the folder complete? `editgauge models verify` checks what was pulled."
         ) from error
     finally:

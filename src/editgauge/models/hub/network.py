@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from editgauge._util.trace import timeline
+from editgauge._util import profiling
 from editgauge.errors import BadInputError
 from editgauge.models.hub import loading
 from editgauge.models.hub.sources import NEVER_RUN, Source
@@ -107,7 +107,7 @@ class Network:
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
         """The pictures as the network wants them, on its device."""
-        with timeline.span("prepare"):
+        with profiling.span("prepare"):
             values: torch.Tensor = self.image_processor(list(images), return_tensors="pt")["pixel_values"]
             return values.to(self.device)
 
@@ -119,7 +119,7 @@ class Network:
 
         half = self.precision == "float16"
         on = torch.device(self.device).type
-        with timeline.span("forward"), torch.inference_mode(), torch.autocast(on, torch.float16, enabled=half):
+        with profiling.span("forward"), torch.inference_mode(), torch.autocast(on, torch.float16, enabled=half):
             yield
 
     def _settings(self) -> dict[str, str | int | float]:

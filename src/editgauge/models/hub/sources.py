@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.fetch import cache_root, sha256_of
 from editgauge._util.files import write_bytes
+from editgauge._util.packages import cache_root, sha256_of
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.models.weights import WeightFiles, entry_of, weights_of
 

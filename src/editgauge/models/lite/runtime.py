@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge._util import profiling
 from editgauge._util.images import Pixels, as_unit
-from editgauge._util.trace import timeline
-from editgauge.errors import EditGaugeError, in_short
+from editgauge.errors import EditGaugeError, summarize_error
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import entry_of, weights_of
 from editgauge.models.weights.files import sha256_of_set
@@ -40,7 +40,7 @@ class UnloadableWeights(EditGaugeError):
     def __init__(self, wanted: str, model: Path | bytes, error: Exception) -> None:
         place = "its weights" if isinstance(model, bytes) else f"'{model}'"
         super().__init__(
-            f"{wanted} cannot load {place}: {in_short(error)}. `editgauge models verify` lists damaged files; "
+            f"{wanted} cannot load {place}: {summarize_error(error)}. `editgauge models verify` lists damaged files; "
             "`editgauge models pull` downloads them again."
         )
 
@@ -148,7 +148,7 @@ class _Watched:
     @staticmethod
     def _timed(run: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any) -> Any:
-            with timeline.span("forward"):
+            with profiling.span("forward"):
                 return run(*arguments)
 
         return timed
@@ -156,7 +156,7 @@ class _Watched:
 
 def _watched(runs: Any, how: str) -> Any:
     """The same, watched while a profile is wanted."""
-    return _Watched(runs, how) if timeline.is_recording() else runs
+    return _Watched(runs, how) if profiling.is_recording() else runs
 
 
 @contextmanager

@@ -38,7 +38,7 @@ def siblings(word: str) -> tuple[str, ...]:
 
 def wordnet_here() -> WordNet | None:
     """WordNet, when it is on this machine; found once per place where it may lie, because every phrase asks for it."""
-    from editgauge._util.fetch import cache_root
+    from editgauge._util.packages import cache_root
     from editgauge.models.weights import MissingWeights, weights_of
     from editgauge.models.weights.local import folder_given
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from editgauge._util.fetch import Carrier, Kind
+from editgauge._util.packages import Carrier, Kind
 from editgauge.errors import UnknownNameError
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from editgauge._util.fetch import cache_root
 from editgauge._util.files import write_bytes
+from editgauge._util.packages import cache_root
 from editgauge.models.weights.catalog import entry_of
 from editgauge.models.weights.files import DamagedWeights, measured_sha256
 from editgauge.models.weights.pickles import Array, UnsafePickle, read_numpy_pickle, read_torch_checkpoint

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from editgauge._util.fetch import sha256_of
+from editgauge._util.packages import sha256_of
 from editgauge.errors import FatalError, UnknownNameError
 
 

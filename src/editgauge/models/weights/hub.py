@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from editgauge._util.fetch import Grown, Say, cache_root, sha256_of, watching
 from editgauge._util.files import write_json
+from editgauge._util.packages import Grown, Say, cache_root, sha256_of, watching
 from editgauge.errors import FetchError
 from editgauge.models.weights.catalog import WeightsEntry
 from editgauge.models.weights.files import WeightFiles

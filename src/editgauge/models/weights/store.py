@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from editgauge._util.fetch import Grown, Say, fault_of, fetch_package
 from editgauge._util.files import write_json
+from editgauge._util.packages import Grown, Say, fault_of, fetch_package
 from editgauge.errors import BadInputError, EditGaugeError, FetchError, UnknownNameError
 from editgauge.models.weights.catalog import SHOWN_BY, WeightsEntry, catalog_entries, entry_of
 from editgauge.models.weights.files import MissingWeights, WeightFiles

@@ -11,14 +11,20 @@ import numpy as np
 
 from editgauge.benchmarks.attributes import Attributes, of_edit
 from editgauge.errors import UnscorableError
+from editgauge.metrics.embeddings import Floats
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols._shared.directions import Floats
-from editgauge.protocols._shared.looking import needed
-from editgauge.protocols.augclip import rule_attributes as rules
-from editgauge.protocols.augclip.evidence import shown
-from editgauge.protocols.augclip.ideal import EmbeddedOutcome, FittedEdit, PaperReading, fitted
-from editgauge.protocols.augclip.judge_attributes import PROMPTS, ask_attributes, written_by
-from editgauge.protocols.augclip.options import AugClipOptions, read_options
+from editgauge.protocols._rules import require
+from editgauge.protocols.augclip import _attributes as rules
+from editgauge.protocols.augclip._attributes import PROMPTS, ask_attributes, written_by
+from editgauge.protocols.augclip._ideal import (
+    AugClipOptions,
+    EmbeddedOutcome,
+    FittedEdit,
+    PaperReading,
+    fitted,
+    read_options,
+    shown,
+)
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -79,14 +85,14 @@ class AugClip(Protocol):
             return self
         return AugClip(self._base, self._reading, self.deviations, {**self._option_texts, "judge": models["judge"]})
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """The cosine with the ideal edit, and what it was made from."""
-        attributes, seen, result = await self._fitted(item, see)
+        attributes, seen, result = await self._fitted(item, perception)
         return {"augclip": Score(result.score, shown(self.name, attributes, seen, result, self._reading))}
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """How well the hyperplane separates the attributes, and whether the source image was there already."""
-        _, _, result = await self._fitted(item, see)
+        _, _, result = await self._fitted(item, perception)
         return (np.array([result.misclassified, float(result.already_there)]),)
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
@@ -102,27 +108,29 @@ class AugClip(Protocol):
         judge = self._options.judge if self._options.origin == "judge" else None
         return {judge: len(PROMPTS) * (outcomes if edit.follows else 1)} if judge else {}
 
-    async def _fitted(self, item: Item, see: JudgingPerception) -> tuple[Attributes, EmbeddedOutcome, FittedEdit]:
-        attributes = self._chosen(await self._attributes(item, see))
+    async def _fitted(
+        self, item: Item, perception: JudgingPerception
+    ) -> tuple[Attributes, EmbeddedOutcome, FittedEdit]:
+        attributes = self._chosen(await self._attributes(item, perception))
         phrases = (*attributes.source, *attributes.target)
         pictures, texts, direction = await gather(
-            gather(see.joint_image(item.source), see.joint_image(item.edited)),
-            gather(*(see.joint_text(phrase) for phrase in phrases)),
-            self._direction(item.edit, see),
+            gather(perception.joint_image(item.source), perception.joint_image(item.edited)),
+            gather(*(perception.joint_text(phrase) for phrase in phrases)),
+            self._direction(item.edit, perception),
         )
         source, target = np.split(np.stack(texts), [len(attributes.source)])
         seen = EmbeddedOutcome(*pictures, source, target, direction)
         return attributes, seen, fitted(seen, self._options, self._reading)
 
-    async def _attributes(self, item: Item, see: JudgingPerception) -> Attributes:
+    async def _attributes(self, item: Item, perception: JudgingPerception) -> Attributes:
         if self._options.origin == "rules":
             return rules.extract(item.edit)
         if self._options.origin == "edit":
             return of_edit(item.edit)
         role, wanted = self._options.judge or "judge", self._options.wanted
-        by = written_by(role, see.prompt, wanted)
+        by = written_by(role, perception.prompt, wanted)
         return await ask_attributes(
-            item.edit, item.source, lambda question: see.ask(question, role=role), see.prompt, by, wanted
+            item.edit, item.source, lambda question: perception.ask(question, role=role), perception.prompt, by, wanted
         )
 
     def _chosen(self, attributes: Attributes) -> Attributes:
@@ -136,12 +144,12 @@ class AugClip(Protocol):
             )
         return replace(attributes, source=source, target=target)
 
-    async def _direction(self, edit: Edit, see: JudgingPerception) -> Floats | None:
+    async def _direction(self, edit: Edit, perception: JudgingPerception) -> Floats | None:
         """From the source text to the target text, for naive weights alone."""
         if self._options.weighting != "naive":
             return None
-        captions = needed(edit.source_caption, "a source caption"), needed(edit.target_caption, "a target caption")
-        before, after = await gather(*(see.joint_text(caption) for caption in captions))
+        captions = require(edit.source_caption, "a source caption"), require(edit.target_caption, "a target caption")
+        before, after = await gather(*(perception.joint_text(caption) for caption in captions))
         if np.array_equal(before, after):
             raise UnscorableError(
                 "not_applicable", "both captions are the same to this embedder: no direction to weigh by"

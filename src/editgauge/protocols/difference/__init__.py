@@ -13,8 +13,9 @@ import numpy as np
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols._shared.looking import attempt, attempt_all
-from editgauge.protocols.difference.answers import (
+from editgauge.protocols._rules import attempt, attempt_all
+from editgauge.protocols.difference._caption_metrics import SETS, WORDING, set_scores, wording_scores
+from editgauge.protocols.difference._model_captions import (
     MOST_TRIPLETS,
     ModelDifferences,
     asked_directly,
@@ -23,13 +24,19 @@ from editgauge.protocols.difference.answers import (
     human_captions,
     most_people,
     people_of,
+    same_difference,
     triplets_by_judge,
 )
-from editgauge.protocols.difference.caption_metrics import SETS, WORDING, set_scores, wording_scores
-from editgauge.protocols.difference.objects import embedded, judged, known_alike
-from editgauge.protocols.difference.parsing import first_change, read_triplets
-from editgauge.protocols.difference.questions import same_difference
-from editgauge.protocols.difference.triplets import Triplet, TripletAgreement, agreement
+from editgauge.protocols.difference._triplets import (
+    Triplet,
+    TripletAgreement,
+    agreement,
+    embedded,
+    first_change,
+    judged,
+    known_alike,
+    read_triplets,
+)
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -122,9 +129,9 @@ class DifferenceCaptions(Protocol):
         """The protocol with the judge that was named first, in its own name or by the run; it names itself after it."""
         return DifferenceCaptions(self._options, self._released, {**models, **self._models})
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """What the model told, by itself and against people's captions."""
-        answer = await self._tell(item, see, self._judge)
+        answer = await self._tell(item, perception, self._judge)
         shown = (
             Note(f"Told: {answer.caption or 'no difference'}"),
             Note(f"Main: {answer.main or 'none'}"),
@@ -132,12 +139,12 @@ class DifferenceCaptions(Protocol):
             *([Note(f"Zooms around {answer.place}.")] if answer.place else []),
         )
         main, triplets, wording = await gather(
-            attempt(self._main_matched(item, answer, see)),
-            attempt_all(self._triplets(item, answer, see), [spec.name for spec in TRIPLETS]),
+            attempt(self._main_matched(item, answer, perception)),
+            attempt_all(self._triplets(item, answer, perception), [spec.name for spec in TRIPLETS]),
             wording_scores(item, answer),
         )
         number = Score(float(min(len(answer.differences), MANY)), shown)
-        objects = {"objects": await attempt(_objects(item, see))} if OBJECTS in self.scores else {}
+        objects = {"objects": await attempt(_objects(item, perception))} if OBJECTS in self.scores else {}
         return {"main_matched": main, **triplets, "differences": number, **wording, **objects}
 
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
@@ -148,9 +155,9 @@ class DifferenceCaptions(Protocol):
             counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """The number of differences, the caption, and people's captions where there are any."""
-        answer = await self._tell(item, see, self._judge)
+        answer = await self._tell(item, perception, self._judge)
         people = people_of(item.edit, item.outcome)
         return (
             np.array([len(answer.differences)]),
@@ -162,13 +169,15 @@ class DifferenceCaptions(Protocol):
         """Avg. Diff, No Diffs and CIDEr."""
         return set_scores(parts)
 
-    async def _main_matched(self, item: Item, answer: ModelDifferences, see: JudgingPerception) -> Score | Unscored:
+    async def _main_matched(
+        self, item: Item, answer: ModelDifferences, perception: JudgingPerception
+    ) -> Score | Unscored:
         people = [first_change(caption) for caption in human_captions(item.edit, item.outcome)]
         main = answer.main
         if main is None:
             return Score(0.0, (Note("The model saw no difference."),))
         compare = self._same_by_judge if self.grader else self._same_by_rules
-        compared = await gather(*(compare(first, main, answer, see) for first in people))
+        compared = await gather(*(compare(first, main, answer, perception) for first in people))
         verdicts = [(same, text) for same, text in zip(compared, people, strict=True) if same is not None]
         if not verdicts:
             raise UnscorableError(
@@ -178,41 +187,41 @@ class DifferenceCaptions(Protocol):
         return Score(fmean(same for same, _ in verdicts), tuple(map(Note, notes)))
 
     async def _same_by_judge(
-        self, human: str, main: str, answer: ModelDifferences, see: JudgingPerception
+        self, human: str, main: str, answer: ModelDifferences, perception: JudgingPerception
     ) -> bool | None:
-        return (await see.ask(same_difference(human, main, see), role=self.grader or "")).value
+        return (await perception.ask(same_difference(human, main, perception), role=self.grader or "")).value
 
     async def _same_by_rules(
-        self, human: str, main: str, answer: ModelDifferences, see: JudgingPerception
+        self, human: str, main: str, answer: ModelDifferences, perception: JudgingPerception
     ) -> bool | None:
         """None where the rules cannot read what the person says."""
         one = read_triplets(human)[:1]
         other = (answer.triplet,) if answer.triplet else read_triplets(main)[:1]
         if not other:
             raise UnscorableError("unparsable", f"the rules read no difference in '{main}'; {ASK_A_GRADER}")
-        strict, _ = await self._agreements(one, other, see)
+        strict, _ = await self._agreements(one, other, perception)
         return strict.found > 0 if one else None
 
-    async def _read(self, caption: str, see: JudgingPerception) -> tuple[Triplet, ...]:
+    async def _read(self, caption: str, perception: JudgingPerception) -> tuple[Triplet, ...]:
         if self.grader:
-            return await triplets_by_judge(caption, see, self.grader)
+            return await triplets_by_judge(caption, perception, self.grader)
         return read_triplets(caption)
 
-    async def _of_model(self, answer: ModelDifferences, see: JudgingPerception) -> tuple[Triplet, ...]:
+    async def _of_model(self, answer: ModelDifferences, perception: JudgingPerception) -> tuple[Triplet, ...]:
         if answer.triplet:
             return (answer.triplet,)
-        triplets = await self._read(answer.caption, see)
+        triplets = await self._read(answer.caption, perception)
         if answer.caption and not triplets and not self.grader:
             raise UnscorableError("unparsable", f"the rules read no difference in '{answer.caption}'; {ASK_A_GRADER}")
         return triplets
 
     async def _triplets(
-        self, item: Item, answer: ModelDifferences, see: JudgingPerception
+        self, item: Item, answer: ModelDifferences, perception: JudgingPerception
     ) -> dict[str, Score | Unscored]:
         captions = human_captions(item.edit, item.outcome)
-        model = await self._of_model(answer, see)
-        people = await gather(*(self._read(caption, see) for caption in captions))
-        agreements = await gather(*(self._agreements(human, model, see) for human in people))
+        model = await self._of_model(answer, perception)
+        people = await gather(*(self._read(caption, perception) for caption in captions))
+        agreements = await gather(*(self._agreements(human, model, perception) for human in people))
         strict, soft = zip(*agreements, strict=True)
         shown = (*(Note(f"People: {each}") for each in people[0]), *(Note(f"Model: {each}") for each in model))
         return {
@@ -223,10 +232,10 @@ class DifferenceCaptions(Protocol):
         }
 
     async def _agreements(
-        self, human: Sequence[Triplet], model: Sequence[Triplet], see: JudgingPerception
+        self, human: Sequence[Triplet], model: Sequence[Triplet], perception: JudgingPerception
     ) -> tuple[TripletAgreement, TripletAgreement]:
         """Strictly, and softly."""
-        opinion = judged(see, self.grader) if self.grader else embedded(see)
+        opinion = judged(perception, self.grader) if self.grader else embedded(perception)
         alike = await known_alike(human, model, opinion)
         strict = agreement(human, model, alike, released=self._released)
         return strict, agreement(human, model, alike, soft=True, released=self._released)
@@ -239,8 +248,8 @@ def _mean(shares: Sequence[float | None], reporter: str, shown: tuple[Note, ...]
     return Score(fmean(values), shown)
 
 
-async def _objects(item: Item, see: JudgingPerception) -> Score:
-    return Score(float(len((await see.detect_all(item.edited)).confidences)))
+async def _objects(item: Item, perception: JudgingPerception) -> Score:
+    return Score(float(len((await perception.detect_all(item.edited)).confidences)))
 
 
 DEVIATIONS = (

@@ -17,7 +17,7 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.instructions.readings import steps_of
 from editgauge.protocols import Protocol, variant_name
-from editgauge.protocols._shared.steps import STEPS_DONE, share_done
+from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
 from editgauge.protocols.editgauge.calibrated import by_people, together
 from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
@@ -148,16 +148,16 @@ class Own(Protocol):
         """One for each outcome, with a judge."""
         return {self.judge: outcomes} if self.judge else {}
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """The answers with their reasons; by other people's ratings where there is a calibration."""
-        scores = await self._scores(item, see)
+        scores = await self._scores(item, perception)
         return scores if self._calibration is None else by_people(scores, self._calibration)
 
-    async def _scores(self, item: Item, see: JudgingPerception) -> Scores:
+    async def _scores(self, item: Item, perception: JudgingPerception) -> Scores:
         steps = [replace(item, edit=step) for step in steps_of(item.edit)]
-        views = [await look(step, see) for step in steps]
+        views = [await look(step, perception) for step in steps]
         if self.judge:
-            said = await judge_evidence(item, see, self.judge)
+            said = await judge_evidence(item, perception, self.judge)
             views = [replace(view, further=view.further.with_also(said)) for view in views]
         answered = [_answers(view) for view in views]
         judged = [_edit(view, *each) for view, each in zip(views, answered, strict=True)]
@@ -165,7 +165,7 @@ class Own(Protocol):
         answers, values = answered[0]
         return {
             "edit": edit,
-            "steps_done": share_done(judged),
+            "steps_done": steps_done_score(judged),
             "quality": _quality(views[0], answers["quality"], values["quality"]),
             "preservation": Score(
                 1 - answers["disturbed"].value,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Lab, as_lab
 from editgauge._util.masks import BoolMask
-from editgauge._vision.color_names import rgb_of
+from editgauge._vision.colors import rgb_of
 from editgauge.errors import UnscorableError
 from editgauge.recipes import COLORS
 

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from editgauge._util.phrases import read_size
 from editgauge._util.text import is_plural, none_seen, plural
-from editgauge._vision.object_changes import PicturedThing
-from editgauge._vision.positions import DIRECTIONS, THIRDS, Third, centroid, third, way
-from editgauge._vision.regions import box_overlap
+from editgauge._vision.geometry import DIRECTIONS, THIRDS, Third, box_overlap, centroid, third, way
+from editgauge._vision.object_changes import DetectedObject
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED
 from editgauge.errors import UnscorableError
-from editgauge.protocols._shared.looking import asked_place
+from editgauge.protocols._rules import requested_position
 from editgauge.protocols.editgauge.appearance import color_distance, color_in, color_rank
 from editgauge.protocols.editgauge.further import JUDGED, WORDS
 from editgauge.protocols.editgauge.redrawn import changed_in
@@ -24,7 +23,7 @@ from editgauge.types import Unscored
 
 if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask
-    from editgauge._vision.positions import Point
+    from editgauge._vision.geometry import Point
     from editgauge.protocols.editgauge.view import Named, Pair, View
     from editgauge.types import Relation
 
@@ -88,9 +87,9 @@ def _not_looked_for(view: View, role: str) -> Unscored | None:
     if view.edit.type == "background" and any(value is not None for value in attributes(view).values()):
         return None
     if role in view.named:
-        detail = f"only the image classifier knows '{word}' and does not see it; it overlooks small things; {HELP}"
-        return Unscored("not_detected", detail)
-    return Unscored("unknown_word", f"no model looked for '{word}': {view.unknown.get(role, 'unknown')}; {HELP}")
+        detail = f"only the image classifier knows '{word}' and does not see it; it overlooks small things"
+        return Unscored("not_detected", detail, advice=HELP)
+    return Unscored("unknown_word", f"no model looked for '{word}': {view.unknown.get(role, 'unknown')}", advice=HELP)
 
 
 def _called(view: View, role: str) -> Named | None:
@@ -107,7 +106,8 @@ def _not_seen(view: View, role: str) -> Unscored | None:
     if seen or (named is not None and named.before >= LIKELY):
         return None
     word = view.roles.words()[role]
-    return Unscored("not_detected", f"{none_seen(str(word))} in the source, so its change cannot be measured; {HELP}")
+    detail = f"{none_seen(str(word))} in the source, so its change cannot be measured"
+    return Unscored("not_detected", detail, advice=HELP)
 
 
 def _some_stay(view: View) -> Unscored | None:
@@ -169,7 +169,7 @@ def _new(view: View) -> Values:
     return {"new_seen": new, "new_by_both": sum(both) / len(both) if both else None}
 
 
-def _newness(view: View, change: NDArray[np.float64], pair: Pair, thing: PicturedThing) -> float:
+def _newness(view: View, change: NDArray[np.float64], pair: Pair, thing: DetectedObject) -> float:
     height, width = view.source.shape[:2]
     changed = min(1.0, changed_in(change, thing.box, width, height) / NEW)
     before = [box_overlap(thing.box, old.box) * min(1.0, old.confidence / view.point) for old in pair.before]
@@ -188,7 +188,7 @@ def _presence(view: View, role: str, region: BoolMask | None) -> tuple[float, fl
     return max(both, key=lambda each: (sign * (each[1] - each[0]), each[1]))
 
 
-def _surest(things: tuple[PicturedThing, ...], view: View, region: BoolMask | None) -> float:
+def _surest(things: tuple[DetectedObject, ...], view: View, region: BoolMask | None) -> float:
     """Of things in the region."""
     there = [thing for thing in things if region is None or region[thing.mask].mean() >= MEETS]
     return max((_sure(thing.confidence, view.point) for thing in there), default=0.0)
@@ -290,7 +290,7 @@ def _ends(view: View) -> tuple[Point, Point, Relation] | None:
     return (start, end, towards) if towards else None
 
 
-def _newest(pair: Pair) -> PicturedThing:
+def _newest(pair: Pair) -> DetectedObject:
     """The most confident thing that was not there before; the most confident of all when every one was."""
     new = [one for one in pair.after if all(box_overlap(one.box, old.box) < SAME_THING for old in pair.before)]
     return (new or list(pair.after))[0]
@@ -306,7 +306,7 @@ def _third_fit(view: View) -> float | None:
 
 def _asked_third(view: View) -> Third | None:
     try:
-        relation = asked_place(view.edit).relation
+        relation = requested_position(view.edit).relation
     except UnscorableError:
         return None
     return next((name for name in THIRDS if name == relation), None)

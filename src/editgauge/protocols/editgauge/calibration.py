@@ -15,8 +15,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.fetch import cache_root
 from editgauge._util.files import read_bytes, write_bytes
+from editgauge._util.packages import cache_root
 from editgauge.errors import BadInputError
 
 SCHEMA = 1

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.errors import UnscorableError
-from editgauge.judges import Question, Shown
-from editgauge.judges.forms import Scale
+from editgauge.judges import LabeledImage, Question
+from editgauge.judges._questions import Scale
 from editgauge.protocols.editgauge.roles import roles_of
 
 if TYPE_CHECKING:
@@ -42,16 +42,18 @@ class FurtherEvidence:
         return FurtherEvidence({**self.values, **other.values}, {**self.missing, **other.missing})
 
 
-async def joint_evidence(item: Item, see: Perception) -> FurtherEvidence:
+async def joint_evidence(item: Item, perception: Perception) -> FurtherEvidence:
     """How much nearer the picture came to what should be in it, and moved away from what should not."""
     wanted, unwanted = _texts(item.edit)
     if not wanted and not unwanted:
         return FurtherEvidence(missing={"joint_embedder": "the edit names nothing that should come or go"})
     try:
-        before, after = await gather(see.joint_image(item.source), see.joint_image(item.edited))
+        before, after = await gather(perception.joint_image(item.source), perception.joint_image(item.edited))
         moved = np.asarray(after, np.float64) - np.asarray(before, np.float64)
         gains = [
-            sign * float(moved @ await see.joint_text(text)) for sign, text in ((1, wanted), (-1, unwanted)) if text
+            sign * float(moved @ await perception.joint_text(text))
+            for sign, text in ((1, wanted), (-1, unwanted))
+            if text
         ]
     except UnscorableError as unable:
         return FurtherEvidence(missing={"joint_embedder": unable.detail})
@@ -67,12 +69,12 @@ def _texts(edit: Edit) -> tuple[str | None, str | None]:
     return tuple(f"a photo of {text}" if text else None for text in (wanted, roles.goes))  # type: ignore[return-value]
 
 
-async def judge_evidence(item: Item, see: JudgingPerception, judge: str) -> FurtherEvidence:
+async def judge_evidence(item: Item, perception: JudgingPerception, judge: str) -> FurtherEvidence:
     """How well the judge says the instruction was carried out, without anything else being changed."""
-    words = see.prompt("edit_done").render(instruction=item.edit.instruction)
-    pictures = (Shown("Before:", item.source), Shown("After:", item.as_made))
+    words = perception.prompt("edit_done").render(instruction=item.edit.instruction)
+    pictures = (LabeledImage("Before:", item.source), LabeledImage("After:", item.as_made))
     try:
-        answer = await see.ask(Question(words=words, form=Scale(0, HIGHEST), images=pictures), role=judge)
+        answer = await perception.ask(Question(words=words, form=Scale(0, HIGHEST), images=pictures), role=judge)
     except UnscorableError as unable:
         return FurtherEvidence(missing={"judge": unable.detail})
     return FurtherEvidence({JUDGED: judged_value(answer.value / HIGHEST)})

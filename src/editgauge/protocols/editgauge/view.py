@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.images import Lab, Pixels, as_lab, kept_for_latest
+from editgauge._util.images import Lab, Pixels, as_lab, cache_latest_images
 from editgauge._util.masks import BoolMask, Rectangle, grown
 from editgauge._vision.changed_regions import Changes, lengths
-from editgauge._vision.object_changes import HALF_SURE, PicturedThing
-from editgauge._vision.tokens import semantic_change
+from editgauge._vision.object_changes import HALF_SURE, DetectedObject
+from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels
-from editgauge.protocols._shared.changes import changes_of, operating_point
+from editgauge.protocols._changes import changes_of
+from editgauge.protocols._objects import operating_point
 from editgauge.protocols.editgauge.appearance import (
     Color,
     Lightness,
@@ -48,8 +49,8 @@ class Pair:
     """The things of one name in both pictures, most confident first."""
 
     name: str
-    before: tuple[PicturedThing, ...]
-    after: tuple[PicturedThing, ...]
+    before: tuple[DetectedObject, ...]
+    after: tuple[DetectedObject, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ class _Looks(NamedTuple):
     fine: Lightness
 
 
-@kept_for_latest
+@cache_latest_images
 def _looks_of_source(picture: Pixels) -> _Looks:
     lab = as_lab(picture)
     light = lightness(lab)
@@ -189,24 +190,24 @@ def _looks_of_source(picture: Pixels) -> _Looks:
     return looks
 
 
-async def look(item: Item, see: Perception) -> View:
+async def look(item: Item, perception: Perception) -> View:
     """Everything that the features are made of."""
     changes = changes_of(item.source, item.edited)
     edited, shown = in_frame(changes.alignment, item.edited)
     if item.original is not None:
         framed = changes.alignment.in_own_size(item.original)
-        see = in_own_pixels(in_own_pixels(see, item.edited, item.original), edited, framed)
+        perception = in_own_pixels(in_own_pixels(perception, item.edited, item.original), edited, framed)
     roles = roles_of(item.edit)
-    point = operating_point(see)
+    point = operating_point(perception)
     words = {role: word for role, word in roles.words().items() if word}
     changed = changes.mask if item.mask is None else changes.mask & item.mask
     needed = {role: _outlines_needed(item.edit, roles, role, changed) for role in words}
     answers = await gather(
-        *(_pair(see, (item.source, edited), word, point, needed[role]) for role, word in words.items())
+        *(_pair(perception, (item.source, edited), word, point, needed[role]) for role, word in words.items())
     )
-    redrawn, change, places = await _redrawn(item, see)
-    judged = {role: word for role, word in words.items() if role in ("comes", "goes") and see.knows(word)}
-    named = await gather(*(_named(see, item, role, word, places) for role, word in judged.items()))
+    redrawn, change, places = await _redrawn(item, perception)
+    judged = {role: word for role, word in words.items() if role in ("comes", "goes") and perception.knows(word)}
+    named = await gather(*(_named(perception, item, role, word, places) for role, word in judged.items()))
     return View(
         edit=item.edit,
         source=item.source,
@@ -219,10 +220,10 @@ async def look(item: Item, see: Perception) -> View:
         pairs={role: pair for role, pair in zip(words, answers, strict=True) if isinstance(pair, Pair)},
         unknown={role: why for role, why in zip(words, answers, strict=True) if isinstance(why, str)},
         named=dict(zip(judged, named, strict=True)),
-        read=await _read(item, see) if item.edit.type == "text" else None,
+        read=await _read(item, perception) if item.edit.type == "text" else None,
         redrawn=redrawn,
         change=change,
-        further=await joint_evidence(item, see),
+        further=await joint_evidence(item, perception),
     )
 
 
@@ -242,7 +243,7 @@ def _outlines_needed(edit: Edit, roles: Roles, role: str, changed: BoolMask) -> 
 
 
 async def _pair(
-    see: Perception,
+    perception: Perception,
     pictures: tuple[Pixels, Pixels],
     word: str,
     point: float,
@@ -250,7 +251,7 @@ async def _pair(
 ) -> Pair | str:
     try:
         before, after = await gather(
-            *(_things(see, picture, word, point, which) for picture, which in zip(pictures, needed, strict=True))
+            *(_things(perception, picture, word, point, which) for picture, which in zip(pictures, needed, strict=True))
         )
     except UnscorableError as unable:
         return unable.detail
@@ -258,35 +259,37 @@ async def _pair(
 
 
 async def _things(
-    see: Perception, picture: Pixels, word: str, point: float, needed: OutlinesNeeded
-) -> tuple[PicturedThing, ...]:
+    perception: Perception, picture: Pixels, word: str, point: float, needed: OutlinesNeeded
+) -> tuple[DetectedObject, ...]:
     """Outlined where the detector is sure and an outline is needed; the others are their boxes."""
-    seen = await see.detect(picture, word, least=HALF_SURE * point)
-    outlines = await _outlines(see, picture, seen.over(point).boxes, needed)
+    seen = await perception.detect(picture, word, least=HALF_SURE * point)
+    outlines = await _outlines(perception, picture, seen.over(point).boxes, needed)
     boxes = [(box[0], box[1], box[2], box[3]) for box in seen.boxes.tolist()]
     height, width = picture.shape[:2]
     masks = [*outlines, *(Rectangle(*box).render(width, height) for box in boxes[len(outlines) :])]
     rows = zip(boxes, masks, seen.confidences.tolist(), strict=True)
-    return tuple(PicturedThing(word, box, mask, confidence) for box, mask, confidence in rows if mask.any())
+    return tuple(DetectedObject(word, box, mask, confidence) for box, mask, confidence in rows if mask.any())
 
 
 async def _outlines(
-    see: Perception, picture: Pixels, boxes: NDArray[np.float32], needed: OutlinesNeeded
+    perception: Perception, picture: Pixels, boxes: NDArray[np.float32], needed: OutlinesNeeded
 ) -> list[BoolMask]:
     if isinstance(needed, str):
-        return list(await see.segment(picture, SegmentPrompt(boxes=boxes))) if needed == "all" else []
+        return list(await perception.segment(picture, SegmentPrompt(boxes=boxes))) if needed == "all" else []
     outlines: list[BoolMask] = []
     for box in boxes:
-        outlines += list(await see.segment(picture, SegmentPrompt(boxes=box[np.newaxis])))
+        outlines += list(await perception.segment(picture, SegmentPrompt(boxes=box[np.newaxis])))
         if (outlines[-1] & needed).any():
             break
     return outlines
 
 
-async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], NDArray[np.float64] | None, list[BoxSides]]:
+async def _redrawn(
+    item: Item, perception: Perception
+) -> tuple[dict[str, float], NDArray[np.float64] | None, list[BoxSides]]:
     """How much was redrawn, the change of every patch, and the places that changed most."""
     try:
-        before, after = await gather(see.patches(item.source), see.patches(item.edited))
+        before, after = await gather(perception.patches(item.source), perception.patches(item.edited))
     except UnscorableError:
         return {}, None, []
     height, width = item.source.shape[:2]
@@ -295,23 +298,23 @@ async def _redrawn(item: Item, see: Perception) -> tuple[dict[str, float], NDArr
     return values, change, changed_places(change, width, height)
 
 
-async def _read(item: Item, see: Perception) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+async def _read(item: Item, perception: Perception) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     try:
-        before, after = await gather(see.read_text(item.source), see.read_text(item.edited))
+        before, after = await gather(perception.read_text(item.source), perception.read_text(item.edited))
     except UnscorableError:
         return None
     return before.texts, after.texts
 
 
-async def _named(see: Perception, item: Item, role: str, word: str, places: Sequence[BoxSides]) -> Named:
+async def _named(perception: Perception, item: Item, role: str, word: str, places: Sequence[BoxSides]) -> Named:
     """Asks first in the picture where the thing should be, and in the other one only about places where it may be."""
     first, second = (item.edited, item.source) if role == "comes" else (item.source, item.edited)
     boxes: list[BoxSides | None] = [None, *places]
-    there = await gather(*(_share(see, first, box, word) for box in boxes))
+    there = await gather(*(_share(perception, first, box, word) for box in boxes))
     likely = [box for box, share in zip(boxes, there, strict=True) if share >= HARDLY_LIKELY]
-    other = await gather(*(_share(see, second, box, word) for box in (likely or [None])))
+    other = await gather(*(_share(perception, second, box, word) for box in (likely or [None])))
     return Named(word, max(other), max(there)) if role == "comes" else Named(word, max(there), max(other))
 
 
-async def _share(see: Perception, picture: Pixels, box: BoxSides | None, word: str) -> float:
-    return (await see.classify(picture, box)).share(word)
+async def _share(perception: Perception, picture: Pixels, box: BoxSides | None, word: str) -> float:
+    return (await perception.classify(picture, box)).share(word)

@@ -18,15 +18,24 @@ import numpy as np
 
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.evidence import Note
-from editgauge.judges import Answer, NoAnswer, Question, Shown
-from editgauge.judges.chat_format import read_reply
-from editgauge.judges.forms import Ratings
+from editgauge.judges import Answer, LabeledImage, NoAnswerError, Question
+from editgauge.judges._endpoint import parse_reply
+from editgauge.judges._parsing import parse_object
+from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import Prompt
-from editgauge.judges.reading import read_object
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols.rubric.combine import Values, capped, evaluate, holds
-from editgauge.protocols.rubric.files import Opened, Released, Rubric, RubricQuestion, open_rubric
-from editgauge.protocols.rubric.released import GuessedRatings
+from editgauge.protocols.rubric._model import (
+    GuessedRatings,
+    Opened,
+    Released,
+    Rubric,
+    RubricQuestion,
+    Values,
+    capped,
+    evaluate,
+    holds,
+    open_rubric,
+)
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -122,13 +131,13 @@ class RubricProtocol(Protocol):
     def _with(self, judge: str | None, options: RubricOptions) -> RubricProtocol:
         return RubricProtocol(self._opened, self._released is not None, judge, options)
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """Every dimension and every score of the rubric, each the mean over repetitions."""
         if self.judge is None:
             raise UnscorableError("no_model", f"{self.name} needs a judge; name one with --judge")
         orders = (False, True) if self._options.swap else (False,)
         passes = await gather(
-            *(self._pass(item, see, number, swap) for number in range(self._options.repeat) for swap in orders)
+            *(self._pass(item, perception, number, swap) for number in range(self._options.repeat) for swap in orders)
         )
         notes = [note for _, notes_of_pass in passes for note in notes_of_pass]
         scores: dict[str, Score | Unscored] = {}
@@ -143,9 +152,9 @@ class RubricProtocol(Protocol):
         times = self._options.repeat * (2 if self._options.swap else 1)
         return {self.judge: questions * times * outcomes} if self.judge else {}
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """The scores that sets are made of, with the fields that group them."""
-        scores = await self.score(item, see)
+        scores = await self.score(item, perception)
         values = [scores[each.of] for each in self._rubric.sets]
         numbers = np.array([each.value if isinstance(each, Score) else np.nan for each in values])
         accepted = np.array([self._rubric.applies(each.when, item.edit) for each in self._rubric.sets])
@@ -157,11 +166,11 @@ class RubricProtocol(Protocol):
         return {each.name: _set_mean(each.over, number, parts) for number, each in enumerate(self._rubric.sets)}
 
     async def _pass(
-        self, item: Item, see: JudgingPerception, repetition: int, swap: bool
+        self, item: Item, perception: JudgingPerception, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored | None], list[Note]]:
         """All dimensions and scores, from one round of questions."""
         questions = [each for each in self._rubric.questions if self._rubric.applies(each.when, item.edit)]
-        answers = await gather(*(self._ask(each, item, see, repetition, swap) for each in questions))
+        answers = await gather(*(self._ask(each, item, perception, repetition, swap) for each in questions))
         values: dict[str, float | Unscored | None] = {
             each.name: None for question in self._rubric.questions for each in question.dimensions
         }
@@ -172,27 +181,27 @@ class RubricProtocol(Protocol):
         return combined(self._rubric, values, item, caps=self._released is None or self._released.caps), notes
 
     async def _ask(
-        self, rubric_question: RubricQuestion, item: Item, see: JudgingPerception, repetition: int, swap: bool
+        self, rubric_question: RubricQuestion, item: Item, perception: JudgingPerception, repetition: int, swap: bool
     ) -> tuple[dict[str, float | Unscored], list[Note]]:
         names = [each.name for each in rubric_question.dimensions]
         try:
-            question = self.question(rubric_question, item, see).again(repetition)
-            answer = await see.ask(question.swapped() if swap else question, role=self.judge or "judge")
+            question = self.question(rubric_question, item, perception).again(repetition)
+            answer = await perception.ask(question.swapped() if swap else question, role=self.judge or "judge")
         except UnscorableError as unable:
-            if self._released and self._released.failed == "zero" and isinstance(unable, NoAnswer):
+            if self._released and self._released.failed == "zero" and isinstance(unable, NoAnswerError):
                 return dict.fromkeys(names, 0.0), [Note(f"{rubric_question.name}: no answer counts as 0, as released")]
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
         return dict(answer.value), [Note(_note(rubric_question.name, self.judge or "", answer))]
 
-    def _prompt(self, question: RubricQuestion, see: JudgingPerception) -> Prompt:
+    def _prompt(self, question: RubricQuestion, perception: JudgingPerception) -> Prompt:
         """The user's own wording of a question where there is one, else ours."""
         try:
-            return see.prompt(prompt_name(self._rubric.name, question.name))
+            return perception.prompt(prompt_name(self._rubric.name, question.name))
         except UnknownNameError:
-            return see.prompt("rubric")
+            return perception.prompt("rubric")
 
     def question(
-        self, rubric_question: RubricQuestion, item: Item, see: JudgingPerception
+        self, rubric_question: RubricQuestion, item: Item, perception: JudgingPerception
     ) -> Question[Mapping[str, float]]:
         """One of the rubric's questions about an outcome."""
         images = tuple(picture for each in rubric_question.shows for picture in _shown(each, item))
@@ -207,7 +216,7 @@ class RubricProtocol(Protocol):
             form = GuessedRatings(form.names, low, high, form.ends_only, self._released.unreadable)
         slots = {name: self._rubric.field(item.edit, name) for name in self._rubric.fields}
         slots["instruction"] = item.edit.instruction
-        prompt = self._prompt(rubric_question, see)
+        prompt = self._prompt(rubric_question, perception)
         limits = [f"{a} must not be above {b}." for a, b in self._rubric.caps.items() if a in dict(form.names)]
         words = prompt.render_known(
             question=_filled(rubric_question.asks, slots),
@@ -262,14 +271,14 @@ def _filled(text: str, slots: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: slots.get(slot[1], slot[0]), text).strip()
 
 
-def _shown(which: str, item: Item) -> list[Shown]:
+def _shown(which: str, item: Item) -> list[LabeledImage]:
     """A picture with its label; behind the source come the further pictures of the edit."""
-    shown = [Shown(LABELS[which], _picture(which, item))]
+    shown = [LabeledImage(LABELS[which], _picture(which, item))]
     if which == "source":
         roles = [each.role for each in item.edit.inputs]
         for number, (role, pixels) in enumerate(zip(roles, item.inputs, strict=True), start=2):
             kind = "" if role == "image" else f" ({role})"
-            shown.append(Shown(f"Picture {number} that the edit starts from{kind}:", pixels))
+            shown.append(LabeledImage(f"Picture {number} that the edit starts from{kind}:", pixels))
     return shown
 
 
@@ -318,7 +327,7 @@ def _note(question: str, judge: str, answer: Answer[Mapping[str, float]]) -> str
     if answer.members:
         each = "; ".join(f"{name}: {_listed(values)}" for name, values in answer.members.items())
         return f"{question}: {judge} gives {numbers} ({each})"
-    said = read_object(read_reply(answer.call.body).text) if answer.call.body else None
+    said = parse_object(parse_reply(answer.call.body).text) if answer.call.body else None
     reasons = (said or {}).get("reasoning")
     because = f": {reasons[:400]}" if isinstance(reasons, str) and reasons else ""
     return f"{question}: {judge} gives {numbers}{because} (call {answer.call.identity[:12]})"

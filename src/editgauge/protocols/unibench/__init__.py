@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, variant_name
-from editgauge.protocols._shared.looking import attempt
-from editgauge.protocols.unibench import rules
-from editgauge.protocols.unibench.location import locate_anchor, locate_target
-from editgauge.protocols.unibench.rules import ABOUT, READINGS, Likeness, Reading
-from editgauge.protocols.unibench.tasks import Task
-from editgauge.protocols.unibench.totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
+from editgauge.protocols._rules import attempt
+from editgauge.protocols.unibench import _rules
+from editgauge.protocols.unibench._rules import ABOUT, READINGS, Likeness, Reading, Task, locate_anchor, locate_target
+from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -22,10 +20,10 @@ if TYPE_CHECKING:
 
 PAPER = "Ryu et al., UniBench: Fully Automated Evaluation of Image Editing Models"
 RULES = {
-    "target_fidelity": rules.target_fidelity,
-    "position_fidelity": rules.position_fidelity,
-    "target_consistency": rules.target_consistency,
-    "background_consistency": rules.background_consistency,
+    "target_fidelity": _rules.target_fidelity,
+    "position_fidelity": _rules.position_fidelity,
+    "target_consistency": _rules.target_consistency,
+    "background_consistency": _rules.background_consistency,
 }
 ABOUT_PARTS = {
     "target_fidelity": "CLIP similarity of the target, cut out, with its class or color and class.",
@@ -83,15 +81,15 @@ class UniBench(Protocol):
             )
         return UniBench(chosen, options)
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """Every sub-score the task has, and their averages."""
         task = Task(item)
-        likeness = Likeness(self._reading, see)
+        likeness = Likeness(self._reading, perception)
         has_anchor = task.kind in {"move", "generate"}
         target, anchor = await gather(
-            locate_target(item, task, see), locate_anchor(item, task, see) if has_anchor else _nothing()
+            locate_target(item, task, perception), locate_anchor(item, task, perception) if has_anchor else _nothing()
         )
-        scene = rules.UniBenchScene(item, task, target, anchor, see, likeness)
+        scene = _rules.UniBenchScene(item, task, target, anchor, perception, likeness)
         names = [*FIDELITY[task.kind], *CONSISTENCY[task.kind]]
         parts = dict(zip(names, await gather(*(attempt(RULES[name](scene)) for name in names)), strict=True))
         absent = Unscored("not_applicable", f"{task.kind.replace('_', ' ')} has no such score")
@@ -101,9 +99,9 @@ class UniBench(Protocol):
             **{name: parts.get(name, absent) for name in RULES},
         }
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """The sub-scores of one outcome, by its type of task."""
-        return as_part(Task(item).kind, await self.score(item, see))
+        return as_part(Task(item).kind, await self.score(item, perception))
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """The mean per type and kind of score, of these the mean per type, of these the mean over types."""

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._util.text import none_seen
-from editgauge._vision.color_names import color_curves, color_score, rgb_of
-from editgauge._vision.positions import DIRECTIONS, centroid, direction_score
+from editgauge._vision.colors import color_curves, color_score, rgb_of
+from editgauge._vision.geometry import DIRECTIONS, centroid, direction_score
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves
 from editgauge.protocols import Part, Protocol
-from editgauge.protocols._shared.looking import attempt, sentence
+from editgauge.protocols._rules import attempt, sentence
 from editgauge.protocols.unibench import averaged
-from editgauge.protocols.unibench.location import Located, locate_anchor, locate_target
-from editgauge.protocols.unibench.tasks import Task
-from editgauge.protocols.unibench.totals import as_part, set_scores, set_specs
+from editgauge.protocols.unibench._rules import Located, Task, locate_anchor, locate_target
+from editgauge.protocols.unibench._totals import as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
@@ -53,17 +52,17 @@ class UniBenchDetect(Protocol):
     )
     sets = set_specs("edit")
 
-    async def score(self, item: Item, see: JudgingPerception) -> Scores:
+    async def score(self, item: Item, perception: JudgingPerception) -> Scores:
         """Target and position, and their mean."""
         task = Task(item)
-        target = await locate_target(item, task, see)
-        rules = {"target": _target(item, task, target), "position": _position(item, task, target, see)}
+        target = await locate_target(item, task, perception)
+        rules = {"target": _target(item, task, target), "position": _position(item, task, target, perception)}
         parts = dict(zip(rules, await gather(*map(attempt, rules.values())), strict=True))
         return {"edit": averaged(parts, PARTS[task.kind]), **parts}
 
-    async def part(self, item: Item, see: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """Both sub-scores of one outcome, by its type of task."""
-        return as_part(Task(item).kind, await self.score(item, see))
+        return as_part(Task(item).kind, await self.score(item, perception))
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
         """Aggregated as the paper does it: every type of task counts once."""
@@ -86,13 +85,13 @@ async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
     return Score(value, (*target.evidence, curves, said))
 
 
-async def _position(item: Item, task: Task, target: Located, see: JudgingPerception) -> Score | Unscored:
+async def _position(item: Item, task: Task, target: Located, perception: JudgingPerception) -> Score | Unscored:
     """How straight the way from the anchor to the target goes in the asked direction."""
     if "position" not in PARTS[task.kind]:
         return Unscored("not_applicable", f"{task.kind.replace('_', ' ')} asks for no place")
     if task.relation not in DIRECTIONS:
         return Unscored("no_rule", f"'{task.place.words}' says nothing about left, right, above or below")
-    anchor = await locate_anchor(item, task, see)
+    anchor = await locate_anchor(item, task, perception)
     if target.mask is None or anchor.mask is None:
         return Score(0.0, (sentence(target.words),))
     start, end = centroid(anchor.mask), centroid(target.mask)

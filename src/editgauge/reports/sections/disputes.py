@@ -110,7 +110,7 @@ def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[Key, str, str]]
 
     What is damaged is left out: the gallery says so.
     """
-    for key, name, text in run.all_evidence(edits):
+    for key, name, text in run.iter_evidence(edits):
         try:
             piece = from_json(json.loads(text))
         except (ValueError, KeyError, TypeError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from editgauge._render import text
 from editgauge._stats.raters import krippendorff
-from editgauge.judges.panel import is_panel
+from editgauge.judges._panel import is_panel
 from editgauge.protocols import read_variant, variant_name
 from editgauge.reports.sections.disputes import notes_of
 from editgauge.reports.sections.standard import TemplateSection

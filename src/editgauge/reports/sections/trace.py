@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from editgauge._render.svg import drawing
 from editgauge._render.text import number, shortened
-from editgauge._util.trace.summary import FOLDER, TIMELINE, Profile, read_profile
+from editgauge._util.profiling import FOLDER, TIMELINE, Profile, read_profile
 from editgauge.reports.sections.standard import SETUP, TemplateSection
 
 if TYPE_CHECKING:

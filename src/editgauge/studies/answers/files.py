@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
+from editgauge._util.fields import shown
 from editgauge._util.files import open_text, write_jsonl, write_text
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.lines import read_jsonl
-from editgauge._util.reading.sources import read_text
 from editgauge._util.text import csv_text, from_csv_text
 from editgauge.analysis.ratings import CHOICE_FIELDS, RATING_FIELDS
 from editgauge.errors import BadInputError, UnknownNameError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge._util.reading.fields import shown
+from editgauge._util.fields import shown
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import ANSWERED, AnswerRecord, final_answers
 from editgauge.studies.answers.submission import page_questions, seen_from_page, stored, write

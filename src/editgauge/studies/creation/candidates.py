@@ -10,8 +10,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.reading.lines import read_jsonl
-from editgauge._util.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import read_jsonl
 from editgauge.analysis.outcomes import OutcomeKey
 from editgauge.benchmarks.editinspector.outcome_captions import OutcomeCaption
 from editgauge.errors import BadInputError

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.lines import Spot, read_jsonl
-from editgauge._util.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import Spot, read_jsonl
+from editgauge._util.fields import shown
 from editgauge.errors import BadInputError
 from editgauge.studies.creation.candidates import PageCandidate
 from editgauge.studies.design import Design, DesignQuestion

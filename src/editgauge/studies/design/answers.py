@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from editgauge._util.reading.fields import shown
+from editgauge._util.fields import shown
 from editgauge.studies.design.fields import DesignQuestion, QuestionFields, Value, lookup
 from editgauge.studies.errors import BadAnswers
 

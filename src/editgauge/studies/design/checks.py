@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._util.reading.lines import Spot
+from editgauge._util.documents import Spot
+from editgauge._util.fields import shown, unknown
 from editgauge.studies.design.fields import (
     EDIT_FIELDS,
     Check,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from editgauge._util.reading.fields import Fields, Text, Word
+from editgauge._util.fields import Fields, Text, Word
 
 Unit = Literal["outcome", "pair", "attributes"]
 """What one page asks about: one outcome, two outcomes of an edit, or two attributes of an edit."""

@@ -9,9 +9,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge._util.reading.fields import shown, unknown
-from editgauge._util.reading.lines import Spot, read_yaml
-from editgauge._util.reading.sources import read_text
+from editgauge._util.datasets import read_text
+from editgauge._util.documents import Spot, read_yaml
+from editgauge._util.fields import shown, unknown
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies.design.checks import check_design
 from editgauge.studies.design.fields import Design, Kind, Unit

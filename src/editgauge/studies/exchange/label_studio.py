@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+from editgauge._util.datasets import read_text
+from editgauge._util.fields import shown
 from editgauge._util.files import write_text
-from editgauge._util.reading.fields import shown
-from editgauge._util.reading.sources import read_text
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, DesignQuestion, from_form

@@ -20,7 +20,7 @@ class Faulty(Protocol):
     deviations: tuple[str, ...] = ()
     scores = (ScoreSpec("first", True, (0.0, 1.0)), ScoreSpec("second", True, (0.0, 1.0)))
 
-    async def score(self, item: Item, see: Perception) -> Scores:
+    async def score(self, item: Item, perception: Perception) -> Scores:
         given: Any = {"first": Score(1.0), "second": Score(1.0)}
         match item.edit.subject:
             case "raises":
@@ -30,7 +30,7 @@ class Faulty(Protocol):
             case "cannot-tell":
                 raise UnscorableError("not_detected", "no cat was seen")
             case "asks-a-model":
-                await see.embed_image(item.source)
+                await perception.embed_image(item.source)
             case "nan":
                 given["first"] = Score(float("nan"))
             case "forgets":

@@ -18,8 +18,8 @@ class Likeness(Protocol):
         ScoreSpec("color", False, (0.0, 1.0), "Distance of the mean colors."),
     )
 
-    async def score(self, item: Item, see: Perception) -> Scores:
-        before, after = await gather(see.embed_image(item.source), see.embed_image(item.edited))
+    async def score(self, item: Item, perception: Perception) -> Scores:
+        before, after = await gather(perception.embed_image(item.source), perception.embed_image(item.edited))
         cosine = min(1.0, max(-1.0, float(before @ after)))
         distance = mean_color_distance(as_unit(item.source), as_unit(item.edited))
         return {"likeness": Score(cosine, (Note("Both images were embedded."),)), "color": Score(distance)}

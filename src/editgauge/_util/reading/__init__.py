@@ -1,1 +1,0 @@
-"""Readers of text files: lines, fields and tables, with every fault reported at once."""

@@ -1,1 +1,0 @@
-"""Where time goes: spans of work and their summary."""

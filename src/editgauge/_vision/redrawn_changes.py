@@ -1,0 +1,433 @@
+"""What changed in a picture that was redrawn as a whole: where its meaning changed, where its colors, and how it looks.
+
+Pixels say little there, for all of them differ. How much each patch changed its meaning comes from the tokens of a
+vision transformer; it is compared with the picture's own middle, because redrawing alone costs every patch something.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge._util.images import Pixels, as_lab
+from editgauge._util.masks import BoolMask, box_of, grown
+from editgauge._vision.changed_regions import ChangedRegion, Changes
+from editgauge._vision.colors import color_word, hue_word
+from editgauge._vision.geometry import box_area, box_overlap
+from editgauge._vision.object_changes import Change, DetectedObject
+
+Grid = NDArray[np.float32]
+"""rows x columns of patches."""
+Tokens = NDArray[np.floating[Any]]
+"""rows x columns x length."""
+
+REDRAWN = 1.5
+"""Levels of gray, out of 255, by which a quarter of the pixels differ outside the changed regions."""
+BLUR = 0.7
+"""In patches: single patches of a plain wall change their token by chance."""
+LEAST_MEANING = 0.25
+"""A change of meaning under which no patch counts, however little the others changed."""
+FAINT_MEANING = 0.1
+"""The same, where nothing else can be determined."""
+PEAK = 6
+"""This many patches must have changed as much as the peak: fewer are a speck."""
+RISE = 0.45
+"""How far from the picture's middle to its peak a patch must have changed."""
+SMALLEST = 0.01
+"""The share of the picture under which a place is a speck."""
+MINOR = 0.35
+"""Of the largest place: what weighs less is not worth a sentence."""
+MOST_PLACES = 3
+RELAID = 0.2
+"""The picture's middle change of meaning from which all of it was redrawn."""
+AROUND, LEAST_AROUND = 2, 4
+"""How many patches next to a place lie around it, and how many of them must be left to compare it with."""
+CALM = 0.1
+"""How much more than the middle such a patch may have changed."""
+LOCAL = 0.2
+"""The share of the picture up to which a place has surroundings."""
+LIKE_AROUND, UNLIKE = 0.72, 0.18
+"""The similarity of a plain place with its surroundings, and by how much a thing on it lowers that."""
+SAME_THING = 0.4
+"""A change of meaning up to which a patch still shows what it showed."""
+COLOR_GRID = 32
+FINE_GRID = 64
+"""Cells along a side: of the picture for its repainted places, and for the color of one region."""
+CLEAR_HUE = 10.0
+"""Distance in the plane of a and b of CIE Lab from which a color may have become another."""
+STANDS_OUT = 3.0
+"""Times the picture's middle distance: so much farther must a place have moved."""
+TINT, NEARLY_ALL = 8.0, 0.75
+"""The distance by which all colors together must have moved before it is told, and the share that must take part."""
+ONE_COLOR = 0.5
+"""The share of a place that must have one color word after it was repainted."""
+NOT_YET = 0.15
+"""The share of a place that may have had that color before."""
+COLORED = 0.03
+"""The share of the picture from which a change of color is reported."""
+COLORFUL, GRAY = 8.0, 3.0
+"""The mean chroma of a picture in color, and of one in black and white."""
+CLEAR_CHROMA, PALER = 6.0, 0.72
+"""By how much, and to which part, the mean chroma must fall before people call the colors paler."""
+CLEAR_LIGHT = 8.0
+"""By how much the mean lightness must change before people call a picture brighter or darker."""
+FLATTER = 0.75
+"""To which part the spread of lightness must fall before people see less contrast."""
+MOST = 0.5
+"""The share of the picture from which a change is one of the whole."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meaning:
+    """How much each patch of a picture changed its meaning."""
+
+    grid: Grid
+    """Smoothed, 0 where the pictures do not overlap."""
+    middle: float
+    """Of the picture: what redrawing alone cost."""
+    tokens: tuple[Tokens, Tokens]
+    """The meaning of every patch before and after, as unit vectors."""
+
+    def within(self, mask: BoolMask) -> float:
+        """The mean change of a region."""
+        weights = cv2.resize(mask.astype(np.float32), self.grid.shape[::-1], interpolation=cv2.INTER_AREA)
+        return float((self.grid * weights).sum() / max(float(weights.sum()), 1e-6))
+
+    def weight(self, mask: BoolMask) -> float:
+        """How much of the change beyond the middle is in a region."""
+        return float(mask.mean()) * max(self.within(mask) - self.middle, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repainted:
+    """A region that shows what it showed, in another color."""
+
+    region: ChangedRegion
+    colors: tuple[str, str] | None
+    """None when the colors before or after have no common name."""
+
+
+def is_redrawn(source: Pixels, changes: Changes) -> bool:
+    """Were also the pixels made again that look unchanged, as generative editors do?"""
+    rest = changes.alignment.valid & ~changes.mask
+    if not rest.any():
+        return True
+    before, after = (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) for picture in (source, changes.alignment.aligned))
+    return float(np.percentile(cv2.absdiff(before, after)[rest], 75)) > REDRAWN
+
+
+def meaning_of(before: Tokens, after: Tokens, valid: BoolMask) -> Meaning:
+    """How much the patches of two pictures differ: one minus the cosine of their tokens.
+
+    Args:
+        before: tokens of the source
+        after: tokens of the edited picture, in the source's frame
+        valid: the pixels that both pictures show
+    """
+    tokens = _units(before), _units(after)
+    change = 1 - (tokens[0] * tokens[1]).sum(axis=2)
+    rows, columns = change.shape
+    shown = cv2.resize(valid.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA) > 0.9
+    raw = np.where(shown, change, 0).astype(np.float32)
+    grid = np.asarray(cv2.GaussianBlur(raw, (0, 0), BLUR, borderType=cv2.BORDER_REPLICATE), np.float32)
+    return Meaning(np.where(shown, grid, 0), float(np.median(raw[shown])) if shown.any() else 0.0, tokens)
+
+
+def places_of_change(
+    meaning: Meaning, shape: tuple[int, int], least_meaning: float = LEAST_MEANING
+) -> list[ChangedRegion]:
+    """The regions that changed their meaning more than the rest, weightiest first, in pixels."""
+    peak = float(np.sort(meaning.grid, axis=None)[-PEAK:][0])
+    least = max(least_meaning, meaning.middle + RISE * (peak - meaning.middle))
+    places = [place for place in _regions(meaning.grid >= least, meaning.grid, shape) if place.share >= SMALLEST]
+    weights = {id(place): meaning.weight(place.mask) for place in places}
+    places.sort(key=lambda place: -weights[id(place)])
+    return [place for place in places if weights[id(place)] >= MINOR * weights[id(places[0])]][:MOST_PLACES]
+
+
+def tint(source: Pixels, edited: Pixels) -> list[str]:
+    """Toward which color nearly all of the picture shifted, as a sentence; none when it did not."""
+    shift = np.subtract(*(as_lab(_small(picture))[..., 1:] for picture in (edited, source)))
+    red, yellow = middle = np.median(shift, axis=(0, 1))
+    length = float(np.linalg.norm(middle))
+    if length < TINT or float((shift @ middle / length >= TINT / 2).mean()) < NEARLY_ALL:
+        return []
+    return [f"All colors shifted toward {hue_word(float(red), float(yellow))}."]
+
+
+def came_or_went(place: ChangedRegion, meaning: Meaning) -> Literal["appeared", "vanished", "altered"]:
+    """Did something appear in a place, or vanish from it? A plain place is like what lies around it; a thing is not."""
+    rows, columns = meaning.grid.shape
+    cells = cv2.resize(place.mask.astype(np.uint8), (columns, rows), interpolation=cv2.INTER_NEAREST) > 0
+    around = grown(cells, AROUND) & ~cells & (meaning.grid < max(LEAST_MEANING, meaning.middle + CALM))
+    if around.sum() < LEAST_AROUND or cells.mean() > LOCAL or meaning.middle >= RELAID:
+        return "altered"
+    before, after = (_likeness(tokens[cells], tokens[around]) for tokens in meaning.tokens)
+    if before >= LIKE_AROUND and before - after >= UNLIKE:
+        return "appeared"
+    return "vanished" if after >= LIKE_AROUND and after - before >= UNLIKE else "altered"
+
+
+def _likeness(inside: Tokens, around: Tokens) -> float:
+    """The mean cosine of each patch with the three patches around that are most like it."""
+    return float(np.sort(inside @ around.T, axis=1)[:, -3:].mean())
+
+
+def repainted_places(source: Pixels, edited: Pixels, meaning: Meaning) -> list[Repainted]:
+    """The regions that show what they showed in another color, largest first."""
+    shift = np.subtract(*(as_lab(_small(picture))[..., 1:] for picture in (edited, source)))
+    cast = np.median(shift, axis=(0, 1))
+    if np.linalg.norm(cast) >= 2 * TINT:
+        return []
+    distance = np.asarray(np.linalg.norm(shift - cast, axis=2), np.float32)
+    clear = max(CLEAR_HUE, STANDS_OUT * float(np.median(distance)))
+    change = cv2.resize(meaning.grid, (COLOR_GRID, COLOR_GRID), interpolation=cv2.INTER_LINEAR)
+    regions = _regions((distance >= clear) & (change < SAME_THING), distance, (COLOR_GRID, COLOR_GRID))
+    places = [
+        Repainted(
+            _region(region.mask, distance, source.shape[:2]), _new_color(_small(source), _small(edited), region.mask)
+        )
+        for region in regions
+        if region.share >= COLORED
+    ]
+    return sorted(places, key=lambda place: -place.region.share)
+
+
+def looks(source: Pixels, edited: Pixels) -> list[str]:
+    """How the picture as a whole looks now: its light and its colors, one sentence each; none when it looks alike."""
+    before, after = as_lab(source), as_lab(edited)
+    remarks = []
+    chroma, chroma_now = (float(np.hypot(lab[..., 1], lab[..., 2]).mean()) for lab in (before, after))
+    if chroma >= COLORFUL and chroma_now <= GRAY:
+        remarks.append("The picture became black and white.")
+    elif chroma - chroma_now >= CLEAR_CHROMA and chroma_now <= PALER * chroma:
+        remarks.append("The colors became paler.")
+    elif chroma_now - chroma >= CLEAR_CHROMA and chroma <= PALER * chroma_now:
+        remarks.append("The colors became stronger.")
+    lighter = float(after[..., 0].mean() - before[..., 0].mean())
+    if abs(lighter) >= CLEAR_LIGHT:
+        remarks.append(f"The picture became {'brighter' if lighter > 0 else 'darker'}.")
+    if float(after[..., 0].std()) <= FLATTER * float(before[..., 0].std()):
+        remarks.append("The picture lost contrast.")
+    return remarks
+
+
+def _small(picture: Pixels) -> Pixels:
+    return np.asarray(cv2.resize(picture, (COLOR_GRID, COLOR_GRID), interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _units(tokens: Tokens) -> NDArray[np.float32]:
+    numbers = np.asarray(tokens, np.float32)
+    return np.asarray(numbers / np.maximum(np.linalg.norm(numbers, axis=2, keepdims=True), 1e-6), np.float32)
+
+
+def color_change(source: Pixels, edited: Pixels, where: BoolMask) -> tuple[str, str] | None:
+    """The color words that most of a region had and has; None unless one color is new to most of it."""
+    side = (FINE_GRID, FINE_GRID)
+    cells = cv2.resize(where.astype(np.float32), side, interpolation=cv2.INTER_AREA) >= 0.5
+    if not cells.any():
+        return None
+    before, after = (cv2.resize(picture, side, interpolation=cv2.INTER_AREA) for picture in (source, edited))
+    return _new_color(np.asarray(before, np.uint8), np.asarray(after, np.uint8), cells)
+
+
+def _new_color(before: Pixels, after: Pixels, where: BoolMask) -> tuple[str, str] | None:
+    """The color words that most cells of a region had and have; None unless one color is new to most of it."""
+    words, words_now = (
+        Counter(color_word(color[np.newaxis, np.newaxis], np.ones((1, 1), np.bool_)) for color in picture[where])
+        for picture in (before, after)
+    )
+    (old, _), (new, count) = words.most_common(1)[0], words_now.most_common(1)[0]
+    cells = words.total()
+    return (old, new) if old != new and count >= ONE_COLOR * cells and words[new] <= NOT_YET * cells else None
+
+
+def _regions(mask: NDArray[Any], strength: Grid, shape: tuple[int, int]) -> list[ChangedRegion]:
+    count, labels = cv2.connectedComponents(mask.astype(np.uint8), connectivity=8)
+    return [_region(labels == label, strength, shape) for label in range(1, count)]
+
+
+def _region(cells: BoolMask, strength: Grid, shape: tuple[int, int]) -> ChangedRegion:
+    height, width = shape
+    mask = cv2.resize(cells.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0
+    return ChangedRegion(mask, box_of(mask), float(mask.mean()), float(strength[cells].mean()))
+
+
+Kin = Callable[[str, str], bool]
+"""Are two words of one kind, so that a detector takes one for the other?"""
+
+SURE = 0.45
+"""Minimum confidence at which a thing may be said to have come or gone."""
+CERTAIN = 0.75
+"""Minimum confidence at which a slight change of meaning is enough: a horse and a zebra mean nearly the same."""
+SAME_PLACE = 0.2
+"""Overlap from which a second sighting of a word speaks for the same thing."""
+INSIDE = 0.7
+"""The share of the smaller box within the larger one that says the same."""
+DOUBLED = 0.6
+"""The same, for two boxes of one word in one picture."""
+TAKEN_FOR = 0.4
+"""Overlap from which a word of the same kind may be the same thing under another name."""
+INSTEAD = 0.6
+"""Overlap from which one thing stands in place of another of a different kind."""
+CHANGED = 0.35
+"""The change of meaning of a place in which a thing came or went."""
+RENAMED = 0.45
+"""The same, where a thing became another of its kind."""
+SLIGHTLY = 0.2
+"""The same, where the detector is certain."""
+SUPPORTS = frozenset({"dining table", "bed", "couch", "bench"})
+"""Words of what other things lie on: a change there is hardly one of the table."""
+GROUND = SUPPORTS | {"person"}
+"""Words of what other things lie on or belong to, and which become nothing else."""
+CROWD = 5
+"""With more objects of one word it cannot be determined which of them was added or removed."""
+STANDS = 0.15
+"""This much more than the picture's middle must such a place have changed, unless nearly all is new."""
+
+ALL = 0.8
+"""The share of the picture from which a box says nothing about where a change is."""
+BESIDE = 0.03
+"""The share of the picture from which a thing that stayed has a background."""
+LESS = 0.2
+"""By how much less than the rest a thing changed its meaning before a background that changed."""
+
+
+def recognized_changes(
+    before: Sequence[DetectedObject], after: Sequence[DetectedObject], meaning: Meaning, kin: Kin
+) -> list[Change]:
+    """What came, went, or became another thing; each thing with every weak sighting of it given, too."""
+    gone = [thing for thing in _single(before) if _only_here(thing, before, after, meaning, kin)]
+    new = [thing for thing in _single(after) if _only_here(thing, after, before, meaning, kin)]
+    changes: list[Change] = []
+    for one in list(gone):
+        partners = [other for other in new if _became(one, other, kin)]
+        if partners:
+            other = max(partners, key=lambda each: box_overlap(one.box, each.box))
+            changes.append(Change("replaced", one, other))
+            gone.remove(one)
+            new.remove(other)
+    # What is gone here and new there may have moved, or may be another: nothing is said.
+    moved = {thing.label for thing in gone} & {thing.label for thing in new}
+    changes += [Change("vanished", thing, None) for thing in gone if thing.label not in moved]
+    changes += [Change("appeared", None, thing) for thing in new if thing.label not in moved]
+    return changes
+
+
+def without_repeats(changes: Sequence[Change]) -> list[Change]:
+    """Where oranges became apples, a further apple, or one orange less, is no news."""
+    pairs = [(change.before.label, change.after.label) for change in changes if change.before and change.after]
+    gone, new = ({words[place] for words in pairs} for place in (0, 1))
+    return [
+        change
+        for change in changes
+        if not (change.kind == "vanished" and change.before and change.before.label in gone)
+        and not (change.kind == "appeared" and change.after and change.after.label in new)
+    ]
+
+
+def kept_things(before: Sequence[DetectedObject], after: Sequence[DetectedObject]) -> list[DetectedObject]:
+    """The things of the source that are surely seen again at their place."""
+    sure = [thing for thing in after if thing.confidence >= SURE]
+    return [
+        thing
+        for thing in _single(before)
+        if any(other.label == thing.label and _same_place(thing, other) for other in sure)
+    ]
+
+
+def before_a_new_background(kept: Sequence[DetectedObject], meaning: Meaning) -> tuple[str, ...]:
+    """The words of things that stayed what they were while everything around them changed."""
+    if meaning.middle < RELAID:
+        return ()
+    stayed = [
+        thing
+        for thing in kept
+        if thing.label not in SUPPORTS
+        and BESIDE <= thing.mask.mean() < ALL
+        and meaning.within(thing.mask) <= meaning.within(~thing.mask) - LESS
+    ]
+    return tuple(dict.fromkeys(str(thing.label) for thing in stayed))
+
+
+def _only_here(
+    thing: DetectedObject,
+    here: Sequence[DetectedObject],
+    there: Sequence[DetectedObject],
+    meaning: Meaning,
+    kin: Kin,
+) -> bool:
+    change = meaning.within(thing.mask)
+    needed = SLIGHTLY if thing.confidence >= CERTAIN else max(CHANGED, min(meaning.middle + STANDS, RENAMED))
+    if change < needed:
+        return False
+    crowds = [Counter(each.label for each in things)[thing.label] for things in (here, there)]
+    if min(crowds) > 0 and max(crowds) > CROWD:
+        return False
+    sure, sure_there = (sum(each.label == thing.label for each in _single(things)) for things in (here, there))
+    if sure <= sure_there:
+        return False
+    for other in there:
+        if other.label == thing.label and _same_place(thing, other):
+            return False
+        taken_for = box_overlap(thing.box, other.box) >= TAKEN_FOR and kin(str(thing.label), str(other.label))
+        doubtful = other.confidence < SURE or (change < RENAMED and min(thing.confidence, other.confidence) < CERTAIN)
+        if taken_for and doubtful and other.confidence > thing.confidence / 2:
+            return False
+    return True
+
+
+def _became(one: DetectedObject, other: DetectedObject, kin: Kin) -> bool:
+    overlap = box_overlap(one.box, other.box)
+    if {one.label, other.label} & GROUND:
+        return False
+    return overlap >= (TAKEN_FOR if kin(str(one.label), str(other.label)) else INSTEAD)
+
+
+def _same_place(one: DetectedObject, other: DetectedObject) -> bool:
+    return box_overlap(one.box, other.box) >= SAME_PLACE or _shared(one, other) >= INSIDE
+
+
+def _shared(one: DetectedObject, other: DetectedObject) -> float:
+    """The share of the smaller box that is in the larger one."""
+    overlap = box_overlap(one.box, other.box)
+    areas = box_area(one.box), box_area(other.box)
+    return overlap * sum(areas) / (1 + overlap) / max(min(areas), 1e-9)
+
+
+def _single(things: Sequence[DetectedObject]) -> list[DetectedObject]:
+    """The sure ones, without a second box around the same thing."""
+    kept: list[DetectedObject] = []
+    for thing in sorted(things, key=lambda each: -each.confidence):
+        doubled = any(thing.label == other.label and _shared(thing, other) >= DOUBLED for other in kept)
+        if thing.confidence >= SURE and not doubled:
+            kept.append(thing)
+    return kept
+
+
+"""Rows x columns x length: one vector per patch of a grid over the image."""
+MIN_NORM = 1e-6
+
+
+def semantic_change(source: Tokens, edited: Tokens) -> NDArray[np.float64]:
+    """Return one minus the cosine of the two tokens of each patch, rows x columns, from 0 (the same) to 2.
+
+    Unlike pixels, tokens hardly change with style, light and small shifts.
+
+    >>> semantic_change(np.array([[[1.0, 0], [1, 0]]]), np.array([[[2.0, 0], [0, 3]]])).tolist()
+    [[0.0, 1.0]]
+    """
+    if source.shape != edited.shape or source.ndim != 3 or not source.size:
+        raise ValueError(f"two grids of tokens of one shape are compared, got {source.shape} and {edited.shape}")
+    return np.asarray(np.clip(1 - (_unit_tokens(source) * _unit_tokens(edited)).sum(axis=2), 0, 2))
+
+
+def _unit_tokens(tokens: Tokens) -> NDArray[np.float64]:
+    exact = np.asarray(tokens, np.float64)
+    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=2, keepdims=True), MIN_NORM))

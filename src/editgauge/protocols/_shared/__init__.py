@@ -1,1 +1,0 @@
-"""Helpers that several protocols share."""

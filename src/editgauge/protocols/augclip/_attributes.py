@@ -1,0 +1,244 @@
+"""Attributes without any service: phrases taken from an edit's captions, its parts and its instruction by rules.
+
+They know no more than the edit says, where a language model would add what a zebra looks like: scores from them bear
+the word `rules` in the protocol's name.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from asyncio import gather
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, StringConstraints
+
+from editgauge._util.images import Pixels
+from editgauge._util.phrases import without_article
+from editgauge.benchmarks.attributes import Attributes
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError, UnscorableError
+from editgauge.instructions.readings import only_step
+from editgauge.judges import Answer, LabeledImage, Question
+from editgauge.judges._parsing import strip_reasoning
+from editgauge.judges._questions import FreeText, Structured
+from editgauge.judges.prompts import Prompt, RenderedPrompt
+from editgauge.methods.prompts import render
+from editgauge.types import Edit
+
+BY = "rules.v1"
+"""Raised whenever the same edit would get other attributes."""
+_OPENING = re.compile(
+    r"^(?:(?:an? |the |this )?(?:photo|photograph|picture|image|close-up|closeup|view)(?: of|(?: that)? shows)"
+    r"|there (?:is|are)|we see) "
+)
+_CLAUSES = re.compile(r"[.,;:!?]+(?:\s+(?:and|while|but)\s|\s|$)|\s(?:and|while|but)\s")
+_LINK = re.compile(
+    r"\s(in front of|on top of|next to|close to|in the middle of|surrounded by|covered (?:with|in|by)|made (?:of|from)|"
+    r"with|without|wearing|holding|carrying|in|into|on|onto|at|near|beside|behind|under|below|above|over|inside|against|"
+    r"between|among|along|across|around|through|by)\s"
+)
+_DENIES = "without"
+_NO_THING = {"her", "him", "it", "them", "left", "right", "middle", "center", "centre", "top", "bottom", "side"}
+
+
+def extract(edit: Edit) -> Attributes:
+    """The attributes that the edit's own words tell; raises `UnscorableError` when they tell nothing of one side.
+
+    A phrase of both sides describes what stays: it is kept as a source attribute alone.
+    """
+    completed = _completed(edit)
+    source = _distinct(
+        [*_phrases(_source_caption(completed)), *_phrases(completed.subject), *_phrases(_named_before(completed))]
+    )
+    wanted = _distinct([*_phrases(_target_caption(completed)), *_phrases(_named_after(completed))])
+    target = tuple(phrase for phrase in wanted if phrase not in source) or _distinct([_plain(edit.instruction)])
+    if not source or not target:
+        lacking = "source" if not source else "target"
+        raise UnscorableError("not_applicable", f"the edit's words tell the rules no {lacking} attribute; ask a judge")
+    return Attributes(source, target, BY)
+
+
+def _completed(edit: Edit) -> Edit:
+    """The edit with the parts that its instruction names, where it has none of its own."""
+    if edit.subject or edit.to or not edit.instruction.strip():
+        return edit
+    with suppress(UnscorableError):
+        parts = only_step(edit.instruction)
+        return replace(
+            edit, type=parts.type, subject=parts.subject, from_=parts.from_, to=parts.to, position=parts.position
+        )
+    return edit
+
+
+def _source_caption(edit: Edit) -> str | None:
+    with suppress(BadInputError):
+        return render(edit, "captions").source
+    return edit.source_caption
+
+
+def _target_caption(edit: Edit) -> str | None:
+    with suppress(BadInputError):
+        return render(edit, "caption").text
+    return edit.target_caption
+
+
+def _named_before(edit: Edit) -> str | None:
+    return edit.from_ if EDIT_TYPES[edit.type].effect == "replaces" else None
+
+
+def _named_after(edit: Edit) -> str | None:
+    """The thing itself; a color, a place or a size alone says nothing of a picture."""
+    return edit.to if EDIT_TYPES[edit.type].value == "thing" else None
+
+
+def _phrases(caption: str | None) -> Iterator[str]:
+    """The things that a sentence tells, and how it links them.
+
+    >>> list(_phrases("A photo of a brown horse standing in a grassy field, next to a fence"))
+    ['brown horse standing', 'brown horse standing in grassy field', 'grassy field', 'fence']
+    >>> list(_phrases("a scene without the dog"))
+    ['scene', 'scene without dog']
+    """
+    text = _OPENING.sub("", " ".join((caption or "").lower().replace("_", " ").split()))
+    for clause in _CLAUSES.split(text):
+        head, *linked = _LINK.split(f" {clause.strip()}")
+        subject = _plain(head)
+        if subject:
+            yield subject
+        for link, thing in zip(linked[::2], map(_plain, linked[1::2]), strict=True):
+            if thing and subject:
+                yield f"{subject} {link} {thing}"
+            if thing and thing not in _NO_THING and link != _DENIES:
+                yield thing
+
+
+def _plain(phrase: str) -> str:
+    return without_article(phrase.strip(" .,;:!?\"'"))
+
+
+def _distinct(phrases: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(phrase for phrase in phrases if phrase))
+
+
+Length = Literal["short", "long"]
+Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
+OpenPrompt = Callable[[str], Prompt]
+PROMPTS = ("augclip_caption", "augclip_source", "augclip_target")
+_FENCE = re.compile(r"^```\w*\s*\n|\n\s*```$")
+MIDDLE = 5
+"""Short attributes have fewer words, long ones more (table 10)."""
+LENGTHS: dict[Length | None, str] = {
+    None: f"Phrases are short: fewer than {MIDDLE} words wherever that is enough.",
+    "short": f"Every phrase has fewer than {MIDDLE} words.",
+    "long": f"Every phrase has more than {MIDDLE} words.",
+}
+
+
+class Listed(BaseModel, extra="forbid"):
+    """What a judge is to answer."""
+
+    attributes: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]]
+
+
+class ListedAttributes(Structured[Listed]):
+    """The attributes as an object, or as a bare list of texts, which is how the paper's own prompts are answered."""
+
+    def read(self, text: str) -> Listed:
+        """The attributes of the object or of the list."""
+        listed = _read_list(text)
+        return super().read(text) if listed is None else super().read(json.dumps({"attributes": listed}))
+
+
+def _read_list(text: str) -> list[Any] | None:
+    """The list that the answer is, written as JSON or Python, bare or fenced; None when it is something else.
+
+    >>> _read_list("['black cat', 'grass']"), _read_list('```json\\n["red"]\\n```'), _read_list("red, green")
+    (['black cat', 'grass'], ['red'], None)
+    """
+    bare = _FENCE.sub("", strip_reasoning(text)).strip()
+    if not (bare.startswith("[") and bare.endswith("]")):
+        return None
+    try:
+        literal = ast.literal_eval(bare)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return literal if isinstance(literal, list) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How attributes should be: `short` or `long`, and how many; either is free when left out."""
+
+    length: Length | None = None
+    number: int | None = None
+
+    @property
+    def said(self) -> dict[str, str]:
+        """The two rules as a prompt states them."""
+        amount = f"Give exactly {self.number} phrases." if self.number else "Give as many as the scene needs, no more."
+        return {"length": LENGTHS[self.length], "amount": amount}
+
+    def of(self, phrases: tuple[str, ...]) -> tuple[str, ...]:
+        """Those that are as they should be, the first ones where there are too many.
+
+        >>> Wanted("short", 1).of(("a very long phrase about a cat", "black cat", "cat"))
+        ('black cat',)
+        """
+        return tuple(phrase for phrase in phrases if self._fits(phrase))[: self.number]
+
+    def _fits(self, phrase: str) -> bool:
+        words = len(phrase.split())
+        return {"short": words < MIDDLE, "long": words > MIDDLE}[self.length] if self.length else True
+
+
+async def ask_attributes(
+    edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, wanted: Wanted, repetition: int = 0
+) -> Attributes:
+    """The attributes that a judge names; raises `NoAnswerError`, or `UnscorableError` when it names none of one side.
+
+    Args:
+        edit: what is asked for.
+        source: the picture before.
+        ask: puts one question to the judge.
+        prompt: opens a prompt by its name.
+        by: what the judge is called.
+        wanted: how the attributes should be.
+        repetition: which of several extractions this is.
+    """
+    request = " ".join((edit.instruction or edit.target_caption or "").split())
+    if not request:
+        raise UnscorableError("not_applicable", "the edit has neither an instruction nor a target caption to ask about")
+    of_caption, of_source, of_target = (prompt(name) for name in PROMPTS)
+    shown = Question(words=of_caption.render(), form=FreeText(), images=(LabeledImage("The picture:", source),))
+    caption = " ".join(str((await ask(shown.again(repetition))).value).split())
+    rules = wanted.said
+    words = (
+        _filled(of_source, rules, caption=caption),
+        _filled(of_target, rules, caption=caption, request=request),
+    )
+    questions = [Question(words=each, form=ListedAttributes(Listed)).again(repetition) for each in words]
+    before, after = [tuple(answer.value.attributes) for answer in await gather(*map(ask, questions))]
+    if not before or not after:
+        raise UnscorableError("unparsable", f"{by} named no {'target' if before else 'source'} attribute")
+    return Attributes(before, after, by, caption)
+
+
+def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> RenderedPrompt:
+    """The prompt with its slots filled; one of your own may leave out how long and how many attributes should be."""
+    return prompt.render(**slots, **{name: rule for name, rule in rules.items() if name in prompt.slots})
+
+
+def written_by(judge: str, prompt: OpenPrompt, wanted: Wanted) -> str:
+    """Who wrote the attributes: the judge, the versions of the prompts, and what it was asked for.
+
+    'gpt-4o (augclip_caption.v1, augclip_source.v1, augclip_target.v1)'.
+    """
+    opened = [prompt(name) for name in PROMPTS]
+    versions = [f"{each.name}.v{each.version}" for each in opened]
+    options = [str(part) for part in (wanted.length, wanted.number) if part]
+    return f"{judge} ({', '.join(versions + options)})"
