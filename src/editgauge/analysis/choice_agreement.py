@@ -30,7 +30,7 @@ from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, mat
 from editgauge.analysis.ratings import Choice, JudgePreference, PreferredOutcome, read_preferences
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import Choice as SideName
-from editgauge.judges import settled
+from editgauge.judges import combine_orders
 from editgauge.types import ScoreSpec
 
 MAX_PAIRED = 4
@@ -404,7 +404,7 @@ def _settled(preference: JudgePreference) -> SideName | None:
     if preference.choice is None:
         return None
     choice = SIDE_NAMES[preference.choice]
-    return choice if preference.swapped is None else settled(choice, SIDE_NAMES[preference.swapped])
+    return choice if preference.swapped is None else combine_orders(choice, SIDE_NAMES[preference.swapped])
 
 
 def _findings(

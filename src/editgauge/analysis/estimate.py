@@ -17,7 +17,7 @@ from editgauge._stats.prediction_powered import (
     prediction_powered_mean,
     selection_p,
 )
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge._util.text import counted
 from editgauge.analysis.outcomes import OneScore, match
 from editgauge.analysis.ratings import read_ratings
@@ -132,9 +132,9 @@ def mean_ratings(file: Path, score_values: OneScore, question: str | None) -> Ra
     ratings = [rating for rating in ratings if question in (None, rating.question)]
     matched = match(ratings, score_values.seeds)
     if matched.unmatched:
-        say(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {matched.first_unmatched}.")
+        log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {matched.first_unmatched}.")
     if matched.ambiguous:
-        say(f"Left out: {matched.ambiguous} ratings that do not say of which of several seeds they are.")
+        log_info(f"Left out: {matched.ambiguous} ratings that do not say of which of several seeds they are.")
     by_outcome: dict[str, dict[tuple[str, int], list[float]]] = {}
     probabilities: dict[str, dict[tuple[str, int], float]] = {}
     for (key,), rating in matched.pairs:
