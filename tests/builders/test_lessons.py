@@ -10,7 +10,7 @@ from editgauge.analysis.ratings import Rating
 from editgauge.builders.training.authors import RuleAuthor
 from editgauge.builders.training.export import LABELS, USUAL_LABELS
 from editgauge.builders.training.lessons import ACCEPTED, Labels, Subject, labels_of, lessons_of, rated
-from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.protocols.difference._model_captions import main_difference
 from editgauge.protocols.editinspector import Inspection, InspectionOptions
 from editgauge.types import Item, Outcome
@@ -100,7 +100,7 @@ class Listening:
 
     async def ask(self, question: Any, role: str = "") -> Any:
         self.asked.append(question)
-        raise NoAnswer("refused", "only listening")
+        raise NoAnswerError("refused", "only listening")
 
 
 def test_a_judge_is_taught_what_the_protocol_asks() -> None:

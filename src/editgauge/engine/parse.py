@@ -19,7 +19,7 @@ from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.instructions import understand as by_rules
 from editgauge.instructions.readings import from_json
-from editgauge.judges import NoAnswer, Question, Shown, open_prompt
+from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
 from editgauge.results.edits import reading_to_json
@@ -152,7 +152,7 @@ def _question(
         target_caption=target_caption or "not known",
         types=types,
     )
-    images = (Shown("The picture before the edit:", read_image(Path(source))),) if source else ()
+    images = (LabeledImage("The picture before the edit:", read_image(Path(source))),) if source else ()
     return Question(words=words, form=Structured(JudgedReading), images=images)
 
 
@@ -164,6 +164,6 @@ async def _judge_reading(question: Question[JudgedReading], jury: Jury) -> Readi
             answer = await judge.ask(question)
     finally:
         ask.close()
-    if isinstance(answer.value, NoAnswer):
+    if isinstance(answer.value, NoAnswerError):
         raise BadInputError(f"{name}: {answer.value.fault}: {answer.value.detail}")
     return from_json(answer.value.model_dump(by_alias=True), how="judge")

@@ -23,8 +23,8 @@ from editgauge.benchmarks.attributes import Attributes
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.readings import only_step
-from editgauge.judges import Answer, Question, Shown
-from editgauge.judges._parsing import spoken
+from editgauge.judges import Answer, LabeledImage, Question
+from editgauge.judges._parsing import strip_reasoning
 from editgauge.judges._questions import FreeText, Structured
 from editgauge.judges.prompts import Prompt, RenderedPrompt
 from editgauge.methods.prompts import render
@@ -160,7 +160,7 @@ def _read_list(text: str) -> list[Any] | None:
     >>> _read_list("['black cat', 'grass']"), _read_list('```json\\n["red"]\\n```'), _read_list("red, green")
     (['black cat', 'grass'], ['red'], None)
     """
-    bare = _FENCE.sub("", spoken(text)).strip()
+    bare = _FENCE.sub("", strip_reasoning(text)).strip()
     if not (bare.startswith("[") and bare.endswith("]")):
         return None
     try:
@@ -199,7 +199,7 @@ class Wanted:
 async def ask_attributes(
     edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, wanted: Wanted, repetition: int = 0
 ) -> Attributes:
-    """The attributes that a judge names; raises `NoAnswer`, or `UnscorableError` when it names none of one side.
+    """The attributes that a judge names; raises `NoAnswerError`, or `UnscorableError` when it names none of one side.
 
     Args:
         edit: what is asked for.
@@ -214,7 +214,7 @@ async def ask_attributes(
     if not request:
         raise UnscorableError("not_applicable", "the edit has neither an instruction nor a target caption to ask about")
     of_caption, of_source, of_target = (prompt(name) for name in PROMPTS)
-    shown = Question(words=of_caption.render(), form=FreeText(), images=(Shown("The picture:", source),))
+    shown = Question(words=of_caption.render(), form=FreeText(), images=(LabeledImage("The picture:", source),))
     caption = " ".join(str((await ask(shown.again(repetition))).value).split())
     rules = wanted.said
     words = (

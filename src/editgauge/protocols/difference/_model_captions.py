@@ -16,7 +16,7 @@ from editgauge._vision.changed_regions import find_changes
 from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
-from editgauge.judges import Question, Shown
+from editgauge.judges import LabeledImage, Question
 from editgauge.judges._questions import FreeText, Structured, YesNo
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
@@ -104,7 +104,7 @@ def same_difference(one: str, other: str, perception: JudgingPerception) -> Ques
 def seen_in(picture: Pixels, perception: JudgingPerception) -> Question[str]:
     """What a part of a picture shows, in one sentence."""
     words = perception.prompt("zoom_caption").render()
-    return Question(words=words, form=FreeText(), images=(Shown("The picture:", picture),))
+    return Question(words=words, form=FreeText(), images=(LabeledImage("The picture:", picture),))
 
 
 def changes_from_captions(
@@ -115,8 +115,8 @@ def changes_from_captions(
     return Question(words=words, form=Structured(SaidCaption))
 
 
-def _both(item: Item) -> tuple[Shown, Shown]:
-    return Shown("Before the change:", item.source), Shown("After the change:", item.as_made)
+def _both(item: Item) -> tuple[LabeledImage, LabeledImage]:
+    return LabeledImage("Before the change:", item.source), LabeledImage("After the change:", item.as_made)
 
 
 Frame = tuple[int, int, int, int]
