@@ -161,7 +161,7 @@ def _to_plain(value: Any) -> Any:
         from editgauge.analysis.outcomes import Matched  # costs half a second, so not for plain lists
 
         if isinstance(value, Matched):
-            counts = {"found": len(value.pairs), "strangers": value.strangers, "first_stranger": value.first_stranger}
+            counts = {"found": len(value.pairs), "strangers": value.strangers, "first_stranger": value.first_unmatched}
             return counts | {"undecided": value.undecided}
         return {field.name: _to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, float) and not math.isfinite(value):

@@ -12,16 +12,16 @@ from editgauge.analysis.agree import LEVELS
 
 if TYPE_CHECKING:
     from editgauge._cli._output import Options
-    from editgauge._stats.agreement import Verdicts
+    from editgauge._stats.agreement import BinaryRates
     from editgauge._stats.intervals import Mean
     from editgauge._stats.pairwise import Complementarity, Paired
     from editgauge._stats.resampling import Estimate
-    from editgauge.analysis._evaluators import Alike, Interpolation, Moved, Steadiness
+    from editgauge.analysis._evaluators import AgreementOverRuns, Interpolation, ListSimilarity, Stability
     from editgauge.analysis.agree import Agreement
     from editgauge.analysis.binary_agreement import BinaryAgreement, BinaryScore, Dependence, Together
     from editgauge.analysis.choice_agreement import (
-        ChosenScore,
-        ChosenScores,
+        ChoiceScore,
+        ChoiceScores,
         JudgeFindings,
         SelectedScore,
         SelectedScores,
@@ -227,7 +227,7 @@ def _show_counts(result: Agreement) -> None:
 def _match_counts(matched: Matched[Any]) -> Iterator[str]:
     yield f"{len(matched.pairs)} of outcomes of this run"
     if matched.strangers:
-        yield f"{matched.strangers} of others, left out, such as {matched.first_stranger}"
+        yield f"{matched.strangers} of others, left out, such as {matched.first_unmatched}"
     if matched.undecided:
         yield f"{matched.undecided} without a seed where the run has several, left out"
 
@@ -253,7 +253,7 @@ def _show_best_shares(title: str, shares: Sequence[tuple[Label, Mean | None]]) -
     print_table(ResultTable(columns, [[label, *_share_cells(share)] for label, share in shares], title))
 
 
-def _show_choices(result: ChosenScores) -> None:
+def _show_choices(result: ChoiceScores) -> None:
     headers = ["share", "95% interval", "choices", "source images", "equal scores"]
     rows: list[list[TableCell]] = [
         [
@@ -302,7 +302,7 @@ def _show_paired(comparisons: Sequence[Paired], unit: str) -> None:
     print_text("p: paired by question, clustered by source image. The first was selected on them: p is optimistic.")
 
 
-def _show_by_type(scores: Sequence[ChosenScore | SelectedScore]) -> None:
+def _show_by_type(scores: Sequence[ChoiceScore | SelectedScore]) -> None:
     """Print the shares of the first scores by edit type, if there are several types."""
     first = scores[:MAX_TYPE_COLUMNS]
     types = dict.fromkeys(name for score in first for name in score.by_type)
@@ -391,7 +391,7 @@ def _show_blend(result: Interpolation) -> None:
     )
 
 
-def _show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) -> None:
+def _show_steadiness(result: Sequence[Stability], attributes: Sequence[ListSimilarity]) -> None:
     """Print how far scores and their agreement move over reruns."""
     rows: list[list[TableCell]] = []
     for score in result:
@@ -407,7 +407,7 @@ def _show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) 
         print_text(f"Attributes of the {side.side}, any two runs, {side.edits} edits: {overlap}.")
 
 
-def _moved_text(moved: Moved) -> str:
+def _moved_text(moved: AgreementOverRuns) -> str:
     values = [value for value in moved.values if value is not None]
     if not values or moved.variance is None:
         return "-"
@@ -474,7 +474,7 @@ def _show_together(pairs: Sequence[Together]) -> None:
     print_text("oracle: balanced accuracy when always trusting the one that is right.")
 
 
-def _binary_cells(rates: Verdicts) -> list[TableCell]:
+def _binary_cells(rates: BinaryRates) -> list[TableCell]:
     return [
         _binary_cell(rate)
         for rate in (

@@ -12,7 +12,7 @@ from editgauge._cli._output import Options, as_json, format_of, suggest
 from editgauge._render.tables import Column, EmptyCell, ResultTable, TableCell, ValueCell
 from editgauge._render.terminal import make_columns, print_table, print_text
 from editgauge._util.text import counted
-from editgauge.analysis.power import CAUTION
+from editgauge.analysis.power import CAUTION_LEVEL
 from editgauge.analysis.summary import ALL
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ def show_power(plans: Sequence[Plan], options: Options | None = None) -> int | N
     if not any(plan.needs for plan in plans):
         return 1
     print_text(
-        f"cautious: allows for a pilot with too little variance (enough for {CAUTION:.0%} of pilots if normal).", "dim"
+        f"cautious: allows for a pilot with too little variance (enough for {CAUTION_LEVEL:.0%} of pilots if normal).",
+        "dim",
     )
     return None
 
@@ -326,7 +327,7 @@ def _describe_panel(panel: Panel | None, alpha: Estimate, scale: str) -> str:
         return "No two raters answered about the same item, so their agreement is unknown."
     return (
         f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
-        f"unanimous on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the most frequent "
+        f"unanimous on {panel.full_agreement.value:.1%}, {panel.modal_share.value:.1%} on the most frequent "
         f"answer; Krippendorff's alpha ({scale}) {_format_mean(alpha, '.2f')}."
     )
 

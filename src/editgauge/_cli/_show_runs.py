@@ -20,10 +20,10 @@ from editgauge._render.terminal import make_columns, print_table, print_text
 from editgauge._render.text import meaning, shortened, spaced
 from editgauge._stats.pairwise import ALPHA
 from editgauge._util.text import counted
-from editgauge.analysis.aggregation import OF_A_METHOD, apart, chosen_by_paper, measured_figures
-from editgauge.analysis.diff import CAUSES, MEANINGS
-from editgauge.analysis.headline import answer
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.aggregation import METHOD_AGGREGATIONS, aggregations_differ, measured_figures, paper_aggregation
+from editgauge.analysis.diff import CAUSE_MEANINGS, CAUSES
+from editgauge.analysis.headline import make_headline
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, answers, headlines, summarize
 from editgauge.reports._outcomes import Tally
 from editgauge.types import QUESTIONS
@@ -175,9 +175,9 @@ def show_verify(result: Verification, options: Options) -> None:
 
 def show_summary(run: Run, *, verbose: bool = False) -> None:
     """Print the answer in a sentence and the means over all edits, one row per score and one column per method."""
-    summary, verdicts = summarize(run), RunVerdicts(run)
+    summary, verdicts = summarize(run), RunTests(run)
     cells = {(c.protocol, c.spec.name, c.method): c for c in summary if c.edit_type == ALL}
-    print_text(answer(summary, verdicts).sentence, "bold")
+    print_text(make_headline(summary, verdicts).sentence, "bold")
     notes: list[str] = []
     if verbose:
         _show_by_protocol(run, cells)
@@ -465,18 +465,20 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
     rows: list[list[TableCell]] = []
     by_paper = False
     for comparison in comparisons:
-        spec, paper = comparison.spec, chosen_by_paper(comparison.protocol)
+        spec, paper = comparison.spec, paper_aggregation(comparison.protocol)
         for method, standing in zip((comparison.first, comparison.second), comparison.standings or (), strict=False):
-            if apart(standing.aggregated):
-                averages = (_average_cell(standing.aggregated[way], spec, marked=way == paper) for way in OF_A_METHOD)
+            if aggregations_differ(standing.aggregated):
+                averages = (
+                    _average_cell(standing.aggregated[way], spec, marked=way == paper) for way in METHOD_AGGREGATIONS
+                )
                 rows.append([directed(spec.name, spec.higher_is_better), method, *averages])
                 by_paper = by_paper or paper is not None
     if not rows:
         return
-    columns = make_columns(["score", "method"], [spaced(way) for way in OF_A_METHOD])
+    columns = make_columns(["score", "method"], [spaced(way) for way in METHOD_AGGREGATIONS])
     title = "scores that depend on the way of averaging, and 95% interval"
     print_table(ResultTable(columns, rows, title), stacked=True)
-    print_text("; ".join(f"{spaced(way)}: {text}" for way, text in OF_A_METHOD.items()) + ".")
+    print_text("; ".join(f"{spaced(way)}: {text}" for way, text in METHOD_AGGREGATIONS.items()) + ".")
     if by_paper:
         print_text("◂ what the protocol's paper reports.")
 
@@ -531,7 +533,7 @@ def _show_causes(moved: Sequence[Shift]) -> None:
         rows.append([f"{shift.protocol}: {shift.name}", shift.method, causes.before, causes.after, change, *parts])
     columns = make_columns(["score", "method"], ["first", "second", "change", *present], number_format=".4f")
     print_table(ResultTable(columns, rows, "causes of the change of each mean"))
-    print_text("; ".join(f"{cause}: {MEANINGS[cause]}" for cause in present) + ".")
+    print_text("; ".join(f"{cause}: {CAUSE_MEANINGS[cause]}" for cause in present) + ".")
     print_text("The causes add up to the change; below each, how many items it affects.", "dim")
 
 

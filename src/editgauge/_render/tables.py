@@ -102,9 +102,9 @@ def value_cell(
     """Return the cell of a mean or estimate; an `EmptyCell` with the reason if it has no value."""
     if estimate is None or estimate.value is None:
         return EmptyCell(unscored, reason=getattr(estimate, "reason", ""))
-    from editgauge._stats.intervals import FEWEST_SOURCES  # imports scipy, which plain tables do not need
+    from editgauge._stats.intervals import MIN_SOURCES  # imports scipy, which plain tables do not need
 
-    few = estimate.clusters < FEWEST_SOURCES
+    few = estimate.clusters < MIN_SOURCES
     return ValueCell(estimate.value, estimate.low, estimate.high, n, unscored, few, format=form)
 
 
