@@ -68,10 +68,10 @@ from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
 from editgauge.protocols import Protocol as Protocol
-from editgauge.reports import export
+from editgauge.reports.diff import diff as diff
+from editgauge.reports.export import export as export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import report as report
-from editgauge.reports.diff import diff as diff
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.verb import serve as serve
@@ -99,6 +99,7 @@ __all__ = [
     "EditGaugeError",
     "FetchError",
     "Heat",
+    "ImageFile",
     "Item",
     "JudgeOptions",
     "Layout",
@@ -113,7 +114,6 @@ __all__ = [
     "Note",
     "Outcome",
     "Perception",
-    "ImageFile",
     "Pixels",
     "Protocol",
     "Rectangle",

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from editgauge.engine.verify.verify import verify
-from editgauge.reports import export
+from editgauge.reports.export import export
 from editgauge.results import Run
 
 pytestmark = pytest.mark.slow

@@ -25,7 +25,7 @@ from editgauge.engine.worker.memory import MemoryGate
 from editgauge.engine.worker.scoring import ScoringTask
 from editgauge.errors import EditGaugeError
 from editgauge.models.cache.packing import unpack
-from editgauge.reports import export
+from editgauge.reports.export import export
 from editgauge.results import Run
 from editgauge.types import Edit, Outcome
 

@@ -21,7 +21,7 @@ from editgauge.engine.schedule import ray_cluster
 from editgauge.engine.schedule.ray import refuse_unseen_pictures
 from editgauge.engine.verify.verify import verify
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
-from editgauge.reports import export
+from editgauge.reports.export import export
 from editgauge.results import ImageStamp, JournalEntry, Run
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from editgauge.engine.record.merge import merge
 from editgauge.engine.run import run
 from editgauge.engine.verify.verify import verify
 from editgauge.errors import BadInputError, BadRunError
-from editgauge.reports import export
+from editgauge.reports.export import export
 from editgauge.results import JournalEntry, Run
 
 pytestmark = pytest.mark.slow

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import read_image
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
 from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
 from editgauge.engine.judges import Jury, read_jury
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
-from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.judges._cost import CallBound
 from editgauge.options import Amount, Count, JudgeOptions
 from editgauge.protocols.augclip import _attributes as by_rules
@@ -221,7 +221,7 @@ class AttributeFiles:
 
     def lack(self, edit: Edit, seed: int, unable: UnscorableError) -> None:
         """Counts an edit for which there are none."""
-        fault = unable.fault if isinstance(unable, NoAnswer) else unable.reason
+        fault = unable.fault if isinstance(unable, NoAnswerError) else unable.reason
         self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
         self._advance()
 
@@ -230,10 +230,10 @@ class AttributeFiles:
         done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
         summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
-        say(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
+        log_info(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
         for fault, count in sorted(done.faults.items()):
             first = next(each for each in done.lacking if each.fault == fault)
-            say(f"  {fault}: {count}, for example {first.edit}: {first.detail}", quiet=self._quiet)
+            log_info(f"  {fault}: {count}, for example {first.edit}: {first.detail}", quiet=self._quiet)
         return done
 
 

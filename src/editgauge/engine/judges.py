@@ -14,8 +14,8 @@ from editgauge._util.batching import Ask
 from editgauge._util.endpoints import without_secrets
 from editgauge.errors import BadInputError
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
-from editgauge.judges._endpoint import Body
-from editgauge.judges._faults import Trouble
+from editgauge.judges._endpoint import ChatCompletion
+from editgauge.judges._faults import RequestError
 from editgauge.judges._panel import panel_name
 from editgauge.judges._questions import Question
 from editgauge.judges.prompts import check_prompts
@@ -224,10 +224,10 @@ class Recorded:
     def __init__(self, model: str) -> None:
         self.model = model
 
-    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
+    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> ChatCompletion:
         """Nothing new can come."""
         del question, parameters, timeout
-        raise Trouble("only what is recorded can be answered", fault="not_recorded", again=False)
+        raise RequestError("only what is recorded can be answered", fault="not_recorded", again=False)
 
     async def close(self) -> None:
         """There is nothing to let go."""

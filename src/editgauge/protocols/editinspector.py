@@ -12,7 +12,7 @@ from editgauge.benchmarks.editinspector.issue_kinds import kinds_of
 from editgauge.benchmarks.editinspector.outcome_captions import caption_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
-from editgauge.judges import Answer, Question, Shown, self_consistency
+from editgauge.judges import Answer, LabeledImage, Question, self_consistency
 from editgauge.judges._questions import FreeText, YesNo
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._rules import attempt, require
@@ -69,8 +69,8 @@ class Inspection:
         self._judge = judge
         self._options = options
         self._images = (
-            Shown("The picture before the change:", item.source),
-            Shown("The picture after the change:", item.as_made),
+            LabeledImage("The picture before the change:", item.source),
+            LabeledImage("The picture after the change:", item.as_made),
         )
         self._answers: dict[str, QuestionAnswers] = {}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from editgauge._util.images import Pixels
-from editgauge.judges import Choice, ModelJudge, NoAnswer, Question, ask_pairwise, open_prompt
+from editgauge.judges import Choice, ModelJudge, NoAnswerError, Question, ask_pairwise, open_prompt
 from editgauge.judges.prompts import Prompt
 
 PAIRS_UNDER_WAY = 4
@@ -51,9 +51,9 @@ async def compare_each(
     return list(await asyncio.gather(*map(one, pairs)))
 
 
-async def choice_of(judge: ModelJudge, question: Question[Choice]) -> Choice | NoAnswer:
+async def choice_of(judge: ModelJudge, question: Question[Choice]) -> Choice | NoAnswerError:
     """The outcome that it prefers, or why it gave no answer."""
     try:
         return (await judge.ask(question)).value
-    except NoAnswer as error:
+    except NoAnswerError as error:
         return error

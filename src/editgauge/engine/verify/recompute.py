@@ -19,7 +19,7 @@ from editgauge.engine.prefer.pairs import PictureFile
 from editgauge.engine.worker.perception import RunPerception
 from editgauge.engine.worker.scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, EditGaugeError, UnknownNameError
-from editgauge.instructions.readings import KeptReadings, complete, from_json
+from editgauge.instructions.parsed import SavedParses, complete_edit, parsed_from_json
 from editgauge.models import service
 from editgauge.protocols import Protocol, open_protocol
 from editgauge.results import Key, Run, ScoreRecord, tables
@@ -125,7 +125,7 @@ def _edits(run: Run, place: BenchmarkPlace) -> dict[str, Edit]:
 def _as_run(edit: Edit, fields: Mapping[str, Any]) -> Edit:
     """The edit with the attributes that the run was given for it, which no benchmark holds."""
     if fields.get("reading"):
-        edit = complete(edit, KeptReadings({f"id {edit.id}": from_json(fields["reading"])}, ""))
+        edit = complete_edit(edit, SavedParses({f"id {edit.id}": parsed_from_json(fields["reading"])}, ""))
     attributes = fields.get("extras", {}).get(EXTRA)
     return edit if attributes is None else replace(edit, extras={**edit.extras, EXTRA: attributes})
 

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from editgauge._util.batching import Ask
 from editgauge.engine.judges import Jury
 from editgauge.judges import Answer, Judge, ModelJudge, Question
-from editgauge.judges._panel import JudgeService, members_of
+from editgauge.judges._panel import JudgeService, panel_members
 from editgauge.judges.prompts import Prompt
 from editgauge.models.service import ModelService
 
@@ -49,7 +49,7 @@ class RunPerception(ModelService):
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """The answer of the judge of a name."""
         self._judging.judge(role)  # raises when no judge has this role
-        for member in members_of(role):
+        for member in panel_members(role):
             self.questions[self._judging.judge(member).name] += 1
         return await self._judging.ask(question, role)
 

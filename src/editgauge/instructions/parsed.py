@@ -11,14 +11,14 @@ from typing import Any, Literal, cast, get_args
 
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.errors import BadInputError, EditGaugeError, UnscorableError
-from editgauge.instructions.understand import understand
-from editgauge.types import Benchmark, Edit, Position, Reading, Relation, Step
+from editgauge.instructions._parse import parse_instruction as understand
+from editgauge.types import Benchmark, Edit, ParsedInstruction, ParsedStep, Position, Relation
 
 How = Literal["rules", "captions", "judge", "given"]
 FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
 
 
-def from_json(entry: Mapping[str, Any], how: str | None = None) -> Reading:
+def parsed_from_json(entry: Mapping[str, Any], how: str | None = None) -> ParsedInstruction:
     """The reading that `reading_to_json` wrote, or a person or a judge; raises `BadInputError` for anything else."""
     steps = entry.get("steps")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
@@ -27,10 +27,10 @@ def from_json(entry: Mapping[str, Any], how: str | None = None) -> Reading:
     if by not in get_args(How):
         raise BadInputError(f"'how' must be rules, captions, judge or given, got {by!r}.")
     read = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
-    return Reading(read, cast("How", by), str(entry.get("left") or ""))
+    return ParsedInstruction(read, cast("How", by), str(entry.get("left") or ""))
 
 
-def _step(number: int, entry: Any) -> Step:
+def _step(number: int, entry: Any) -> ParsedStep:
     if not isinstance(entry, Mapping):
         raise BadInputError(f"Step {number} must be an object with {', '.join(FIELDS)}; got {entry!r}.")
     unknown = sorted(set(entry) - set(FIELDS))
@@ -46,7 +46,7 @@ def _step(number: int, entry: Any) -> Step:
     attributes = entry.get("attributes") or []
     if not isinstance(attributes, Sequence) or isinstance(attributes, str):
         raise BadInputError(f"Step {number}: 'attributes' must be a list of words, got {attributes!r}.")
-    return Step(
+    return ParsedStep(
         type=read_edit_type(str(entry.get("edit_type"))),
         subject=texts["subject"] or None,
         from_=texts["from"] or None,
@@ -70,24 +70,24 @@ def _position(number: int, entry: Any) -> Position | None:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReadings:
+class SavedParses:
     """Readings of a file, by the id of an edit or by the text of its instruction."""
 
-    by_key: Mapping[str, Reading]
+    by_key: Mapping[str, ParsedInstruction]
     sha256: str
 
-    def of(self, edit: Edit) -> Reading | None:
+    def of(self, edit: Edit) -> ParsedInstruction | None:
         """The reading kept for an edit; the id counts before the text."""
         return self.by_key.get(f"id {edit.id}") or self.by_key.get(f"text {edit.instruction}")
 
 
-def read_kept(file: Path) -> KeptReadings:
+def load_parses(file: Path) -> SavedParses:
     """The readings of a file of JSON lines; raises `BadInputError` with every faulty line."""
     try:
         raw = file.read_bytes()
     except OSError as error:
         raise BadInputError(f"The readings '{file}' cannot be read: {error.strerror}.") from error
-    by_key: dict[str, Reading] = {}
+    by_key: dict[str, ParsedInstruction] = {}
     problems = []
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), start=1):
         if not line.strip():
@@ -96,17 +96,17 @@ def read_kept(file: Path) -> KeptReadings:
             entry = json.loads(line)
             if not isinstance(entry, dict) or not (entry.get("id") or entry.get("text")):
                 raise BadInputError("needs 'text' or 'id', and 'steps'")
-            reading = from_json(entry)
+            reading = parsed_from_json(entry)
         except (ValueError, EditGaugeError) as error:
             problems.append(f"line {number}: {error}")
             continue
         by_key |= {f"{key} {entry[key]}": reading for key in ("id", "text") if entry.get(key)}
     if problems:
         raise BadInputError(f"The readings '{file}' have problems.", problems[:20])
-    return KeptReadings(by_key, hashlib.sha256(raw).hexdigest())
+    return SavedParses(by_key, hashlib.sha256(raw).hexdigest())
 
 
-def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = None) -> Edit:
+def complete_edit(edit: Edit, kept: SavedParses | None = None, form: str | None = None) -> Edit:
     """The edit with what its instruction says where the benchmark or the user says nothing.
 
     What is given always wins: a step of another type than the given one, or one of that type that contradicts a given
@@ -115,7 +115,7 @@ def complete(edit: Edit, kept: KeptReadings | None = None, form: str | None = No
     """
     reading = kept.of(edit) if kept else None
     if reading is not None:
-        return with_step(edit, reading.steps[0], reading)
+        return apply_step(edit, reading.steps[0], reading)
     read = _read(edit, form)
     return replace(read, count=edit.count) if edit.count else read
 
@@ -126,7 +126,7 @@ def _read(edit: Edit, form: str | None) -> Edit:
     reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
     if edit.type == UNSPECIFIED and (not _known_fields(edit) or len(reading.steps) == 1):
         step = _overridden(reading.steps[0], edit)
-        return with_step(edit, step, replace(reading, steps=(step, *reading.steps[1:])))
+        return apply_step(edit, step, replace(reading, steps=(step, *reading.steps[1:])))
     same = _of_type(reading, edit.type)
     if same is None and edit.source_caption and edit.target_caption:
         reading = understand(edit.target_caption, edit.source_caption, form="caption")
@@ -134,10 +134,10 @@ def _read(edit: Edit, form: str | None) -> Edit:
     if same is None or any(_plain(getattr(same, name)) != _plain(value) for name, value in _known_fields(edit).items()):
         return edit
     step = replace(same, **_known_fields(edit), sure=same.sure or edit.type != UNSPECIFIED)
-    return with_step(edit, step, replace(reading, steps=(step,)))
+    return apply_step(edit, step, replace(reading, steps=(step,)))
 
 
-def _overridden(step: Step, edit: Edit) -> Step:
+def _overridden(step: ParsedStep, edit: Edit) -> ParsedStep:
     """The step with the given fields; another name for the subject is one for what is replaced, too."""
     fields = _known_fields(edit)
     if edit.subject and step.from_ == step.subject:
@@ -145,7 +145,7 @@ def _overridden(step: Step, edit: Edit) -> Step:
     return replace(step, **fields)
 
 
-def _of_type(reading: Reading, edit_type: str) -> Step | None:
+def _of_type(reading: ParsedInstruction, edit_type: str) -> ParsedStep | None:
     """The first step of a type; of any, when the type is not known."""
     return next((step for step in reading.steps if edit_type in {step.type, UNSPECIFIED}), None)
 
@@ -166,7 +166,7 @@ def _plain(value: object) -> object:
     return " ".join(value.casefold().replace("_", " ").split()) if isinstance(value, str) else value
 
 
-def with_step(edit: Edit, step: Step, reading: Reading | None = None) -> Edit:
+def apply_step(edit: Edit, step: ParsedStep, reading: ParsedInstruction | None = None) -> Edit:
     """The edit with the fields of a step, and the reading that the step comes from."""
     return replace(
         edit,
@@ -181,9 +181,9 @@ def with_step(edit: Edit, step: Step, reading: Reading | None = None) -> Edit:
     )
 
 
-def use_kept(benchmark: Benchmark, kept: KeptReadings) -> Benchmark:
+def apply_parses(benchmark: Benchmark, kept: SavedParses) -> Benchmark:
     """The benchmark with the readings of a file; one that no edit has is a mistake worth telling."""
-    edits = tuple(complete(edit, kept) for edit in benchmark.edits)
+    edits = tuple(complete_edit(edit, kept) for edit in benchmark.edits)
     used = sum(kept.of(edit) is not None for edit in benchmark.edits)
     if not used:
         raise BadInputError(
@@ -193,7 +193,7 @@ def use_kept(benchmark: Benchmark, kept: KeptReadings) -> Benchmark:
     return replace(benchmark, edits=edits, about=about.removeprefix("; "))
 
 
-def reading_summary(edits: Sequence[Edit]) -> str:
+def parse_summary(edits: Sequence[Edit]) -> str:
     """How many instructions were understood, in words."""
     read = [edit.reading for edit in edits if edit.reading]
     known = [reading for reading in read if all(step.type != UNSPECIFIED for step in reading.steps)]
@@ -201,7 +201,7 @@ def reading_summary(edits: Sequence[Edit]) -> str:
     return f"instructions understood: {len(known)} of {len(read)}, {sure} of them without doubt"
 
 
-def only_step(text: str) -> Step:
+def parse_single_step(text: str) -> ParsedStep:
     """The one step that an instruction surely asks for, with all fields that its type needs; raises `UnscorableError`.
 
     >>> only_step("Could we add a cup to the left of the plate?").position
@@ -223,8 +223,8 @@ def only_step(text: str) -> Step:
     return step
 
 
-def steps_of(edit: Edit) -> tuple[Edit, ...]:
+def split_steps(edit: Edit) -> tuple[Edit, ...]:
     """One edit per step of the instruction; the edit itself when it has one step or was not read."""
     if edit.reading is None or len(edit.reading.steps) < 2:
         return (edit,)
-    return tuple(with_step(edit, step, replace(edit.reading, steps=(step,))) for step in edit.reading.steps)
+    return tuple(apply_step(edit, step, replace(edit.reading, steps=(step,))) for step in edit.reading.steps)
