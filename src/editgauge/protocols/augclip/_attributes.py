@@ -22,9 +22,9 @@ from editgauge._util.phrases import without_article
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.instructions.readings import only_step
-from editgauge.judges import Answer, Question, Shown
-from editgauge.judges._parsing import spoken
+from editgauge.instructions.parsed import parse_single_step
+from editgauge.judges import Answer, LabeledImage, Question
+from editgauge.judges._parsing import strip_reasoning
 from editgauge.judges._questions import FreeText, Structured
 from editgauge.judges.prompts import Prompt, RenderedPrompt
 from editgauge.methods.prompts import render
@@ -68,7 +68,7 @@ def _completed(edit: Edit) -> Edit:
     if edit.subject or edit.to or not edit.instruction.strip():
         return edit
     with suppress(UnscorableError):
-        parts = only_step(edit.instruction)
+        parts = parse_single_step(edit.instruction)
         return replace(
             edit, type=parts.type, subject=parts.subject, from_=parts.from_, to=parts.to, position=parts.position
         )
@@ -160,7 +160,7 @@ def _read_list(text: str) -> list[Any] | None:
     >>> _read_list("['black cat', 'grass']"), _read_list('```json\\n["red"]\\n```'), _read_list("red, green")
     (['black cat', 'grass'], ['red'], None)
     """
-    bare = _FENCE.sub("", spoken(text)).strip()
+    bare = _FENCE.sub("", strip_reasoning(text)).strip()
     if not (bare.startswith("[") and bare.endswith("]")):
         return None
     try:
@@ -214,7 +214,9 @@ async def ask_attributes(
     if not request:
         raise UnscorableError("not_applicable", "the edit has neither an instruction nor a target caption to ask about")
     of_caption, of_source, of_target = (prompt(name) for name in PROMPTS)
-    caption_question = Question(words=of_caption.render(), form=FreeText(), images=(Shown("The picture:", source),))
+    caption_question = Question(
+        words=of_caption.render(), form=FreeText(), images=(LabeledImage("The picture:", source),)
+    )
     caption = " ".join(str((await ask(caption_question.again(repetition))).value).split())
     rules = requested.prompt_rules
     words = (

@@ -16,7 +16,7 @@ from editgauge._vision.changed_regions import find_changes
 from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
-from editgauge.judges import Question, Shown
+from editgauge.judges import LabeledImage, Question
 from editgauge.judges._questions import FreeText, Structured, YesNo
 from editgauge.models.vocabulary import needed_wordnet
 from editgauge.models.vocabulary.phrases import singulars
@@ -104,7 +104,7 @@ def ask_same_difference(first: str, second: str, perception: JudgingPerception) 
 def ask_caption(image: Pixels, perception: JudgingPerception) -> Question[str]:
     """Return the question for a one-sentence caption of a crop."""
     words = perception.prompt("zoom_caption").render()
-    return Question(words=words, form=FreeText(), images=(Shown("The picture:", image),))
+    return Question(words=words, form=FreeText(), images=(LabeledImage("The picture:", image),))
 
 
 def ask_change(instruction: str, before: str, after: str, perception: JudgingPerception) -> Question[CaptionAnswer]:
@@ -113,8 +113,8 @@ def ask_change(instruction: str, before: str, after: str, perception: JudgingPer
     return Question(words=words, form=Structured(CaptionAnswer))
 
 
-def _both(item: Item) -> tuple[Shown, Shown]:
-    return Shown("Before the change:", item.source), Shown("After the change:", item.as_made)
+def _both(item: Item) -> tuple[LabeledImage, LabeledImage]:
+    return LabeledImage("Before the change:", item.source), LabeledImage("After the change:", item.as_made)
 
 
 Frame = tuple[int, int, int, int]
