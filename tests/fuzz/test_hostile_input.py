@@ -26,8 +26,8 @@ import editgauge
 from editgauge._util.images import Pixels, load_image
 from editgauge.benchmarks.folder import load
 from editgauge.errors import BadImageError, BadInputError, EditGaugeError
-from editgauge.judges._endpoint import fault_in, read_reply
-from editgauge.judges._parsing import Unreadable
+from editgauge.judges._endpoint import find_fault, parse_reply
+from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, YesNo
 from editgauge.results import JournalEntry
 
@@ -181,11 +181,11 @@ def test_answers_of_judges() -> None:
 
     def check(text: str, body: Any) -> None:
         for form in forms:
-            with suppress(Unreadable):
+            with suppress(UnparsableReplyError):
                 form.read(text)
         said = {"choices": [{"message": {"content": text}}], "usage": body, "model": body}
         for reply in (body, said):
             with suppress(ValueError):
-                fault_in(read_reply(reply), "tiny-judge")
+                find_fault(parse_reply(reply), "tiny-judge")
 
     explore(check, text=texts, body=JSON)

@@ -21,9 +21,8 @@ import pytest
 
 from editgauge._render.text import without_folders
 from editgauge.errors import BadRunError
-from editgauge.reports import export
 from editgauge.reports import export as export_module
-from editgauge.reports.export import COLUMNS, schema_of
+from editgauge.reports.export import COLUMNS, export, schema_of
 from editgauge.results import JournalEntry, Run, RunWriter, tables, writer
 
 Make = Callable[..., JournalEntry]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from editgauge.errors import BadInputError
-from editgauge.judges.prompts import own_prompts
+from editgauge.judges.prompts import prompt_names
 from editgauge.models.choice import plain_role
 from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of
 from editgauge.options import ModelOptions
@@ -98,7 +98,7 @@ def open_protocols_with_models(
         for judge in ([{JUDGE: name} for name in judges] if judges and JUDGE in (*each.needs, *each.uses) else [{}])
     ]
     if prompts is not None:
-        protocols = [each.worded(prompts.stem, own_prompts(prompts)) for each in protocols]
+        protocols = [each.worded(prompts.stem, prompt_names(prompts)) for each in protocols]
     strangers = [f"'{each.name}' asks '{each.judge}'" for each in protocols if each.judge and each.judge not in judges]
     strangers += [
         f"'{each.name}' is graded by '{each.grader}'" for each in protocols if each.grader not in (None, *judges)

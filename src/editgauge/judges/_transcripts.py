@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.errors import BadRunError
-from editgauge.judges._endpoint import Body
-from editgauge.judges._faults import MAY_PASS, Fault
+from editgauge.judges._endpoint import ChatCompletion
+from editgauge.judges._faults import TRANSIENT_FAULTS, Fault
 from editgauge.results._journal import LineFile, decode_line, encode_line
 
 
@@ -28,7 +28,7 @@ class Call:
     asked: Mapping[str, Any]
     """Model, prompt with version, text, form, hashes of the pictures, parameters, repetition."""
     endpoint: str
-    body: Body | None
+    body: ChatCompletion | None
     """The chat completion as it was sent; None when none came."""
     model: str | None
     """The model as the endpoint calls it."""
@@ -53,7 +53,7 @@ class Call:
     @property
     def final(self) -> bool:
         """Is it settled? What failed for a passing reason is asked again in the next run."""
-        return self.fault not in MAY_PASS
+        return self.fault not in TRANSIENT_FAULTS
 
     def to_line(self) -> bytes:
         """One line of a transcript."""

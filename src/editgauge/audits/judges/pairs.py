@@ -26,7 +26,7 @@ from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine.prefer import ComparisonWording, choice_of, compare_each
 from editgauge.errors import BadInputError
-from editgauge.judges import Choice, ModelJudge, NoAnswer, Question
+from editgauge.judges import Choice, ModelJudge, NoAnswerError, Question
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
@@ -141,8 +141,10 @@ async def _ask(
 
 async def _said(judge: ModelJudge, question: Question[Choice]) -> PairAnswers:
     answers = [await choice_of(judge, each) for each in (question, question.swapped(), question.again(1))]
-    first_order, swapped, again = (None if isinstance(each, NoAnswer) else each for each in answers)
-    return PairAnswers(first_order, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswer)))
+    first_order, swapped, again = (None if isinstance(each, NoAnswerError) else each for each in answers)
+    return PairAnswers(
+        first_order, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswerError))
+    )
 
 
 def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[ProbePair]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from editgauge._util.coco import Coco, CocoImage, read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.datasets import slug
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge._util.text import counted
 from editgauge.benchmarks.editval import TYPES
 from editgauge.builders.built import BuiltBenchmark, OmittedTask, check_places, report_beside, write_report
@@ -46,7 +46,7 @@ from editgauge.builders.review.file import (
 )
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError
-from editgauge.judges import NoAnswer, open_prompt
+from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.options import Amount, Count, JudgeOptions, Share
 
 MOST_TOKENS = 1024
@@ -145,7 +145,7 @@ def editval(
     shown = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
     write_report(report_beside(file), shown, proposed.left_out)
     count = len({each.number for some in pictures.values() for each in some})
-    say(
+    log_info(
         f"{counted(count, 'image')} of {len(pictures)} classes with {counted(len(review.candidates), 'candidate')} by "
         f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
         f"Next: editgauge build review {file}",
@@ -198,7 +198,7 @@ async def _by_judge(
         async def classes_of(kind: str) -> None:
             try:
                 proposed.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
-            except NoAnswer as unable:
+            except NoAnswerError as unable:
                 proposed.left_out.append(
                     OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.message}")
                 )
@@ -206,7 +206,7 @@ async def _by_judge(
         async def operations_of(pair: Pair) -> None:
             try:
                 answers[pair] = await ask_operations(pair[1], pair[0], number, judge.ask, prompt)
-            except NoAnswer as unable:
+            except NoAnswerError as unable:
                 why = f"the judge named no operations ({unable.fault}): {unable.message}"
                 proposed.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 

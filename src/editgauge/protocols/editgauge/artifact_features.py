@@ -9,6 +9,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from editgauge._util.images import gradient_magnitude
 from editgauge._util.masks import grown
 from editgauge.protocols.editgauge.appearance import blurrier, detail, mean_at, residue, uneven
 from editgauge.protocols.editgauge.outlines import bump, rings_of_rim, seen_again, signed_distance, step
@@ -127,8 +128,7 @@ def _outline(view: View, part: BoolMask) -> BoolMask:
 
 def _steep_beside(light: Lightness, away: NDArray[np.float32], margin: int) -> float | None:
     """How steep the brightness is at the outline relative to its surroundings, in doublings."""
-    soft = cv2.GaussianBlur(light, (0, 0), 0.8)
-    steep = np.asarray(cv2.magnitude(cv2.Sobel(soft, cv2.CV_32F, 1, 0), cv2.Sobel(soft, cv2.CV_32F, 0, 1)), np.float32)
+    steep = gradient_magnitude(np.asarray(cv2.GaussianBlur(light, (0, 0), 0.8), np.float32))
     here, there = np.abs(away) <= 2, (away > margin) & (away <= 3 * margin)
     if not (here.any() and there.any()):
         return None
