@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from editgauge.analysis.diff import Attribution, Cause, Difference, Shift
     from editgauge.analysis.gate import Gate
     from editgauge.analysis.summary import Cell
-    from editgauge.engine.edit.edit import MadeOutcomes
-    from editgauge.engine.forecast.forecast import Forecast
-    from editgauge.engine.prefer.prefer import Preferred
-    from editgauge.engine.verify.verify import Verification
+    from editgauge.engine.edit import MadeOutcomes
+    from editgauge.engine.plan import Forecast
+    from editgauge.engine.prefer import Preferred
+    from editgauge.engine.verify import Verification
     from editgauge.results import Run
     from editgauge.types import ScoreSpec
 
@@ -74,10 +74,12 @@ def show_run(run: Run, options: Options) -> None:
 
 def run_json(run: Run, options: Options) -> str:
     """Serialize the means of a run and the usage of its judges."""
-    from editgauge.engine.record.judge_usage import read_asked
+    from editgauge.engine._judges import read_judge_usage
     from editgauge.reports.export import means_of
 
-    return as_json({"run": str(options["out"]), "judges": read_asked(Path(options["out"])), "means": means_of(run)})
+    return as_json(
+        {"run": str(options["out"]), "judges": read_judge_usage(Path(options["out"])), "means": means_of(run)}
+    )
 
 
 def preview_run(options: Options, flags: Options) -> bool:
@@ -147,7 +149,7 @@ def show_gate(gate: Gate, options: Options) -> int | None:
 
 def show_verify(result: Verification, options: Options) -> None:
     """Print every problem, what was scored again, and whether the run is sound."""
-    from editgauge.engine.verify.recompute import RELATIVE
+    from editgauge.engine.verify import RELATIVE_TOLERANCE
 
     for problem in result.problems:
         typer.echo(problem)
@@ -156,7 +158,7 @@ def show_verify(result: Verification, options: Options) -> None:
     if checked:
         typer.echo(
             f"Scored again: {recomputed.scores} of {checked} scores of {recomputed.outcomes} outcomes agree to "
-            f"{RELATIVE:.2%}."
+            f"{RELATIVE_TOLERANCE:.2%}."
         )
     for reason, count in recomputed.unchecked.items():
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")

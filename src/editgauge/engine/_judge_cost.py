@@ -25,8 +25,8 @@ from editgauge.engine._judges import transcripts_of
 from editgauge.engine._perception import MemoryGate, RunPerception
 from editgauge.engine._run_plan import Remaining, RunPlan
 from editgauge.engine._scoring import ScoringTask, score_task
-from editgauge.judges import Answer, NoAnswer, Question
-from editgauge.judges._panel import is_panel, members_of
+from editgauge.judges import Answer, NoAnswerError, Question
+from editgauge.judges._panel import is_panel, panel_members
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 from editgauge.judges._transcripts import Call
 from editgauge.models.cache import place
@@ -82,12 +82,14 @@ def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask
         member
         for each in opened.values()
         if each.judge and type(each).questions_at_most is Protocol.questions_at_most
-        for member in members_of(each.judge)
+        for member in panel_members(each.judge)
     }
     questions: Counter[str] = Counter()
     for (edit, name), count in outcomes.items():
         for judge, most in opened[name].questions_at_most(edits[edit], count).items():
-            alone = {member: outcomes.get((edit, _by_member(name, judge, member)), 0) for member in members_of(judge)}
+            alone = {
+                member: outcomes.get((edit, _by_member(name, judge, member)), 0) for member in panel_members(judge)
+            }
             not_shared = [member for member in alone if not is_panel(judge) or alone[member] < count]
             questions.update(dict.fromkeys(not_shared, most))
     return QuestionLimits(dict(questions), max(map(_text_bytes, edits.values()), default=0), frozenset(silent))
@@ -128,7 +130,7 @@ class CountingPerception(RunPerception):
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """A made-up answer of the asked form."""
         self.judge(role)
-        for member in members_of(role):
+        for member in panel_members(role):
             self.heard[self.inclined][member].append(question)
         return made_up_answer(question, self.inclined)
 
@@ -212,7 +214,7 @@ def _left(plan: RunPlan, task: ScoringTask) -> list[Protocol]:
 def made_up_answer(question: Question[Any], inclined: bool) -> Answer[Any]:
     """An answer of the asked form: yes and much, or no and little; never shown or stored.
 
-    Raises `NoAnswer` where no such answer can be thought of.
+    Raises `NoAnswerError` where no such answer can be thought of.
     """
     return Answer(_value(question.form, inclined), _call(question))
 
@@ -233,8 +235,8 @@ def _value(form: Any, inclined: bool) -> Any:
             try:
                 return form.model.model_validate(_field(form.model, inclined, 0))
             except (ValidationError, TypeError) as error:
-                raise NoAnswer("budget", "a dry run asks no judge") from error
-    raise NoAnswer("budget", "a dry run asks no judge")
+                raise NoAnswerError("budget", "a dry run asks no judge") from error
+    raise NoAnswerError("budget", "a dry run asks no judge")
 
 
 def _field(wanted: Any, inclined: bool, number: int) -> Any:

@@ -18,11 +18,11 @@ from typing import Any
 from editgauge._util.batching import Ask
 from editgauge._util.endpoints import without_secrets
 from editgauge._util.files import open_regular, write_json
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.judges import ModelJudge, Parameters, Price, Transcripts, judges, open_judge
-from editgauge.judges._endpoint import Body
-from editgauge.judges._faults import Trouble
+from editgauge.judges._endpoint import ChatCompletion
+from editgauge.judges._faults import RequestError
 from editgauge.judges._panel import panel_name
 from editgauge.judges._questions import Question
 from editgauge.judges._transcripts import Call
@@ -238,10 +238,10 @@ class RecordedEndpoint:
     def __init__(self, model: str) -> None:
         self.model = model
 
-    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
+    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> ChatCompletion:
         """Fail: only recorded calls can be answered."""
         del question, parameters, timeout
-        raise Trouble("only what is recorded can be answered", fault="not_recorded", again=False)
+        raise RequestError("only what is recorded can be answered", fault="not_recorded", again=False)
 
     async def close(self) -> None:
         """Do nothing."""
@@ -326,7 +326,7 @@ def count_judge_usage(
     }
     write_json(run / USAGE_FILE, {name: asdict(judge_usage) for name, judge_usage in usage.items()})
     for name, judge_usage in usage.items():
-        say(judge_usage.sentence(name), quiet=quiet)
+        log_info(judge_usage.sentence(name), quiet=quiet)
 
 
 def _calls(files: Iterable[Path]) -> Iterator[Call]:

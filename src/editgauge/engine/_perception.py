@@ -12,7 +12,7 @@ from typing import Self, TypeVar
 from editgauge._util.batching import Ask
 from editgauge.engine._judges import JudgeConfig
 from editgauge.judges import Answer, Judge, ModelJudge, Question
-from editgauge.judges._panel import JudgeService, members_of
+from editgauge.judges._panel import JudgeService, panel_members
 from editgauge.judges.prompts import Prompt
 from editgauge.models.service import ModelService
 
@@ -96,7 +96,7 @@ class RunPerception(ModelService):
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
         """Return the answer of the judge of a name."""
         self._judge_service.judge(role)  # raises if no judge has this role
-        for member in members_of(role):
+        for member in panel_members(role):
             self.questions[self._judge_service.judge(member).name] += 1
         return await self._judge_service.ask(question, role)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge._util import profiling
 from editgauge._util.profiling import write_part
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.engine._machine import (
     MEMORY_PER_WEIGHT_BYTE,
     PROCESS_BYTES,
@@ -317,7 +317,7 @@ class _ActorPool:
                 return self._messages.get(timeout=SILENCE_SECONDS)
             except queue.Empty:
                 if not any(actor.node for actor in self._actors):
-                    say("Waiting for room in the Ray cluster; `ray status` shows demands and resources.")
+                    log_info("Waiting for room in the Ray cluster; `ray status` shows demands and resources.")
 
     def _on_actor_exit(self, actor: _Actor, death: Exception) -> Iterator[ScoredTask]:
         self._actors.remove(actor)

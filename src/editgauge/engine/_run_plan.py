@@ -20,7 +20,7 @@ from editgauge.engine._judges import JudgeConfig
 from editgauge.engine._options import default_protocols, open_protocols_with_models, pairs
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
-from editgauge.instructions.readings import read_kept, use_kept
+from editgauge.instructions.parsed import apply_parses, load_parses
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models import service
@@ -170,9 +170,9 @@ def build_plan(
     if not places:
         raise BadInputError("--outcomes is needed at least once, as NAME=FOLDER.")
     opened = open_benchmark(benchmark, data.data, data.images)
-    readings = read_kept(Path(fields)) if fields else None
+    readings = load_parses(Path(fields)) if fields else None
     if readings:
-        opened = use_kept(opened, readings)
+        opened = apply_parses(opened, readings)
     if attributes is not None:
         opened = attach(opened, read_attributes(attributes))
     if captions is not None:

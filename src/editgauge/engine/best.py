@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge._util.files import require_new, write_json, write_jsonl
-from editgauge._util.progress import say
-from editgauge.analysis.outcomes import wanted_scores
+from editgauge._util.progress import log_info
+from editgauge.analysis.outcomes import select_scores
 from editgauge.engine.prefer import Pictures, named_methods, read_scored
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST
@@ -82,7 +82,7 @@ def best(
 
 
 def _one_score(run: Run, name: str) -> tuple[str, ScoreSpec]:
-    fitting = wanted_scores(run, [name])
+    fitting = select_scores(run, [name])
     if len(fitting) > 1:
         names = [f"{protocol}/{spec.name}" for protocol, spec in fitting]
         raise BadInputError(f"--score '{name}' means {len(names)} scores of the run; name one of them.", names[:12])
@@ -148,7 +148,7 @@ def _write(
         without=len(lines) - len(choices),
     )
     write_json(folder / RECORD, {"run": run.manifest.benchmark, "score": done.score, "choices": choices})
-    say(_summary(done), quiet=quiet)
+    log_info(_summary(done), quiet=quiet)
     return done
 
 

@@ -18,12 +18,12 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.instructions import understand as by_rules
-from editgauge.instructions.readings import from_json
-from editgauge.judges import NoAnswer, Question, Shown, open_prompt
+from editgauge.instructions.parsed import parsed_from_json
+from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
 from editgauge.results.edits import reading_to_json
-from editgauge.types import Reading
+from editgauge.types import ParsedInstruction
 
 KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
 """What a line of a file may say."""
@@ -68,7 +68,7 @@ def understand(
     source: str | Path | None = None,
     judge: str | Pairs = (),
     prompts: str | Path | None = None,
-) -> Reading:
+) -> ParsedInstruction:
     """Read what an instruction, or a target caption, asks for: the edit type, what changes, and into what.
 
     If a judge gives no answer, the rules' reading is returned, and it says why.
@@ -134,7 +134,7 @@ def read_instruction(
     form: str | None,
     source: str | Path | None,
     judge_config: JudgeConfig,
-) -> Reading:
+) -> ParsedInstruction:
     """The judge's reading where there is a judge that gives one, and the rules' otherwise."""
     rules = by_rules(text, source_caption, target_caption, form)
     if not judge_config.addresses:
@@ -161,11 +161,11 @@ def _question(
         target_caption=target_caption or "not known",
         types=types,
     )
-    images = (Shown("The picture before the edit:", read_image(Path(source))),) if source else ()
+    images = (LabeledImage("The picture before the edit:", read_image(Path(source))),) if source else ()
     return Question(words=words, form=Structured(JudgedReading), images=images)
 
 
-async def _judge_reading(question: Question[JudgedReading], judge_config: JudgeConfig) -> Reading:
+async def _judge_reading(question: Question[JudgedReading], judge_config: JudgeConfig) -> ParsedInstruction:
     ask = Ask()
     name, judge = next(iter(judge_config.open(None, ask).items()))
     try:
@@ -173,6 +173,6 @@ async def _judge_reading(question: Question[JudgedReading], judge_config: JudgeC
             answer = await judge.ask(question)
     finally:
         ask.close()
-    if isinstance(answer.value, NoAnswer):
+    if isinstance(answer.value, NoAnswerError):
         raise BadInputError(f"{name}: {answer.value.fault}: {answer.value.detail}")
-    return from_json(answer.value.model_dump(by_alias=True), how="judge")
+    return parsed_from_json(answer.value.model_dump(by_alias=True), how="judge")

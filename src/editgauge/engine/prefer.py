@@ -15,13 +15,13 @@ from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_jsonl
 from editgauge._util.images import Pixels, pixel_hash, read_image
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.analysis.outcomes import Seeds, match
 from editgauge.analysis.preferences import PairAnswer, elo
 from editgauge.analysis.ratings import read_choices
 from editgauge.engine._judges import FOLDER, JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnknownNameError, UnscorableError
-from editgauge.judges import Choice, ModelJudge, NoAnswer, Question, ask_pairwise, open_prompt
+from editgauge.judges import Choice, ModelJudge, NoAnswerError, Question, ask_pairwise, open_prompt
 from editgauge.judges.prompts import Prompt
 from editgauge.options import Amount, Count, JudgeOptions
 from editgauge.results import Run, tables
@@ -65,11 +65,11 @@ async def compare_each(
     return list(await asyncio.gather(*map(one, pairs)))
 
 
-async def choice_of(judge: ModelJudge, question: Question[Choice]) -> Choice | NoAnswer:
+async def choice_of(judge: ModelJudge, question: Question[Choice]) -> Choice | NoAnswerError:
     """The outcome that it prefers, or why it gave no answer."""
     try:
         return (await judge.ask(question)).value
-    except NoAnswer as error:
+    except NoAnswerError as error:
         return error
 
 
@@ -256,7 +256,7 @@ def prefer(
     unanswered = Counter(str(line["unanswered"]).partition(":")[0] for line in lines if line["unanswered"])
     reasons = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
     about = f" about {', '.join(aspect)}" if aspect else ""
-    say(f"{name}: {len(pairs)} pairs in both orders{about}{reasons}, in {out}", quiet=quiet)
+    log_info(f"{name}: {len(pairs)} pairs in both orders{about}{reasons}, in {out}", quiet=quiet)
     is_published = opened.manifest.benchmark.partition("[")[0] == "gedit-v2" and set(aspect) == set(ASPECTS)
     answers = _answers(lines, opened)
     return Preferred(
@@ -323,6 +323,6 @@ async def _line(
         reason = f"unreadable_image: {error}" if isinstance(error, BadImageError) else str(error)
         return fields | {"chosen": None, "swapped": None, "unanswered": reason}
     answers = [await choice_of(judge, each) for each in (pairwise, pairwise.swapped())]
-    reasons = [str(each) for each in answers if isinstance(each, NoAnswer)]
-    chosen, swapped = (None if isinstance(each, NoAnswer) else SIDES[each] for each in answers)
+    reasons = [str(each) for each in answers if isinstance(each, NoAnswerError)]
+    chosen, swapped = (None if isinstance(each, NoAnswerError) else SIDES[each] for each in answers)
     return fields | {"chosen": chosen, "swapped": swapped, "unanswered": reasons[0] if reasons else None}

@@ -24,7 +24,7 @@ from editgauge.engine.result import ScoreResult
 from editgauge.engine.verdict import make_verdict
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
-from editgauge.instructions.readings import KeptReadings, complete, read_kept
+from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
 from editgauge.models.cache import place
 from editgauge.options import JudgeOptions, ModelOptions
 from editgauge.types import Edit, Item, Outcome, Position, Relation
@@ -85,14 +85,14 @@ class Scorer:
 
     def submit_edit(self, edit: Edit, before: ImageLike, after: ImageLike) -> Future[ScoreResult]:
         """The same for an edit of a benchmark, with all that is known about it."""
-        return self._run(self._score(lambda: self._loaded(complete(edit), before, after)))
+        return self._run(self._score(lambda: self._loaded(complete_edit(edit), before, after)))
 
     def warm_up(self) -> Future[ScoreResult]:
         """Load every model by scoring an image of noise; ignore its scores."""
         noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
         return self.submit(noise, noise, "Remove the cat.")
 
-    def _judged(self, instruction: str, known: KnownFields) -> KeptReadings | None:
+    def _judged(self, instruction: str, known: KnownFields) -> SavedParses | None:
         """The judge's reading of an instruction that the rules do not understand, such as one in Chinese."""
         if not self._jury.addresses or known.edit_type or known.fields or not instruction.strip():
             return None
@@ -101,7 +101,7 @@ class Scorer:
         if any(step.type != UNSPECIFIED for step in by_rules.steps):
             return None
         reading = read_instruction(instruction, *captions, form=None, source=None, judge_config=self._jury)
-        return KeptReadings({f"text {instruction}": reading}, "") if reading.how == "judge" else None
+        return SavedParses({f"text {instruction}": reading}, "") if reading.how == "judge" else None
 
     async def _end(self) -> None:
         """Gives up what is under way, and lets models and judges go."""
@@ -143,7 +143,7 @@ class KnownFields:
     target_caption: str | None = None
     fields: str | Path | None = None
 
-    def edit(self, before: ImageLike, instruction: str, kept: KeptReadings | None = None) -> Edit:
+    def edit(self, before: ImageLike, instruction: str, kept: SavedParses | None = None) -> Edit:
         """The edit, with what was read from the instruction."""
         edit = Edit(
             id="edit",
@@ -158,7 +158,7 @@ class KnownFields:
             target_caption=self.target_caption,
             mask=_mask(self.mask),
         )
-        return complete(edit, read_kept(Path(self.fields)) if self.fields else kept)
+        return complete_edit(edit, load_parses(Path(self.fields)) if self.fields else kept)
 
 
 class RecentSources:

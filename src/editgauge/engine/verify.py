@@ -21,7 +21,7 @@ from editgauge.engine._judges import FOLDER, recorded_judge_config
 from editgauge.engine._perception import RunPerception
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.errors import BadImageError, BadRunError, EditGaugeError, UnknownNameError
-from editgauge.instructions.readings import KeptReadings, complete, from_json
+from editgauge.instructions.parsed import SavedParses, complete_edit, parsed_from_json
 from editgauge.models import service
 from editgauge.options import Natural
 from editgauge.protocols import Protocol, open_protocol
@@ -287,7 +287,7 @@ def _open_edits(run: Run, location: BenchmarkLocation) -> dict[str, Edit]:
 def _restore(edit: Edit, fields: Mapping[str, Any]) -> Edit:
     """Add what only the run recorded about an edit: how its instruction was parsed, and its attributes."""
     if fields.get("reading"):
-        edit = complete(edit, KeptReadings({f"id {edit.id}": from_json(fields["reading"])}, ""))
+        edit = complete_edit(edit, SavedParses({f"id {edit.id}": parsed_from_json(fields["reading"])}, ""))
     attributes = fields.get("extras", {}).get(EXTRA)
     return edit if attributes is None else replace(edit, extras={**edit.extras, EXTRA: attributes})
 
