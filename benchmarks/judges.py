@@ -23,7 +23,7 @@ import httpx
 import numpy as np
 import skimage.data
 
-from editgauge.judges import Parameters, Question, Shown, ask_yes_no, open_judge
+from editgauge.judges import LabeledImage, Parameters, Question, ask_yes_no, open_judge
 from editgauge.judges._endpoint import Dialect, request_body
 from editgauge.judges._questions import DataUrls
 
@@ -58,7 +58,7 @@ def make_questions(count: int) -> list[Question[bool]]:
     questions = []
     for number in range(count):
         before = np.roll(skimage.data.astronaut(), number // QUESTIONS_PER_PAIR, axis=1)
-        shown = Shown("Before:", before), Shown("After:", before[:, ::-1].copy())
+        shown = LabeledImage("Before:", before), LabeledImage("After:", before[:, ::-1].copy())
         questions.append(ask_yes_no(f"Is it as asked, by rule {number % QUESTIONS_PER_PAIR}?", *shown))
     return questions
 

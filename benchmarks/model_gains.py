@@ -28,25 +28,26 @@ from sklearn.metrics import roc_auc_score
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import as_unit, read_image
 from editgauge._vision.natural_statistics import natural_statistics
-from editgauge._vision.tokens import focus_of_change, semantic_change, structure_distance
+from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.audits.fit.rated import Rated
 from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine._scoring import build_item
 from editgauge.errors import UnscorableError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
+from editgauge.metrics.structure_distance import self_similarity_distance
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
+from editgauge.protocols._objects import match_boxes
 from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.features import FEATURES, features
 from editgauge.protocols.editgauge.redrawn import changed_places, token_features
 from editgauge.protocols.editgauge.roles import roles_of
 from editgauge.protocols.editgauge.view import look
-from editgauge.protocols._objects import match_boxes
 from editgauge.types import Edit, Item, Outcome
 
 ROLES = (
@@ -85,7 +86,7 @@ async def measure(folder: Path, ratings: Path, out: Path, *, only_roles: bool) -
         for edit, outcome, said in rated:
             if (edit.id, outcome.method) in done or outcome.image is None:
                 continue
-            item = prepare(edit, outcome, read_image(edit.source.path), read_image(outcome.image))
+            item = build_item(edit, outcome, read_image(edit.source.path), read_image(outcome.image))
             record = {"edit": edit.id, "photo": edit.id.rpartition("_")[0], "method": outcome.method, **said}
             record["variants"] = await _variants(item, see)
             if not only_roles:
@@ -156,8 +157,8 @@ async def _raw(item: Item, see: ModelService) -> Record:
     return {
         "class token": float(first @ second),
         "patches": 1 - float(change.mean()),
-        "focus": focus_of_change(before.tokens, after.tokens),
-        "structure": -structure_distance(before.tokens, after.tokens),
+        "focus": float(np.sort(change, axis=None)[-max(change.size // 10, 1) :].mean() - np.median(change)),
+        "structure": -self_similarity_distance(*(each.tokens.reshape(change.size, -1) for each in (before, after))),
         "token length": token_features(before, after, change)["token_length"],
         "LPIPS": -await see.distance(item.source, item.edited),
         "SSIM": metrics.get("ssim")(as_unit(item.source), as_unit(item.edited)),

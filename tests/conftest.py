@@ -28,7 +28,7 @@ import tomllib
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import cv2
 import hypothesis
@@ -43,9 +43,9 @@ from editgauge.methods import methods
 from editgauge.metrics import metrics
 from editgauge.models import models
 from editgauge.protocols import protocols
-from editgauge.results import ImageStamp, Record, Row, RunWriter
+from editgauge.results import ImageStamp, JournalEntry, RunWriter, ScoreRecord
 from editgauge.results.manifest import Manifest, ProtocolEntry
-from editgauge.types import ScoreSpec
+from editgauge.types import Reason, ScoreSpec
 from tests.command_server import CommandServer, serve
 from tests.shared_data import MISSING, shared_data
 
@@ -99,6 +99,17 @@ def photo() -> Pixels:
     return small
 
 
+@dataclasses.dataclass(frozen=True)
+class RawEntry(JournalEntry):
+    """A journal entry whose evidence is given as JSON, which may be damaged."""
+
+    raw: tuple[dict[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        content = JournalEntry.to_dict(self)
+        return {**content, "rows": [{**row, "evidence": list(self.raw)} for row in content["rows"]]}
+
+
 def _record(
     edit: str = "cat-black",
     scores: Mapping[str, float | str] | None = None,
@@ -113,26 +124,35 @@ def _record(
     edited_image: ImageStamp | None = None,
     detail: str = "",
     evidence: tuple[dict[str, Any], ...] = (),
-) -> Record:
+) -> JournalEntry:
     given: Mapping[str, float | str] = {"gain": 0.5, "loss": "not_applicable"} if scores is None else scores
-    rows = (
-        Row(name, None, score, detail, evidence) if isinstance(score, str) else Row(name, score, evidence=evidence)
+    records = (
+        ScoreRecord(
+            edit=edit,
+            method=method,
+            seed=seed,
+            protocol=protocol,
+            spec=ScoreSpec(name, True, (0.0, 1.0)),
+            value=None if isinstance(score, str) else score,
+            reason=cast("Reason", score) if isinstance(score, str) else None,
+            detail=detail if isinstance(score, str) else "",
+        )
         for name, score in given.items()
     )
-    return Record(
-        place, edit, edit_type, source, method, seed, protocol, source_image, edited_image, tuple(rows)
+    return RawEntry(
+        place, edit, edit_type, source, method, seed, protocol, source_image, edited_image, tuple(records), raw=evidence
     )  # fmt: skip
 
 
 @pytest.fixture
-def make_record() -> Callable[..., Record]:
+def make_record() -> Callable[..., JournalEntry]:
     return _record
 
 
 @pytest.fixture
 def make_run(tmp_path: Path) -> Callable[..., Path]:
     def make(
-        *records: Record,
+        *records: JournalEntry,
         name: str = "run",
         finish: bool = True,
         extras: Mapping[str, Mapping[str, Any]] | None = None,

@@ -3,8 +3,8 @@
 - `served`: the endpoint. `served.plan = function(text, seen)` decides what becomes of the question `text`, which came
   `seen` times before: a `dict` is a chat completion, a `str` the text of one, a `Reply` anything else.
 - `say(text, **changes)`: a chat completion; `Reply`: status, content, headers, and ways of breaking off.
-- `ask(judge, *questions)`: the answers, or the `NoAnswer` in their place, all asked at once.
-- `soon`: patience for tests, with pauses of milliseconds.
+- `ask(judge, *questions)`: the answers, or the `NoAnswerError` in their place, all asked at once.
+- `soon`: a retry policy with waits of milliseconds.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import Pixels
-from editgauge.judges import ModelJudge, NoAnswer, Patience, Question
+from editgauge.judges import ModelJudge, NoAnswerError, Question, RetryPolicy
 
 MODEL = "tiny-judge"
 
@@ -143,8 +143,8 @@ def reply() -> type[Reply]:
 
 
 @pytest.fixture
-def soon() -> Patience:
-    return Patience(attempts=5, timeout=20.0, first_wait=0.002, longest_wait=5.0)
+def soon() -> RetryPolicy:
+    return RetryPolicy(attempts=5, timeout=20.0, first_wait=0.002, longest_wait=5.0)
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def ask() -> Callable[..., list[Any]]:
     async def one(judge: ModelJudge, question: Question[Any]) -> Any:
         try:
             return await judge.ask(question)
-        except NoAnswer as error:
+        except NoAnswerError as error:
             return error
 
     async def everything(judge: ModelJudge, questions: tuple[Question[Any], ...]) -> list[Any]:

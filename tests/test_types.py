@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from editgauge._util.images import ImageFile
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.results.edit_json import to_lines
+from editgauge.results.edits import to_lines
 from editgauge.types import LONGEST_ID, REASONS, Benchmark, Edit, Outcome, Position, Score, Unscored, id_problem
 
 SOURCE = ImageFile("cat.png", Path("/photos/cat.png"))

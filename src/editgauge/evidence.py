@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -97,6 +98,11 @@ class Note:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ImageNote(Note):
+    """How an image was read, such as a conversion of its colors; stored as a note."""
+
+
 WEIGHTS_OF_ATTRIBUTES = "weights of attributes"
 """How the label of a scatter ends whose x is what each attribute weighs."""
 
@@ -105,6 +111,48 @@ Evidence = Box | Region | Heat | Arrow | Curves | Scatter | Note
 _ONE_BIT = (cv2.IMWRITE_PNG_BILEVEL, 1, cv2.IMWRITE_PNG_COMPRESSION, 3)
 """Level 3: a third of the size of OpenCV's own choice in the same time, where 9 takes up to forty times as long."""
 _LONGEST_MAP = 64
+
+
+def check_evidence(evidence: Evidence) -> None:
+    """Check that a piece of evidence can be stored.
+
+    Raises:
+        TypeError: a text is no text, or a number no number.
+        ValueError: a number is not finite, or a map is not two-dimensional or leaves its range.
+    """
+    texts: tuple[str, ...]
+    numbers: tuple[float, ...] = ()
+    match evidence:
+        case Box():
+            texts = evidence.on, evidence.label
+            numbers = (evidence.left, evidence.top, evidence.right, evidence.bottom, evidence.confidence or 0.0)
+        case Region():
+            texts = evidence.on, evidence.label
+        case Heat():
+            texts = evidence.on, evidence.label
+            _check_map(evidence)
+        case Arrow():
+            texts = evidence.on, evidence.label
+            numbers = (evidence.from_x, evidence.from_y, evidence.to_x, evidence.to_y)
+        case Curves():
+            texts = evidence.label, *(name for name, _ in evidence.rows)
+            numbers = tuple(value for _, values in evidence.rows for value in values)
+        case Scatter():
+            texts = evidence.label, *(text for point in evidence.points for text in (point.name, point.group))
+            numbers = (*(number for point in evidence.points for number in (point.x, point.y)), *(evidence.line or ()))
+        case Note():
+            texts = (evidence.text,)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"{type(evidence).__name__} holds {type(text).__name__} instead of a text")
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"{type(evidence).__name__} holds a number that is not finite")
+
+
+def _check_map(heat: Heat) -> None:
+    low = -1.0 if heat.signed else 0.0
+    if heat.map.ndim != 2 or not heat.map.size or not (heat.map.min() >= low and heat.map.max() <= 1):
+        raise ValueError(f"a map holds height x width numbers from {low:g} to 1; '{heat.label}' does not")
 
 
 def to_json(evidence: Evidence) -> dict[str, Any]:
@@ -160,9 +208,7 @@ def from_json(stored: dict[str, Any]) -> Evidence:
 
 def _packed(heat: Heat) -> str:
     """An 8-bit PNG: 0 to 255 for 0 to 1; signed 1 to 255 for -1 to 1, so that 128 is exactly 0."""
-    low = -1.0 if heat.signed else 0.0
-    if heat.map.ndim != 2 or not heat.map.size or not (heat.map.min() >= low and heat.map.max() <= 1):
-        raise ValueError(f"a map holds height x width numbers from {low:g} to 1; '{heat.label}' does not")
+    _check_map(heat)
     height, width = heat.map.shape
     scale = min(1.0, _LONGEST_MAP / max(height, width))
     size = max(1, round(width * scale)), max(1, round(height * scale))

@@ -11,11 +11,11 @@ import pytest
 
 from editgauge.analysis.accept import accept
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 
 @pytest.fixture
-def rated(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> tuple[Path, Path]:
+def rated(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path) -> tuple[Path, Path]:
     """200 edits of 100 sources and two methods; people rate half of them, and accept the better ones (4 or 5)."""
     random = np.random.default_rng(0)
     records, lines = [], ["edit,method,value"]
@@ -72,7 +72,7 @@ def test_the_plot_is_a_picture_with_a_dot_for_every_bin(rated: tuple[Path, Path]
 
 
 def test_mistakes_are_told(rated: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="--share must be between 0 and 1"):
+    with pytest.raises(BadInputError, match="must be between 0 and 1"):
         accept(rated[0], ratings=rated[1], level=4, share=10, score="gain")
     with pytest.raises(UnknownNameError, match="Did you mean 'mine'"):
         accept(rated[0], ratings=rated[1], level=4, score="gain", method="mien")

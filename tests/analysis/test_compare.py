@@ -10,9 +10,9 @@ import pytest
 
 from editgauge.analysis.compare import Comparison, compare
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.analysis.diff import CAUSES, Attribution, Cause, Difference, attribute, difference
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 SOURCE, EDITED = ImageStamp("/s.png", 1, 1, "aaa"), ImageStamp("/e.png", 1, 1, "bbb")
 

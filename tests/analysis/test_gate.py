@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from editgauge._cli import app
 from editgauge.analysis.gate import Gate, assert_edit_not_worse, gate
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 Scored = Callable[..., Path]
 
 pytest_plugins = ["pytester"]

@@ -21,17 +21,16 @@ from editgauge.analysis._groups import divisions, group_cells, read_selection, t
 from editgauge.analysis.aggregation import declared_figures, measured_figures
 from editgauge.analysis.compare import compare
 from editgauge.benchmarks import with_turns
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine._scoring import build_item
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models.answers import Detections, Patches
 from editgauge.protocols import open_protocol
-from editgauge.reports import export
 from editgauge.reports.context import Context
-from editgauge.reports.export import means_of
+from editgauge.reports.export import export, means_of
 from editgauge.reports.leaderboard import leaderboard
 from editgauge.reports.sections.standard import groups as groups_section
 from editgauge.reports.sections.turns import section as turns_section
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.results.sets import SetScore, write_sets
 from editgauge.types import Benchmark, Edit, Outcome, Score, ScoreSpec, Unscored
@@ -44,7 +43,7 @@ TASKS = {"text_change": (4.0, 6.0, 5.0), "subject-add": (9.0,)}
 
 
 @pytest.fixture
-def gedit(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def gedit(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     """Four English edits of two tasks and one Chinese, two methods; the second is a point worse."""
     records, groups = [], {}
     values = [(task, "en", value) for task, some in TASKS.items() for value in some] + [("text_change", "cn", 1.0)]
@@ -82,9 +81,9 @@ def test_the_named_figure_is_averaged_as_the_paper_does(gedit: Path) -> None:
     [figure] = [each for each in measured_figures(Run.open(gedit)) if each.figure.name == "GEdit G_O, EN, full set"]
     assert figure.methods["mine"].value == (5.0 + 9.0) / 2
     assert figure.methods["theirs"].value == (4.0 + 8.0) / 2
-    assert figure.others["every value once"]["mine"].value == 6.0
+    assert figure.alternatives["every value once"]["mine"].value == 6.0
     assert figure.title == "GEdit G_O, EN, full set (4 of 606 edits)"
-    assert "by language" not in figure.others  # all of them are English
+    assert "by language" not in figure.alternatives  # all of them are English
     low, high = figure.methods["mine"].low, figure.methods["mine"].high
     assert low is not None
     assert high is not None
@@ -113,21 +112,21 @@ def test_groups_are_chosen_by_name_and_value(gedit: Path) -> None:
     assert divisions(run) == {"task": ["text_change", "subject-add"], "language": ["en", "cn"]}
     assert read_selection(["language=en", "task=subject-add"], run) == {"language": "en", "task": "subject-add"}
     for text, error, message in [
-        ("english", BadInputError, r"--group takes NAME=VALUE, such as task=text_change; got 'english'"),
+        ("english", BadInputError, "NAME=VALUE, such as task=text_change; got 'english'"),
         ("lang=en", UnknownNameError, "Did you mean 'language'"),
         ("language=english", UnknownNameError, "language in this run"),
     ]:
         with pytest.raises(error, match=message):
             read_selection([text], run)
-    with pytest.raises(BadInputError, match="two values for language, en and cn"):
+    with pytest.raises(BadInputError, match="two values for language: en and cn"):
         read_selection(["language=en", "language=cn"], run)
 
 
-def test_a_run_without_groups_says_so(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+def test_a_run_without_groups_says_so(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> None:
     run = Run.open(make_run(make_record("a")))
     assert divisions(run) == {}
     assert group_cells(run) == []
-    with pytest.raises(BadInputError, match="have no groups: --group language=en chooses nothing"):
+    with pytest.raises(BadInputError, match="have no groups"):
         read_selection(["language=en"], run)
 
 
@@ -191,7 +190,7 @@ def test_every_declared_figure_is_one_of_a_protocol_there_is() -> None:
 
 
 def test_a_figure_finds_its_score_whatever_model_made_it(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     name = "local_clip_i[clip-l14]"
     entry = ProtocolEntry("about", "paper", "1", (), (ScoreSpec(name, True, (-1, 1)),))
@@ -219,7 +218,7 @@ def run(make_record: Make, make_run: Make) -> Run:
         "b": (1.0, 0.0, 1.0),
         "c": (1.0, "not_detected", 1.0),
     }
-    records: list[Record] = []
+    records: list[JournalEntry] = []
     links: dict[str, dict[str, Any]] = {}
     for session, scores in values.items():
         for turn, value in enumerate(scores, start=1):
@@ -286,7 +285,7 @@ def _scores(tmp_path: Path, masks: tuple[Rectangle | None, ...], unchanged: list
     extras = {"unchanged_objects": unchanged}
     edits = [start, replace(start, id="a2", mask=masks[1], turn=2, follows="a1", extras=extras)]
     second = with_turns(Benchmark("turns", edits)).edits[1]
-    item = prepare(second, Outcome(edit_id="a2", method="m", image=tmp_path / "x.png"), before, after)
+    item = build_item(second, Outcome(edit_id="a2", method="m", image=tmp_path / "x.png"), before, after)
     see: Any = Seeing()
     return dict(asyncio.run(open_protocol("drift").score(item, see)))
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.analysis.headline import MethodName, answer
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.headline import MethodName, make_headline
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import summarize
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -20,7 +20,7 @@ Say = Callable[..., str]
 
 
 @pytest.fixture
-def say(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Say:
+def say(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Say:
     """The sentence of methods with these means of edit done and rest kept; `idle` leaves the source as it is."""
 
     def told(means: Mapping[str, tuple[float, float]], sources: int = 40) -> str:
@@ -38,7 +38,7 @@ def say(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Sa
             for n in range(sources)
         ]
         run = Run.open(make_run(*records, protocols={"toy": ENTRY}))
-        found = answer(summarize(run), RunVerdicts(run))
+        found = make_headline(summarize(run), RunTests(run))
         assert {part for part in found.parts if isinstance(part, MethodName)} <= {MethodName(name) for name in means}
         return found.sentence
 

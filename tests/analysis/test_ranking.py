@@ -12,10 +12,10 @@ from scipy import stats
 
 from editgauge._stats.resampling import kendall_of_columns
 from editgauge.analysis.agree import agree
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 MakeRun = Callable[..., Path]
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 METHODS = ("best", "middle", "worst")
 EDITS = 12
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from editgauge.analysis.agree import agree
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 
 def test_the_widest_gaps_come_first_on_either_side_and_each_edit_once(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     """`loss` (lower is better) follows people except for e3, which it finds far too good, and e9, far too bad."""
     loss = {n: n / 12 for n in range(12)} | {3: 1.5, 9: -1.0}
@@ -31,13 +31,13 @@ def test_the_widest_gaps_come_first_on_either_side_and_each_edit_once(
     assert first.outcome.edit == "e3"
     assert first.score == -1.5
     assert first.ratings == (3, 4)
-    assert first.place > 0.9 > 0.4 > first.people_place
+    assert first.percentile > 0.9 > 0.4 > first.people_percentile
     assert disputed.underrated[0].outcome.edit == "e9"
     assert "e3" not in {each.outcome.edit for each in others}
 
 
 def test_a_score_that_answers_few_outcomes_is_not_the_one_that_is_shown(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     """`rare` agrees perfectly on the three outcomes that it answers."""
     records = [
@@ -51,7 +51,7 @@ def test_a_score_that_answers_few_outcomes_is_not_the_one_that_is_shown(
 
 
 def test_without_ratings_nothing_is_disputed(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     records = [make_record("e0", {"gain": 0.5}, method=method) for method in ("one", "two")]
     choices = tmp_path / "choices.csv"

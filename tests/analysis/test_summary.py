@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from editgauge.analysis.summary import ALL, Cell, edit_types, summarize
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from editgauge.audits.judges.guess_cost import guess_cost
 from editgauge.errors import BadInputError
-from editgauge.judges import Patience, Question, ask_yes_no, open_judge
+from editgauge.judges import Question, RetryPolicy, ask_yes_no, open_judge
 from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import RenderedPrompt
 
@@ -24,7 +24,7 @@ ANSWERS = {
 
 
 def test_each_rule_makes_another_mean_of_the_same_answers(
-    served: Any, ask: Callable[..., list[Any]], soon: Patience, reply: Any, tmp_path: Path
+    served: Any, ask: Callable[..., list[Any]], soon: RetryPolicy, reply: Any, tmp_path: Path
 ) -> None:
     def plan(text: str, seen: int) -> Any:
         if "could not read" in text:
@@ -34,7 +34,7 @@ def test_each_rule_makes_another_mean_of_the_same_answers(
     served.plan = plan
     form = Ratings((("quality", ()),), 1, 5)
     questions = [Question(words=RenderedPrompt("rubric_x", 1, text), form=form) for text in (*ANSWERS, "f?")]
-    ask(open_judge(f"openai:tiny-judge@{served.url}", transcripts=tmp_path, patience=soon), *questions)
+    ask(open_judge(f"openai:tiny-judge@{served.url}", transcripts=tmp_path, retries=soon), *questions)
     (found,) = guess_cost(tmp_path)
     counts = found.asked, found.read, found.repaired, found.unreadable, found.failed
     assert counts == (6, 2, 1, 3, 1)

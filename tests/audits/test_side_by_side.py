@@ -51,7 +51,7 @@ def test_judges_of_a_run_are_compared(served: Served, make_benchmark: Any, make_
     assert sorted(means) == [6.0, 7.0, 8.0]
     assert quality.most_apart[0].endswith("2 apart")
     opened = Run.open(out)
-    said = [text for key, _, text in opened.all_evidence(set(opened.edits)) if "mean2" in key.protocol]
+    said = [text for key, _, text in opened.iter_evidence(set(opened.edits)) if "mean2" in key.protocol]
     assert any("(a: quality 8; b: quality 6)" in text for text in said)  # a panel has no words of its own
     assert {each.judge for each in found.retests} == {"a", "b"}
     served.shutdown()

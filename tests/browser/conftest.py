@@ -22,9 +22,9 @@ import pytest
 import skimage
 
 from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
-from editgauge.evidence import Box, Note, Region, to_json
+from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.reports.report import report
-from editgauge.results import ImageStamp, Record, Row, RunWriter
+from editgauge.results import ImageStamp, JournalEntry, RunWriter, ScoreRecord
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -74,14 +74,22 @@ def make_synthetic_run(folder: Path, edits: int, side: int = 96, seed: int = 0) 
                 source, edited = pairs[n % PICTURES]
                 failed = m == 1 and n % 20 == 3
                 values = 0.5 + 0.5 * numbers[n, m] if m == 0 else 0.5 * numbers[n, m]
-                rows = [
-                    Row(spec.name, None, "missing_outcome", "There is no file.")
-                    if failed
-                    else Row(spec.name, float(value), evidence=evidence if spec is SCORES[0] else ())
+                records = [
+                    ScoreRecord(
+                        edit=edit["id"],
+                        method=method,
+                        seed=0,
+                        protocol="toy",
+                        spec=spec,
+                        value=None if failed else float(value),
+                        reason="missing_outcome" if failed else None,
+                        detail="There is no file." if failed else "",
+                        evidence=evidence if spec is SCORES[0] and not failed else (),
+                    )
                     for spec, value in zip(SCORES, (values[0], 1 - values[1]), strict=True)
                 ]
-                place = (n, edit["id"], edit["type"], edit["source"], method, 0, "toy")
-                writer.append(Record(*place, source, None if failed else edited, tuple(rows)))
+                fields = (n, edit["id"], edit["type"], edit["source"], method, 0, "toy")
+                writer.append(JournalEntry(*fields, source, None if failed else edited, tuple(records)))
         writer.finish()
     return folder / "run"
 
@@ -104,11 +112,11 @@ def _stamp(pixels: Pixels, path: Path) -> ImageStamp:
     return ImageStamp.of(path, pixel_hash(pixels))
 
 
-def _evidence(side: int) -> tuple[dict[str, Any], ...]:
+def _evidence(side: int) -> tuple[Evidence, ...]:
     mask = np.zeros((side, side), dtype=np.bool_)
     mask[side // 4 : side // 2, side // 4 : side // 2] = True
     box = Box("edited", side / 4, side / 4, side / 2, side / 2, "patch", 0.9)
-    return tuple(to_json(piece) for piece in (Region("source", mask, "may change"), box, Note("It is darker.")))
+    return Region("source", mask, "may change"), box, Note("It is darker.")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from editgauge.types import ScoreSpec
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from editgauge.results import Record
+    from editgauge.results import JournalEntry
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ ENTRY = ProtocolEntry(about="", paper="", version="1", deviations=(), scores=SCO
 
 
 @pytest.fixture
-def captions(make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path) -> Path:
+def captions(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path) -> Path:
     records = [
         make_record(
             f"e{n}",

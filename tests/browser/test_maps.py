@@ -13,7 +13,7 @@ import pytest
 from editgauge._util.images import Pixels, write_png
 from editgauge.evidence import Heat, Note, to_json
 from editgauge.reports.report import report
-from editgauge.results import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -25,7 +25,9 @@ NASTY = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def mapped(make_run: Callable[..., Path], make_record: Callable[..., Record], photo: Pixels, tmp_path: Path) -> Path:
+def mapped(
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], photo: Pixels, tmp_path: Path
+) -> Path:
     """The page of one edit with two methods, each with a map on the edited image and a signed one on the source."""
     write_png(photo, tmp_path / "before.png")
     write_png(np.ascontiguousarray(photo[:, ::-1]), tmp_path / "after.png")

@@ -15,7 +15,7 @@ from editgauge.reports.report import report
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-    from editgauge.results import Record
+    from editgauge.results import JournalEntry
 
 OpenPage = Callable[..., "Page"]
 TABS = ("Answer", "Gallery", "Edit types", "Methods", "Numbers", "Unscored", "Setup")
@@ -192,7 +192,7 @@ def test_the_source_has_its_column_to_itself(
 
 
 def test_an_edit_type_is_folded_only_while_its_score_is_chosen(
-    open_page: OpenPage, make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+    open_page: OpenPage, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     run = make_run(
         make_record("a", {"gain": 0.5, "loss": 0.5}, edit_type="color"),

@@ -18,8 +18,8 @@ from editgauge.builders.calibration.build import calibration
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
-from editgauge.protocols.editgauge._further import JUDGED, WORDS
-from editgauge.results import Record, Run
+from editgauge.protocols.editgauge.further import JUDGED, WORDS
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 
 ENTRY = ProtocolEntry(Own.about, Own.paper, Own.version, Own.deviations, Own.scores)
@@ -29,7 +29,7 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture
-def scored(make_run: Make, make_record: Callable[..., Record]) -> Path:
+def scored(make_run: Make, make_record: Callable[..., JournalEntry]) -> Path:
     """120 outcomes of 30 source images by two methods; three outcomes have no verdict."""
     random = np.random.default_rng(0)
     records = []
@@ -109,7 +109,7 @@ def test_the_protocol_takes_the_file_and_bears_its_hash(scored: Path, ratings: P
 
 
 def test_the_evidence_of_a_judge_and_an_embedder_is_weighed_by_ratings(
-    make_run: Make, make_record: Callable[..., Record], tmp_path: Path
+    make_run: Make, make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     """People say what the judge says; what the joint embedder says has nothing to do with it."""
     protocol = Own().with_models({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
@@ -201,7 +201,7 @@ def test_people_who_contradict_the_score_are_refused(scored: Path, tmp_path: Pat
 
 
 def test_other_runs_are_refused(
-    scored: Path, ratings: Path, tmp_path: Path, make_run: Make, make_record: Callable[..., Record]
+    scored: Path, ratings: Path, tmp_path: Path, make_run: Make, make_record: Callable[..., JournalEntry]
 ) -> None:
     with pytest.raises(BadInputError, match="has no numbers of the protocol 'editgauge'"):
         calibration(make_run(make_record(), name="toy"), ratings=ratings, out=tmp_path / "c.json")

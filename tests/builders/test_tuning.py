@@ -16,7 +16,7 @@ from editgauge._util.images import Pixels, write_png
 from editgauge.builders.training.export import MESSAGES, USUAL_LABELS
 from editgauge.builders.training.tuning import RECORD, tune
 from editgauge.errors import BadInputError
-from editgauge.judges import Parameters, Question, Shown, open_judge
+from editgauge.judges import LabeledImage, Parameters, Question, open_judge
 from editgauge.judges._questions import YesNo
 from editgauge.judges.prompts import RenderedPrompt
 from tests.judges import test_local
@@ -87,7 +87,7 @@ def test_lessons_are_learned_and_said(tiny: Path, lessons: Path, tmp_path: Path,
     record = json.loads((out / RECORD).read_text("utf-8"))
     assert (record["model"], record["learning_rate"], record["lora"]) == (str(tiny), 5e-3, 8)
     judge = open_judge(f"transformers:{out}", parameters=Parameters(max_tokens=6))
-    shown = tuple(Shown(label, picture(shade)) for label, shade in zip(USUAL_LABELS, (20, 230), strict=True))
+    shown = tuple(LabeledImage(label, picture(shade)) for label, shade in zip(USUAL_LABELS, (20, 230), strict=True))
     questions = [Question(words=RenderedPrompt("taught", 1, text), form=YesNo(), images=shown) for text in ASKED]
     answers = ask(judge, *questions)
     assert [answer.value for answer in answers] == [True, False]

@@ -1,4 +1,4 @@
-"""`compare` as users type it: intervals, stars, places, what is missing, and where the way of averaging matters."""
+"""`compare` as users type it: intervals, stars, places, what is missing, and depend on the way of averaging."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge._cli.tables.comparison import show_comparison
+from editgauge._cli._show_runs import show_comparison
 from editgauge.analysis.compare import Comparison
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.types import ScoreSpec
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -20,7 +20,7 @@ METHODS = ("instruct-pix2pix", "another-method", "third")
 
 
 @pytest.fixture
-def run(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     """Many color edits, few of size, which are harder; the first method is better; the second has no picture of some.
 
     The protocol has the name of a paper's.
@@ -44,11 +44,11 @@ def test_everything_in_a_hundred_columns(editgauge: Command, run: Path) -> None:
     told = editgauge("compare", run, "--methods", *METHODS[:2]).stdout
     assert max(map(len, told.splitlines())) <= 100
     lines = told.splitlines()
-    row = next(place for place, line in enumerate(lines) if line.startswith(" gain ↑"))
+    row = next(place for place, line in enumerate(lines) if line.startswith("gain ↑"))
     assert "0.0000***" in lines[row]
     assert lines[row].split()[-1] == METHODS[0]
     places = lines[row + 1]
-    assert "1 [1-1]" in places
+    assert "rank 1 [1-1]" in places
     assert "2 [2-2]" in places
     assert "n 50" in places
     low, _, high = lines[row + 2].split()[0].partition("…")
@@ -58,8 +58,8 @@ def test_everything_in_a_hundred_columns(editgauge: Command, run: Path) -> None:
 
 def test_the_way_of_averaging_is_shown_where_it_matters(editgauge: Command, run: Path) -> None:
     told = editgauge("compare", run, "--methods", METHODS[0], METHODS[2]).stdout
-    below = told.partition("where the way of averaging matters")[2]
-    (row, *_) = [line for line in below.splitlines() if line.startswith(" gain ↑")]
+    below = told.partition("depend on the way of averaging")[2]
+    (row, *_) = [line for line in below.splitlines() if line.startswith("gain ↑")]
     count_weighted, by_type = (float(word) for word in row.replace("◂", "").split()[3:5])
     assert count_weighted - by_type > 0.05
     assert "◂" in row.split(str(by_type))[0], "the paper of PixLens counts every edit once"
@@ -67,7 +67,7 @@ def test_the_way_of_averaging_is_shown_where_it_matters(editgauge: Command, run:
 
 
 def test_it_is_not_shown_where_it_does_not(
-    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., Record]
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     records = [
         make_record(f"e{edit}", {"gain": edit / 20}, method=method, place=edit, source=f"{edit // 2}.png")
@@ -80,7 +80,7 @@ def test_it_is_not_shown_where_it_does_not(
 
 
 def test_scores_of_several_protocols_are_told_apart(
-    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., Record]
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     toy = Run.open(make_run(make_record("a"), name="toy")).manifest.protocols["toy"]
     records = [

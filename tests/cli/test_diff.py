@@ -9,7 +9,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from editgauge._cli import app
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -19,7 +19,7 @@ MODEL = {"id": "eyes", "revision": "abc", "role": "detector"}
 
 
 def test_of_protocols_and_models_only_what_differs_is_shown(
-    make_run: Callable[..., Path], make_record: Callable[..., Record]
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     record = make_record(scores={"gain": 0.5})
     first = make_run(record, protocols={"toy": ENTRY, "gone": ENTRY}, models={"detector": MODEL})

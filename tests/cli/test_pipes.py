@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from editgauge._util.images import Pixels, write_png
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 SECONDS = 120
 """A command that waits for a pipe waits for ever; one that does not takes a few seconds for all of them."""
@@ -57,7 +57,7 @@ def pipe(path: Path) -> Path:
 
 @pytest.mark.slow
 def test_no_verb_waits_for_a_pipe(
-    tmp_path: Path, photo: Pixels, make_record: Callable[..., Record], make_run: Callable[..., Path]
+    tmp_path: Path, photo: Pixels, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     picture = tmp_path / "a.png"
     write_png(photo, picture)

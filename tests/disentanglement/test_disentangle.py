@@ -12,10 +12,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from editgauge._cli import app
-from editgauge._cli.show import verbs as show
+from editgauge._cli._show_inspect import show_disentanglement
 from editgauge.disentanglement.disentangle import disentangle
 from editgauge.errors import BadInputError
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -53,7 +53,7 @@ def test_numbers_and_page(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     make_run: Callable[..., Path],
-    make_record: Callable[..., Record],
+    make_record: Callable[..., JournalEntry],
 ) -> None:
     verdicts = {"mine": 0.9, "theirs": 0.4, "<i>third": 0.1}
     records = [make_record("a", {"edit": value}, method=method) for method, value in verdicts.items()]
@@ -70,7 +70,7 @@ def test_numbers_and_page(
     assert page.count("data:image/png;base64,") == 1
     assert "<i>third" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    show.disentangle(written, {"quiet": False})
+    show_disentanglement(written, {"quiet": False})
     shown = capsys.readouterr().out
     assert "without 'abstract'" in shown
     assert "n 3" in shown

@@ -15,7 +15,7 @@ from editgauge.disentanglement._latents import Latents, model_names, read_latent
 from editgauge.disentanglement._scores import Disentanglement, compare_with_edit_scores, disentanglement
 from editgauge.disentanglement._vocabulary import Vocabulary, read_vocabulary
 from editgauge.errors import BadInputError
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -242,7 +242,9 @@ def test_a_vocabulary_in_the_published_form(tmp_path: Path) -> None:
         read_vocabulary(file)
 
 
-def test_beside_edit_scores_over_models(make_run: Callable[..., Path], make_record: Callable[..., Record]) -> None:
+def test_beside_edit_scores_over_models(
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
+) -> None:
     verdicts = {"good": 0.9, "fair": 0.5, "bad": 0.2}
     models = [
         disentanglement(Latents(name, latents(vectors).vectors, name), WORDS)

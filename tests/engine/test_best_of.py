@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import ImageFile, pixel_hash, read_image, write_png
-from editgauge.engine.best_of import RECORD, best
+from editgauge.engine.best import RECORD, best
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
-from editgauge.results.records import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 from editgauge.types import Edit
 
 GAINS: dict[tuple[str, str, int], float | str] = {
@@ -30,7 +30,7 @@ GAINS: dict[tuple[str, str, int], float | str] = {
 
 
 @pytest.fixture
-def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., Record]) -> Path:
+def run(tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     source = tmp_path / "source.png"
     write_png(np.zeros((8, 8, 3), np.uint8), source)
     records = []

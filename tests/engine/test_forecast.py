@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from editgauge._cli import app
 from editgauge._util.images import write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.forecast.forecast import Forecast, _sample_size, plan
-from editgauge.engine.forecast.usage import ModelSpeeds
+from editgauge.engine._trial import ModelSpeeds
+from editgauge.engine.plan import Forecast, _sample_size, plan
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.results import Run, RunWriter
@@ -129,7 +129,7 @@ def test_it_is_sampled_what_is_left(home: Path, plugged_in: Path, make_outcomes:
 def test_of_a_run_that_was_stopped_the_rest_is_told(home: Path, plugged_in: Path) -> None:
     score(home)
     with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
-        writer.retire({key for key in writer.recorded() if key.edit >= "edit-008"})
+        writer.retire({key for key in writer.iter_keys() if key.edit >= "edit-008"})
     write_png(np.zeros((32, 32, 3), np.uint8), home / "mine" / "edit-000.png")
     found = foresee(home)
     assert (found.outcomes, found.done, found.source_images) == (5, 7, 3), "a picture changed, too"
@@ -202,7 +202,7 @@ def test_a_run_on_a_benchmark_that_has_a_name_is_enough(home: Path, plugged_in: 
         processes=1,
     )
     with RunWriter(home / "run", Run.open(home / "run").manifest, b"") as writer:
-        writer.retire(set(writer.recorded()))
+        writer.retire(set(writer.iter_keys()))
     found = plan(home / "run")
     assert (found.benchmark, found.outcomes, found.done) == ("plugin-benchmark", 3, 0)
 

@@ -13,14 +13,13 @@ import pytest
 
 from editgauge._util.images import Pixels, read_image, write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges.prompts import open_prompt
 from editgauge.methods.external.command import Command
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import RubricProtocol
-from editgauge.results.edit_json import benchmark_entry, describe
-from editgauge.results.edits import read_inputs, write_inputs
+from editgauge.results.edits import benchmark_entry, describe, read_inputs, write_inputs
 from editgauge.types import Edit, Outcome
 
 GRAY: Pixels = np.full((40, 60, 3), 120, np.uint8)
@@ -45,9 +44,9 @@ def edit(tmp_path: Path) -> Edit:
 
 def _rows(name: str, edit: Edit) -> dict[str, Any]:
     outcome = Outcome(edit_id="both", method="mine", image=edit.source.path)
-    item = prepare(edit, outcome, GRAY, GRAY)
+    item = build_item(edit, outcome, GRAY, GRAY)
     see: Any = None
-    return {row.name: row for row in asyncio.run(item_rows(open_protocol(name), item, see))}
+    return {row.name: row for row in asyncio.run(score_protocol(open_protocol(name), item, see))}
 
 
 def test_the_format_holds_further_pictures(edit: Edit, tmp_path: Path) -> None:
@@ -85,7 +84,7 @@ def test_a_protocol_of_one_source_does_not_apply(edit: Edit) -> None:
 def test_a_further_picture_that_cannot_be_read_is_told(edit: Edit) -> None:
     edit.inputs[0].picture.path.write_bytes(b"no picture")
     with pytest.raises(BadImageError):
-        prepare(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
+        build_item(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
 
 
 def test_a_judge_is_shown_every_picture_with_what_it_is_for(edit: Edit) -> None:
@@ -94,7 +93,7 @@ def test_a_judge_is_shown_every_picture_with_what_it_is_for(edit: Edit) -> None:
 
     rubric = open_protocol("rubric:viescore")
     assert isinstance(rubric, RubricProtocol)
-    item = prepare(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
+    item = build_item(edit, Outcome(edit_id="both", method="mine", image=edit.source.path), GRAY, GRAY)
     see: Any = Asking()
     shown = rubric.question(rubric._rubric.questions[0], item, see).images
     assert [each.label for each in shown] == [

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from editgauge.analysis.agree import agree
-from editgauge.engine.prefer.prefer import prefer
+from editgauge.engine import prefer
 from editgauge.engine.run import run as score
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.results import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 from tests.endpoint import MODEL, Served
 
 Make = Callable[..., Path]
@@ -96,8 +96,8 @@ def test_what_a_judge_says_enters_agree(run: Path, judge: str) -> None:
     choices = [{"edit": f"edit-00{n}", "first": "m1", "second": "m2", "chosen": "second"} for n in range(4)]
     people.write_text("".join(json.dumps(each) + "\n" for each in choices))
     found = agree(run, choices=people, judge_choices=[out])
-    assert found.chosen is not None
-    mine = next(each for each in found.chosen.scores if each.protocol == f"judge[{MODEL}]")
+    assert found.choice_scores is not None
+    mine = next(each for each in found.choice_scores.scores if each.protocol == f"judge[{MODEL}]")
     assert mine.share is not None
     assert mine.share.value == pytest.approx(2 / 3)
     assert (mine.share.n, mine.equal, mine.unscored) == (3, 2, 1)
@@ -128,7 +128,7 @@ def test_a_picture_that_went_away_has_no_answer(run: Path, judge: str) -> None:
 
 
 def test_outcomes_of_different_sources_are_not_compared(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], judge: str, served: Served, tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], judge: str, served: Served, tmp_path: Path
 ) -> None:
     """As in the later turns of a benchmark, where every method goes on from its own last outcome."""
     stamps = [ImageStamp(f"/nowhere/{name}.png", 1, 1, name) for name in ("one", "two")]

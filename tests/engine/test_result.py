@@ -14,14 +14,14 @@ from PIL import Image
 
 import editgauge
 from editgauge._util.images import Pixels, read_image, write_png
-from editgauge.analysis.run_result import RunResult
-from editgauge.engine.result import ScoreResult, Verdict
-from editgauge.engine.verdict import CLEAN_BY, KEPT_BY, sum_up
+from editgauge.engine.result import ScoreResult
+from editgauge.engine.verdict import CLEAN_BY, KEPT_BY, make_verdict
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.evidence import Box, to_json
+from editgauge.evidence import Box, Evidence, Note
 from editgauge.protocols import open_protocol
 from editgauge.reports.report import ReportPage
-from editgauge.types import Edit, Item, Outcome
+from editgauge.results import ScoreRecord
+from editgauge.types import Edit, Item, Outcome, ScoreSpec
 
 
 @pytest.fixture(scope="module")
@@ -86,24 +86,31 @@ def test_gray_and_transparent_arrays_are_read_as_files_are() -> None:
     assert np.array_equal(read_image(clear), np.full((20, 30, 3), 255)), "transparency is laid over white"
 
 
-def row(protocol: str, name: str, value: float | None, *evidence: dict[str, Any]) -> Verdict:
-    status: Any = "unscored" if value is None else "scored"
-    reason = "unknown_word" if value is None else None
-    return Verdict(protocol, name, value, status, reason, True, (0.0, 1.0), evidence)
+def row(protocol: str, name: str, value: float | None, *evidence: Evidence) -> ScoreRecord:
+    return ScoreRecord(
+        edit="edit",
+        method="m",
+        seed=0,
+        protocol=protocol,
+        spec=ScoreSpec(name, True, (0.0, 1.0)),
+        value=value,
+        reason="unknown_word" if value is None else None,
+        evidence=evidence,
+    )
 
 
 @pytest.fixture
 def result(photo: Pixels, edited: Pixels) -> ScoreResult:
-    box = to_json(Box("edited", 10, 10, 60, 60, "<cat>", 0.9))
+    box = Box("edited", 10, 10, 60, 60, "<cat>", 0.9)
     rows = [
-        row("editval", "edit", 1.0, box, {"note": "A <cat> is there. It is black."}),
-        row("pixlens", "edit", None, {"note": "No word for it"}),
+        row("editval", "edit", 1.0, box, Note("A <cat> is there. It is black.")),
+        row("pixlens", "edit", None, Note("No word for it")),
         row("editgauge", "edit", 0.9),
         row("preservation", "ssim", 0.5),
     ]
     edit = Edit(id="edit", source=Any, type="color", instruction="make the cat <b>black</b>")  # type: ignore[arg-type]
     item = Item(edit=edit, outcome=Outcome(edit_id="edit", method="m", image=Path()), source=photo, edited=edited)
-    return ScoreResult(rows, item, sum_up(rows))
+    return ScoreResult(rows, item, make_verdict(rows))
 
 
 def test_scores_are_found_by_name(result: ScoreResult) -> None:
@@ -168,8 +175,7 @@ def run(make_run: Callable[..., Path], make_record: Callable[..., Any]) -> Path:
 
 
 def test_a_run_prints_its_means(run: Path) -> None:
-    opened = editgauge.Run.open(run)
-    assert isinstance(opened, RunResult)
+    opened = editgauge.RunSummary(editgauge.Run.open(run))
     text = repr(opened)
     assert "toy/gain ↑" in text
     assert "0.150" in text
@@ -179,13 +185,16 @@ def test_a_run_prints_its_means(run: Path) -> None:
 
 
 def test_a_run_becomes_plain_values_and_a_data_frame(run: Path) -> None:
-    opened = editgauge.Run.open(str(run))
+    opened = editgauge.RunSummary(editgauge.Run.open(str(run)))
     [gain] = [each for each in opened.to_dict()["means"] if (each["score"], each["edit_type"]) == ("gain", "all")]
     assert gain["mean"] == pytest.approx(0.15)
     assert gain["n"] == 4
     pytest.importorskip("pandas")
     frame = opened.to_frame()
     assert set(frame[frame["score"] == "loss"]["unscored"]) == {4}
+    scores = editgauge.Run.open(run).to_frame()
+    assert len(scores) == 8
+    assert scores[scores["name"] == "gain"]["value"].mean() == pytest.approx(0.15)
 
 
 def test_a_report_is_a_path_that_a_notebook_shows(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

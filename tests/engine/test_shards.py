@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from editgauge.engine.plan.shards import Shard, read_shard
-from editgauge.engine.record.merge import merge
+from editgauge.engine import verify
+from editgauge.engine._run_plan import Shard, read_shard
+from editgauge.engine.merge import merge
 from editgauge.engine.run import run
-from editgauge.engine.verify.verify import verify
 from editgauge.errors import BadInputError, BadRunError
-from editgauge.reports import export
-from editgauge.results import Record, Run
+from editgauge.reports.export import export
+from editgauge.results import JournalEntry, Run
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +80,7 @@ def test_shards_become_the_run_they_are_parts_of(home: Path) -> None:
     assert sum(part.planned for part in parts) == whole.planned == merged.planned
     for kind in ("csv", "jsonl", "parquet", "latex"):
         assert export(merged.folder, format=kind) == export(whole.folder, format=kind)
-    assert sorted(merged.all_evidence()) == sorted(whole.all_evidence())
+    assert sorted(merged.iter_evidence()) == sorted(whole.iter_evidence())
     assert merged.manifest.shard == ""
     assert verify(merged.folder, benchmark=home / "photos", quiet=True).sound
 
@@ -137,7 +137,7 @@ def test_without_a_shard_it_becomes_the_whole_run(home: Path) -> None:
 
 
 def test_what_two_runs_hold_must_be_the_same(
-    tmp_path: Path, make_run: Make, make_record: Callable[..., Record]
+    tmp_path: Path, make_run: Make, make_record: Callable[..., JournalEntry]
 ) -> None:
     one = make_run(make_record("a"), make_record("b"), name="one")
     same = make_run(make_record("a"), make_record("b"), name="same")
@@ -147,7 +147,9 @@ def test_what_two_runs_hold_must_be_the_same(
         merge([one, other], out=tmp_path / "mixed", quiet=True)
 
 
-def test_an_unfinished_run_is_not_merged(tmp_path: Path, make_run: Make, make_record: Callable[..., Record]) -> None:
+def test_an_unfinished_run_is_not_merged(
+    tmp_path: Path, make_run: Make, make_record: Callable[..., JournalEntry]
+) -> None:
     one = make_run(make_record("a"), name="one", finish=False)
     with pytest.raises(BadInputError, match="is not finished"):
         merge([one], out=tmp_path / "out", quiet=True)

@@ -13,9 +13,10 @@ from PIL import Image, ImageCms
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks.format.encoded_masks import RunLengths
-from editgauge.engine.worker.memory import MOST_BYTES, bytes_of_work
-from editgauge.engine.worker.scoring import color_notes, item_rows, prepare
+from editgauge.engine._perception import MAX_IMAGE_BYTES, admission_bytes
+from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
+from editgauge.evidence import ImageNote
 from editgauge.recipes import Move
 from editgauge.types import Edit, Item, Outcome, Position, Score, ScoreSpec
 
@@ -38,11 +39,11 @@ def test_tiny_and_very_narrow_pictures_are_refused(width: int, height: int, side
     pictures = {"source": picture(64, 64), "edited": picture(64, 64), side: picture(width, height)}
 
     with pytest.raises(BadImageError, match=rf"The {side} image is {width} x {height}"):
-        prepare(edit(), OUTCOME, pictures["source"], pictures["edited"])
+        build_item(edit(), OUTCOME, pictures["source"], pictures["edited"])
 
 
 def test_small_and_narrow_pictures_that_can_be_measured_are_taken() -> None:
-    assert prepare(edit(), OUTCOME, picture(16, 320), picture(16, 320)).source.shape == (320, 16, 3)
+    assert build_item(edit(), OUTCOME, picture(16, 320), picture(16, 320)).source.shape == (320, 16, 3)
 
 
 OUTLINE = Polygons(((10.0, 10.0, 500.0, 10.0, 500.0, 40.0),))
@@ -61,25 +62,25 @@ OUTLINE = Polygons(((10.0, 10.0, 500.0, 10.0, 500.0, 40.0),))
 )
 def test_a_mask_that_was_drawn_on_another_picture_is_refused(mask: Mask) -> None:
     with pytest.raises(BadImageError, match=r"leaves its picture of 64 x 64|another shape"):
-        prepare(edit(mask), OUTCOME, picture(64, 64), picture(64, 64))
+        build_item(edit(mask), OUTCOME, picture(64, 64), picture(64, 64))
 
 
 def test_a_mask_may_be_drawn_a_little_over_the_border() -> None:
     mask = Polygons(((-2.0, 0.0, 66.0, 0.0, 66.0, 65.0),))
 
-    assert prepare(edit(mask), OUTCOME, picture(64, 64), picture(64, 64)).mask is not None
+    assert build_item(edit(mask), OUTCOME, picture(64, 64), picture(64, 64)).mask is not None
 
 
 def test_an_object_may_be_moved_half_out_of_the_picture() -> None:
     square = Polygons(((20.0, 40.0, 40.0, 40.0, 40.0, 60.0, 20.0, 60.0),))
     footprint = Move(square, (30.0, 0.0)).footprint()
 
-    mask = prepare(edit(footprint), OUTCOME, picture(64, 64), picture(64, 64)).mask
+    mask = build_item(edit(footprint), OUTCOME, picture(64, 64), picture(64, 64)).mask
 
     assert mask is not None
     assert mask[0, 30]
     with pytest.raises(BadImageError, match="leaves its picture"):
-        prepare(edit(Move(OUTLINE, (30.0, 0.0)).footprint()), OUTCOME, picture(64, 64), picture(64, 64))
+        build_item(edit(Move(OUTLINE, (30.0, 0.0)).footprint()), OUTCOME, picture(64, 64), picture(64, 64))
 
 
 @pytest.mark.parametrize("field", ["instruction", "subject", "from_", "to", "source_caption", "target_caption"])
@@ -94,7 +95,7 @@ def test_a_large_picture_is_measured_at_a_bounded_size_which_the_evidence_tells(
     large = picture(4_000, 2_000)
     large[500:1_000, 1_000:3_000] = 200
 
-    item = prepare(edit(Rectangle(1_000, 500, 3_000, 1_000)), OUTCOME, large, picture(1_000, 500))
+    item = build_item(edit(Rectangle(1_000, 500, 3_000, 1_000)), OUTCOME, large, picture(1_000, 500))
 
     assert item.source.shape == item.edited.shape == (1_414, 2_828, 3)
     assert item.mask is not None
@@ -106,9 +107,9 @@ def test_a_large_picture_is_measured_at_a_bounded_size_which_the_evidence_tells(
 
 
 def test_one_large_item_fills_the_room_of_a_process() -> None:
-    assert bytes_of_work(2 * 3 * 5_000_000) == MOST_BYTES
-    assert bytes_of_work(2 * 3 * 25_000_000) > MOST_BYTES
-    assert bytes_of_work(2 * 3 * 1024 * 1024) == 2 * 3 * 1024 * 1024
+    assert admission_bytes(2 * 3 * 5_000_000) == MAX_IMAGE_BYTES
+    assert admission_bytes(2 * 3 * 25_000_000) > MAX_IMAGE_BYTES
+    assert admission_bytes(2 * 3 * 1024 * 1024) == 2 * 3 * 1024 * 1024
 
 
 class Toy:
@@ -127,8 +128,8 @@ def test_converted_colors_are_noted_in_the_evidence_of_every_score(tmp_path: Pat
     lab = ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")).tobytes()
     Image.fromarray(photo).save(tmp_path / "odd.png", icc_profile=lab)
     loaded = load_image(tmp_path / "odd.png")
-    item = prepare(edit(), OUTCOME, photo.copy(), loaded.pixels, color_notes((), loaded.notes))
+    item = build_item(edit(), OUTCOME, photo.copy(), loaded)
 
-    (row,) = asyncio.run(item_rows(Toy(), item, None))  # type: ignore[arg-type]
+    (row,) = asyncio.run(score_protocol(Toy(), item, None))  # type: ignore[arg-type]
 
-    assert row.evidence == ({"note": "Edited image: its color profile does not fit the picture and was ignored."},)
+    assert row.evidence == (ImageNote("Edited image: its color profile does not fit the picture and was ignored."),)

@@ -10,11 +10,11 @@ import pytest
 from PIL import Image
 
 from editgauge._util.images import Pixels, pixel_hash, write_png
-from editgauge.engine.verify.verify import verify
+from editgauge.engine import verify
 from editgauge.errors import BadRunError
-from editgauge.results import ImageStamp, Record, Run, RunWriter
+from editgauge.results import ImageStamp, JournalEntry, Run, RunWriter
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 
@@ -31,7 +31,7 @@ def stamp(path: Path, photo: Pixels, number: int) -> ImageStamp:
 
 
 @pytest.fixture
-def records(images: Path, make_record: Make, photo: Pixels) -> list[Record]:
+def records(images: Path, make_record: Make, photo: Pixels) -> list[JournalEntry]:
     note = ({"note": "seen"},)
     source = stamp(images / "cat.png", photo, 0)
     return [
@@ -42,7 +42,7 @@ def records(images: Path, make_record: Make, photo: Pixels) -> list[Record]:
 
 
 @pytest.fixture
-def run(make_run: MakeRun, records: list[Record]) -> Path:
+def run(make_run: MakeRun, records: list[JournalEntry]) -> Path:
     return make_run(*records)
 
 
@@ -109,7 +109,7 @@ def test_an_image_that_was_unreadable_then_and_is_no_longer(
 
 
 def test_a_source_that_changed_while_the_run_was_made(
-    make_run: MakeRun, records: list[Record], make_record: Make, images: Path, photo: Pixels
+    make_run: MakeRun, records: list[JournalEntry], make_record: Make, images: Path, photo: Pixels
 ) -> None:
     """Two outcomes were scored against two versions of one source: whichever is there now, one of them is wrong."""
     other = stamp(images / "cat.png", photo, 7)
@@ -159,7 +159,7 @@ def test_altered_scores_of_whole_sets(run: Path) -> None:
     assert missing.problems == (f"missing file: {run / 'sets.json'}",)
 
 
-def test_an_altered_line_of_the_journal(make_run: MakeRun, records: list[Record]) -> None:
+def test_an_altered_line_of_the_journal(make_run: MakeRun, records: list[JournalEntry]) -> None:
     folder = make_run(*records, finish=False)
     path = folder / "scores" / "000001.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
@@ -168,14 +168,14 @@ def test_an_altered_line_of_the_journal(make_run: MakeRun, records: list[Record]
     assert problem(folder).startswith(f"changed score: '{path}', line 2: ")
 
 
-def test_a_draft_that_a_kill_left_behind_is_no_problem(make_run: MakeRun, records: list[Record]) -> None:
+def test_a_draft_that_a_kill_left_behind_is_no_problem(make_run: MakeRun, records: list[JournalEntry]) -> None:
     folder = make_run(*records, finish=False)
     (folder / "scores" / ".writing-0123.jsonl").write_bytes(b"half a jour")
 
     assert verify(folder, quiet=True).sound
 
 
-def test_an_unfinished_run(make_run: MakeRun, records: list[Record]) -> None:
+def test_an_unfinished_run(make_run: MakeRun, records: list[JournalEntry]) -> None:
     folder = make_run(*records, finish=False, planned={"mine": {"toy": 10}})
 
     assert problem(folder).startswith("not finished: 3 of 10 records; give the same `editgauge run` command")
@@ -200,7 +200,7 @@ def test_what_is_no_run(tmp_path: Path) -> None:
         verify(tmp_path / "nowhere")
 
 
-def test_a_line_of_the_journal_that_stands_there_twice(make_run: MakeRun, records: list[Record]) -> None:
+def test_a_line_of_the_journal_that_stands_there_twice(make_run: MakeRun, records: list[JournalEntry]) -> None:
     run = make_run(*records, finish=False)
     (journal,) = (run / "scores").glob("*.jsonl")
     lines = journal.read_bytes().splitlines(keepends=True)

@@ -26,10 +26,10 @@ import editgauge
 from editgauge._util.images import Pixels, load_image
 from editgauge.benchmarks.folder import load
 from editgauge.errors import BadImageError, BadInputError, EditGaugeError
-from editgauge.judges._endpoint import fault_in, read_reply
-from editgauge.judges._parsing import Unreadable
+from editgauge.judges._endpoint import find_fault, parse_reply
+from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, YesNo
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 
 SECONDS = float(os.environ.get("EDITGAUGE_FUZZ_SECONDS", "0"))
 """For each of the tests here; 0 for a fixed number of examples."""
@@ -134,7 +134,7 @@ def places_in(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key in keys for place in places_in(tree[key], (*path, key)))]
 
 
-def test_manifests(tmp_path: Path, make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+def test_manifests(tmp_path: Path, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> None:
     run = make_run(make_record("a"), make_record("b", place=1), make_record("a", method="theirs"))
     whole = json.loads((run / "manifest.json").read_text())
     places = [place for place in places_in(whole) if place]
@@ -181,11 +181,11 @@ def test_answers_of_judges() -> None:
 
     def check(text: str, body: Any) -> None:
         for form in forms:
-            with suppress(Unreadable):
+            with suppress(UnparsableReplyError):
                 form.read(text)
         said = {"choices": [{"message": {"content": text}}], "usage": body, "model": body}
         for reply in (body, said):
             with suppress(ValueError):
-                fault_in(read_reply(reply), "tiny-judge")
+                find_fault(parse_reply(reply), "tiny-judge")
 
     explore(check, text=texts, body=JSON)

@@ -15,7 +15,7 @@ from editgauge._stats.agreement import PEARSON, SPEARMAN, Parts, between, correl
 from editgauge._stats.intervals import Labels, Numbers
 from editgauge._stats.resampling import Estimate
 from editgauge.analysis.agree import agree
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 from tests.golden.published import (
@@ -126,7 +126,7 @@ def test_one_judge_agrees_from_a_third_to_nearly_all_depending_on_the_level() ->
 
 @pytest.mark.slow
 def test_the_verb_agree_says_the_same_of_a_run_with_the_judge_s_scores(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     """The published ratings and answers as users bring them: a run folder and a CSV file."""
     judge, names = "gpt4o_0shot", list(dict.fromkeys(edit for _, edit in judged("gpt4o_0shot")))

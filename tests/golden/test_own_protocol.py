@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import prepare
+from editgauge.engine._perception import RunPerception
+from editgauge.engine._scoring import build_item
 from editgauge.errors import CannotEditError
 from editgauge.evidence import Note
 from editgauge.methods import Method
@@ -66,7 +66,7 @@ def scored(edit: Edit, method: Method, see: RunPerception) -> Scores | None:
     except CannotEditError:
         return None
     outcome = Outcome(edit_id=edit.id, method=method.name, image=Path("/nowhere"))
-    return asyncio.run(editgauge.score(prepare(edit, outcome, source, edited), see))
+    return asyncio.run(editgauge.score(build_item(edit, outcome, source, edited), see))
 
 
 def pairs(scores: dict[str, list[Scores | None]], one: str, other: str, name: str) -> NDArray[np.float64]:

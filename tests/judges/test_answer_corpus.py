@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from editgauge.judges._parsing import Unreadable, is_refusal
+from editgauge.judges._parsing import UnparsableReplyError, is_refusal
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 
 YES = [
@@ -364,14 +364,14 @@ def test_it_is_read_as_it_is_meant(form: Any, text: str, value: Any) -> None:
 
 @pytest.mark.parametrize(("form", "text"), UNREAD)
 def test_it_is_not_read_as_anything(form: Any, text: str) -> None:
-    with pytest.raises(Unreadable, match=r"wanted .+, got"):
+    with pytest.raises(UnparsableReplyError, match=r"wanted .+, got"):
         form.read(text)
 
 
 @pytest.mark.parametrize("text", REFUSALS)
 def test_refusals_are_recognized(text: str) -> None:
     assert is_refusal(text)
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableReplyError):
         FreeText().read(text)
 
 

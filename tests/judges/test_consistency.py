@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.errors import UnscorableError
-from editgauge.judges._panel import position_bias, self_consistency, settled
+from editgauge.judges._panel import combine_orders, position_bias, self_consistency
 from editgauge.judges._questions import Choice
 
 CHOICES: st.SearchStrategy[Any] = st.sampled_from(["one", "two", "tie"])
@@ -52,5 +52,9 @@ def test_nothing_is_said_of_nothing() -> None:
 
 
 def test_two_orders_settle_a_verdict_unless_they_contradict() -> None:
-    assert [settled("one", "one"), settled("tie", "two"), settled("tie", "tie")] == ["one", "two", "tie"]
-    assert settled("one", "two") is None
+    assert [combine_orders("one", "one"), combine_orders("tie", "two"), combine_orders("tie", "tie")] == [
+        "one",
+        "two",
+        "tie",
+    ]
+    assert combine_orders("one", "two") is None

@@ -20,9 +20,19 @@ from PIL import Image
 
 from editgauge._util.endpoints import retry_after
 from editgauge._util.images import Pixels
-from editgauge.engine.judges import read_jury
+from editgauge.engine._judges import read_judge_config
 from editgauge.errors import BadInputError
-from editgauge.judges import Answer, NoAnswer, Parameters, Patience, Shown, ask_scale, ask_text, ask_yes_no, open_judge
+from editgauge.judges import (
+    Answer,
+    LabeledImage,
+    NoAnswerError,
+    Parameters,
+    RetryPolicy,
+    ask_scale,
+    ask_text,
+    ask_yes_no,
+    open_judge,
+)
 from editgauge.judges._endpoint import open_endpoint
 from editgauge.options import JudgeOptions
 
@@ -31,15 +41,15 @@ Asks = Callable[..., list[Any]]
 
 
 @pytest.fixture
-def judge(served: Any, soon: Patience) -> Callable[..., Any]:
-    return lambda **options: open_judge(f"openai:tiny-judge@{served.url}", **{"patience": soon, **options})
+def judge(served: Any, soon: RetryPolicy) -> Callable[..., Any]:
+    return lambda **options: open_judge(f"openai:tiny-judge@{served.url}", **{"retries": soon, **options})
 
 
 def test_a_question_travels_with_its_pictures_and_its_schema(
     served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels]
 ) -> None:
     before, after = picture(1), picture(2)
-    [answer] = ask(judge(), ask_yes_no("Is it red?", Shown("Before:", before), Shown("After:", after)))
+    [answer] = ask(judge(), ask_yes_no("Is it red?", LabeledImage("Before:", before), LabeledImage("After:", after)))
     assert answer.value is True
     [request] = served.requests
     assert (request["path"], request["model"], request["temperature"]) == ("/v1/chat/completions", "tiny-judge", 0.0)
@@ -56,7 +66,7 @@ def test_a_question_travels_with_its_pictures_and_its_schema(
 
 def test_pictures_are_made_smaller_and_encoded_as_asked(served: Any, judge: Callable[..., Any], ask: Asks) -> None:
     large = np.zeros((40, 100, 3), np.uint8)
-    ask(judge(parameters=Parameters(most_side=50, encoding="jpeg")), ask_yes_no("Black?", Shown("It:", large)))
+    ask(judge(parameters=Parameters(most_side=50, encoding="jpeg")), ask_yes_no("Black?", LabeledImage("It:", large)))
     url = served.requests[0]["messages"][0]["content"][1]["image_url"]["url"]
     assert url.startswith("data:image/jpeg;base64,")
     assert Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))).size == (50, 20)
@@ -90,8 +100,8 @@ def test_what_passes_is_tried_again(
     served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, trouble: dict[str, Any], told: str
 ) -> None:
     served.plan = lambda text, seen: reply(**trouble) if seen == 0 else YES
-    patience = Patience(timeout=0.5 if "hang" in trouble else 20.0, first_wait=0.002)
-    [answer] = ask(judge(patience=patience), ask_yes_no("Is it red?"))
+    retries = RetryPolicy(timeout=0.5 if "hang" in trouble else 20.0, first_wait=0.002)
+    [answer] = ask(judge(retries=retries), ask_yes_no("Is it red?"))
     assert answer.value is True
     assert told in answer.call.attempts[0]
     assert answer.call.attempts[-1] == "answered"
@@ -119,7 +129,7 @@ def test_what_is_no_answer_is_typed_and_never_asked_again(
     for _ in range(2):
         asked = judge(transcripts=tmp_path)
         [error] = ask(asked, ask_yes_no("Is it red?"))
-        assert isinstance(error, NoAnswer)
+        assert isinstance(error, NoAnswerError)
         assert (error.fault, error.reason) == (fault, reason)
         repairs = bool(fault == "unparsable" and planned["text"])  # nothing can be repaired in an empty answer
         assert asked.transcripts.counts() == {fault: 1 + repairs}
@@ -147,12 +157,12 @@ def test_what_an_endpoint_turns_down_is_typed(
     assert len(served.requests) == (5 if fault == "unreachable" else 1)
 
 
-def test_nobody_there_is_told_with_the_address(ask: Asks, soon: Patience, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_there_is_told_with_the_address(ask: Asks, soon: RetryPolicy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        [error] = ask(open_judge(f"openai:m@{url}", patience=soon), ask_yes_no("Is it red?"))
+        [error] = ask(open_judge(f"openai:m@{url}", retries=soon), ask_yes_no("Is it red?"))
     assert error.fault == "unreachable"
     assert error.detail.startswith(f"5 attempts, the last: {url} cannot be reached")
 
@@ -226,8 +236,8 @@ def test_retry_after_halves_the_pace_and_is_waited_for(
     asked = judge(client={"at_once": 8})
     answers = ask(asked, *(ask_yes_no(f"Is it red ({number})?") for number in range(8)))
     assert all(isinstance(answer, Answer) for answer in answers)
-    assert asked.pace.halved == 1  # eight complaints about one moment are one complaint
-    assert asked.pace.limit < 8
+    assert asked.limiter.halved == 1  # eight complaints about one moment are one complaint
+    assert asked.limiter.limit < 8
     assert all(answer.call.seconds >= 0.3 for answer in answers)
 
 
@@ -235,7 +245,7 @@ def test_an_endpoint_that_wants_too_long_a_pause_is_given_up(
     served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
 ) -> None:
     served.plan = lambda text, seen: reply(429, "come back tomorrow", {"Retry-After": "86400"})
-    [error] = ask(judge(patience=Patience(longest_wait=0.2)), ask_yes_no("Is it red?"))
+    [error] = ask(judge(retries=RetryPolicy(longest_wait=0.2)), ask_yes_no("Is it red?"))
     assert error.fault == "unreachable"
     assert "tomorrow" in error.detail
 
@@ -264,19 +274,19 @@ def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them
     secret, password = "abc-123-query", "word-of-the-user"
     address = f"openai:tiny-judge@{served.url}?api-key={secret}&api-version=2".replace("://", f"://me:{password}@")
     served.plan = lambda text, seen: say(f"Yes. By the way, {secret} and {password}.")
-    jury = read_jury(JudgeOptions(judge=[address]))
+    jury = read_judge_config(JudgeOptions(judge=[address]))
 
     [answer] = ask(open_judge(address, transcripts=tmp_path), ask_yes_no("?"))
 
     assert answer.value is True
     assert served.requests[0]["path"] == f"/v1/chat/completions?api-key={secret}&api-version=2"
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.described()).encode()
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.describe()).encode()
     assert b"***" in kept
     assert secret.encode() not in kept
     assert password.encode() not in kept
-    assert jury.described()["tiny-judge"]["address"].endswith("/v1?api-version=2")
+    assert jury.describe()["tiny-judge"]["address"].endswith("/v1?api-version=2")
     with pytest.raises(BadInputError) as twice:
-        read_jury(JudgeOptions(judge=[address, address]))
+        read_judge_config(JudgeOptions(judge=[address, address]))
     assert secret not in str(twice.value)
 
 
@@ -292,7 +302,7 @@ def test_a_small_answer_that_unpacks_to_gigabytes_is_cut_off(
 ) -> None:
     bomb = gzip.compress(b" " * 60_000_000, 1)
     served.plan = lambda text, seen: reply(content=bomb, headers={"Content-Encoding": "gzip"}) if seen == 0 else YES
-    [answer] = ask(judge(patience=Patience(timeout=20, first_wait=0.002)), ask_yes_no("?"))
+    [answer] = ask(judge(retries=RetryPolicy(timeout=20, first_wait=0.002)), ask_yes_no("?"))
     assert answer.call.attempts[0] == "an answer of more than 16,000,000 bytes when unpacked"
 
 
@@ -333,8 +343,8 @@ def test_an_address_without_http_is_explained(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_answer_that_never_ends_is_cut_off(served: Any, judge: Callable[..., Any], ask: Asks, reply: Any) -> None:
     served.plan = lambda text, seen: reply(content=b" " * 17_000_000) if seen == 0 else YES
-    patience = Patience(timeout=20, first_wait=0.002)
-    [answer] = ask(judge(patience=patience), ask_yes_no("?"))
+    retries = RetryPolicy(timeout=20, first_wait=0.002)
+    [answer] = ask(judge(retries=retries), ask_yes_no("?"))
     assert answer.call.attempts[0] == "an answer of more than 16,000,000 bytes"
 
 
@@ -392,7 +402,7 @@ def test_pictures_that_are_too_large_are_sent_smaller(
 
     served.plan = plan
     noise = np.random.default_rng(0).integers(0, 256, (900, 900, 3), dtype=np.uint8)
-    [answer] = ask(judge(), ask_yes_no("Red?", Shown("It:", noise)))
+    [answer] = ask(judge(), ask_yes_no("Red?", LabeledImage("It:", noise)))
     assert answer.value is True
     assert lengths[0] > lengths[1] > lengths[2]
     assert "pictures of at most 384 pixels a side" in answer.call.attempts

@@ -19,11 +19,11 @@ from editgauge.judges import (
     JudgeCard,
     JudgeService,
     Judging,
-    NoAnswer,
+    LabeledImage,
+    NoAnswerError,
     Parameters,
-    Patience,
     Price,
-    Shown,
+    RetryPolicy,
     ask_pairwise,
     ask_scale,
     ask_structured,
@@ -43,15 +43,15 @@ class Change(BaseModel):
 
 
 @pytest.fixture
-def judge(served: Any, soon: Patience, tmp_path: Path) -> Callable[..., Any]:
-    usual = {"patience": soon, "transcripts": tmp_path / "transcripts"}
+def judge(served: Any, soon: RetryPolicy, tmp_path: Path) -> Callable[..., Any]:
+    usual = {"retries": soon, "transcripts": tmp_path / "transcripts"}
     return lambda **options: open_judge(f"openai:tiny-judge@{served.url}", **{**usual, **options})
 
 
 @pytest.fixture
 def kinds(picture: Callable[[int], Pixels]) -> list[Any]:
     """A question of every kind, and some that get no answer."""
-    shown = Shown("The picture:", picture(0))
+    shown = LabeledImage("The picture:", picture(0))
     pair = ask_pairwise("Which is better?", "add a hat", picture(0), picture(1), picture(2))
     return [
         ask_yes_no("yes-no?", shown),
@@ -122,7 +122,7 @@ def test_an_unreadable_answer_is_asked_for_once_more_in_the_asked_form(
     served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels], tmp_path: Path
 ) -> None:
     served.plan = lambda text, seen: "yes" if "could not read" in text else "It surely is, I would say."
-    question = ask_yes_no("Is it red?", Shown("It:", picture(0)))
+    question = ask_yes_no("Is it red?", LabeledImage("It:", picture(0)))
     [answer] = ask(judge(), question)
     first, second = served.requests
     assert answer.value is True
@@ -183,12 +183,12 @@ def test_many_who_ask_the_same_at_once_cause_one_call(served: Any, judge: Callab
 def test_another_parameter_wording_picture_or_repetition_is_another_question(
     served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels]
 ) -> None:
-    shown = Shown("It:", picture(0)), Shown("That:", picture(1))
+    shown = LabeledImage("It:", picture(0)), LabeledImage("That:", picture(1))
     question = ask_yes_no("Is it red?", *shown)
     others = [
         ask_yes_no("Is it blue?", *shown),
-        ask_yes_no("Is it red?", Shown("It:", picture(2)), shown[1]),
-        ask_yes_no("Is it red?", Shown("This:", picture(0)), shown[1]),
+        ask_yes_no("Is it red?", LabeledImage("It:", picture(2)), shown[1]),
+        ask_yes_no("Is it red?", LabeledImage("This:", picture(0)), shown[1]),
         question.swapped(),
         question.again(1),
     ]
@@ -212,7 +212,7 @@ def test_where_the_model_runs_is_no_part_of_an_answers_identity(
 def test_a_call_keeps_all_that_decides_and_explains_it(
     judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels], served: Any, tmp_path: Path
 ) -> None:
-    ask(judge(price=Price(1.0, 2.0)), ask_yes_no("Is it red?", Shown("It:", picture(0))))
+    ask(judge(price=Price(1.0, 2.0)), ask_yes_no("Is it red?", LabeledImage("It:", picture(0))))
     [file] = (tmp_path / "transcripts").iterdir()
     stored = json.loads(file.read_bytes().partition(b" ")[2])
     assert stored["asked"]["prompt"] == "yes_no.v1"
@@ -240,7 +240,7 @@ def test_a_budget_is_never_exceeded(served: Any, judge: Callable[..., Any], ask:
     answers = ask(first, *questions)
     answered = [each for each in answers if isinstance(each, Answer)]
     assert 5 <= len(answered) <= 7  # each costs 0.4, and the last may be withheld because it could cost 0.42
-    assert {each.fault for each in answers if isinstance(each, NoAnswer)} == {"budget"}
+    assert {each.fault for each in answers if isinstance(each, NoAnswerError)} == {"budget"}
     assert first.ledger.spent == pytest.approx(0.4 * len(served.requests))
     assert first.ledger.spent <= budget
     continued = judge(**options)  # a continued run knows what was spent
@@ -254,7 +254,7 @@ def test_the_first_question_with_pictures_shows_what_pictures_cost(
     served.plan = lambda text, seen: say('{"answer": "yes"}', tokens=(1000 if "dear" in text else 10, 1))
     asked = judge(price=Price(1000.0, 0.0), budget=3.5)
     cheap = [ask_yes_no(f"{number}?") for number in range(3)]
-    dear = [ask_yes_no(f"dear {number}?", Shown("It:", picture(0))) for number in range(20)]
+    dear = [ask_yes_no(f"dear {number}?", LabeledImage("It:", picture(0))) for number in range(20)]
     answers = ask(asked, *cheap, *dear)
     assert sum(isinstance(each, Answer) for each in answers) == 6
     assert asked.ledger.spent == pytest.approx(3.03)
@@ -264,7 +264,7 @@ def test_attempts_that_may_have_been_charged_for_count(
     served: Any, judge: Callable[..., Any], ask: Asks, reply: Any
 ) -> None:
     served.plan = lambda text, seen: reply(hang=5.0)
-    options = {"price": Price(0.0, 1000.0), "budget": 1.0, "patience": Patience(timeout=0.4, first_wait=0.002)}
+    options = {"price": Price(0.0, 1000.0), "budget": 1.0, "retries": RetryPolicy(timeout=0.4, first_wait=0.002)}
     asked = judge(parameters=Parameters(max_tokens=400), **options)
     [error] = ask(asked, ask_yes_no("Is it red?"))
     assert len(served.requests) == 2  # a third attempt could have gone over it
@@ -284,7 +284,7 @@ def test_an_endpoint_that_does_not_count_is_charged_by_estimate(
 def test_a_dry_run_asks_nothing_and_bounds_the_cost(
     served: Any, judge: Callable[..., Any], ask: Asks, picture: Callable[[int], Pixels]
 ) -> None:
-    questions = [ask_yes_no(f"{number}?", Shown("It:", picture(number))) for number in range(10)]
+    questions = [ask_yes_no(f"{number}?", LabeledImage("It:", picture(number))) for number in range(10)]
     price = Price(2.0, 8.0)
     planned = judge(price=price).estimate([*questions, questions[0]])
     assert (planned.questions, planned.recorded, planned.calls) == (10, 0, 10)
@@ -297,7 +297,7 @@ def test_a_dry_run_asks_nothing_and_bounds_the_cost(
 
 
 def test_a_budget_without_a_price_is_refused(judge: Callable[..., Any]) -> None:
-    with pytest.raises(BadInputError, match="needs the price"):
+    with pytest.raises(BadInputError, match="needs a price"):
         judge(budget=1.0)
 
 
@@ -308,7 +308,7 @@ def test_protocols_ask_by_role_through_a_shared_layer(served: Any, judge: Callab
             see: Judging = JudgeService({"judge": model})
             answer = await see.ask(ask_yes_no("Is it red?"))
             assert see.judge().card == JudgeCard("tiny-judge", served.url, Parameters())
-            with pytest.raises(UnscorableError, match="no judge plays the role 'matcher'"):
+            with pytest.raises(UnscorableError, match="no judge for the role 'matcher'"):
                 see.judge("matcher")
         layer.close()
         return answer.value, len(served.requests)

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError
-from editgauge.judges import Parameters, Shown, ask_text, ask_yes_no, open_judge
+from editgauge.judges import LabeledImage, Parameters, ask_text, ask_yes_no, open_judge
 from editgauge.judges._local import LocalModel
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_says_what_the_library_says(tiny: Path, ask: Any, picture: Callable[[int], Pixels], tmp_path: Path) -> None:
     parameters = Parameters(max_tokens=8)
-    question = ask_text("Which cat ?", Shown("It:", picture(3)))
+    question = ask_text("Which cat ?", LabeledImage("It:", picture(3)))
     judge = open_judge(f"transformers:{tiny}", parameters=parameters, transcripts=tmp_path)
     [answer] = ask(judge, question)
     library = transformers.LlavaForConditionalGeneration.from_pretrained(tiny).eval()
@@ -96,7 +96,7 @@ def test_pictures_and_seeds_matter_and_repeat(tiny: Path, picture: Callable[[int
     model = LocalModel(str(tiny))
 
     def say(seed: int, image: int, temperature: float) -> Any:
-        question = ask_yes_no("cat ?", Shown("It:", picture(image) // 2 + np.uint8(16 * image)))
+        question = ask_yes_no("cat ?", LabeledImage("It:", picture(image) // 2 + np.uint8(16 * image)))
         parameters = Parameters(max_tokens=12, temperature=temperature, seed=seed)
         return model._write(question, parameters, 60.0)["choices"][0]["message"]["content"]
 
@@ -116,7 +116,7 @@ def test_a_model_is_known_by_its_weights(tiny: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_loaded_is_explained(tiny: Path, tmp_path: Path, ask: Any) -> None:
     with pytest.raises(BadInputError, match="There is no model at 'nobody/nothing'"):
         _ = LocalModel("nobody/nothing").model
-    question = ask_yes_no("cat ?", Shown("It:", np.zeros((8, 8, 3), np.uint8)))
+    question = ask_yes_no("cat ?", LabeledImage("It:", np.zeros((8, 8, 3), np.uint8)))
     mute = save_tiny(tmp_path / "mute", template=None)
     with pytest.raises(BadInputError, match="no chat template"):
         ask(open_judge(f"transformers:{mute}"), question)

@@ -7,20 +7,20 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.judges._retry import Pace, Patience
+from editgauge.judges._retry import RateLimiter, RetryPolicy
 
 
 def test_a_complaint_halves_and_a_round_of_answers_adds_one() -> None:
     async def pace() -> list[float]:
-        paced = Pace(16)
+        paced = RateLimiter(16)
         limits = []
         for _ in range(3):
             async with paced.turn() as turn:
-                paced.too_fast(turn, None)
-                paced.too_fast(turn, None)  # the same moment complained about twice
+                paced.on_rate_limit(turn, None)
+                paced.on_rate_limit(turn, None)  # the same moment complained about twice
                 limits.append(paced.limit)
         for _ in range(2):
-            paced.went_well()
+            paced.on_success()
         limits.append(paced.limit)
         return limits
 
@@ -29,7 +29,7 @@ def test_a_complaint_halves_and_a_round_of_answers_adds_one() -> None:
 
 def test_never_more_than_allowed_are_under_way_and_all_get_their_turn() -> None:
     async def crowd() -> tuple[int, int]:
-        paced, under_way, most, done = Pace(5), 0, 0, 0
+        paced, under_way, most, done = RateLimiter(5), 0, 0, 0
 
         async def one(number: int) -> None:
             nonlocal under_way, most, done
@@ -38,9 +38,9 @@ def test_never_more_than_allowed_are_under_way_and_all_get_their_turn() -> None:
                 most = max(most, under_way)
                 await asyncio.sleep(0)
                 if number % 10 == 0:
-                    paced.too_fast(turn, 0.001)
+                    paced.on_rate_limit(turn, 0.001)
                 else:
-                    paced.went_well()
+                    paced.on_success()
                 under_way -= 1
                 done += 1
 
@@ -52,7 +52,7 @@ def test_never_more_than_allowed_are_under_way_and_all_get_their_turn() -> None:
 
 def test_who_gives_up_while_waiting_takes_no_turn_from_others() -> None:
     async def crowd() -> list[str]:
-        paced, done = Pace(1), []
+        paced, done = RateLimiter(1), []
 
         async def one(name: str) -> None:
             async with paced.turn():
@@ -72,9 +72,9 @@ def test_who_gives_up_while_waiting_takes_no_turn_from_others() -> None:
 
 @given(st.integers(1, 40), st.text())
 def test_pauses_grow_to_a_limit_and_repeat(failed: int, question: str) -> None:
-    patience = Patience(first_wait=1.0, longest_wait=60.0)
-    pause = patience.pause(failed, question)
+    retries = RetryPolicy(first_wait=1.0, longest_wait=60.0)
+    pause = retries.backoff(failed, question)
     most = min(60.0, 2.0 ** (failed - 1))
     assert 0.1 * most <= pause <= most
-    assert pause == patience.pause(failed, question)
-    assert pause != Patience(first_wait=1.0, longest_wait=60.0, seed=1).pause(failed, question)
+    assert pause == retries.backoff(failed, question)
+    assert pause != RetryPolicy(first_wait=1.0, longest_wait=60.0, seed=1).backoff(failed, question)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from editgauge.errors import BadInputError
-from editgauge.judges import Answer, JudgeService, NoAnswer, Question, ask_scale, ask_text, ask_yes_no, open_judge
-from editgauge.judges._panel import combine, members_of, panel_name
+from editgauge.judges import Answer, JudgeService, NoAnswerError, Question, ask_scale, ask_text, ask_yes_no, open_judge
+from editgauge.judges._panel import combine, panel_members, panel_name
 from tests.endpoint import Served, say
 
 SAYS = {"strict": "2", "kind": "5", "fair": "4", "mute": "I cannot help with that."}
@@ -22,7 +22,7 @@ def asked(served: Served, role: str, question: Question[Any]) -> Any:
         judges = {name: open_judge(f"openai:{name}@{served.url}") for name in SAYS}
         try:
             return await JudgeService(judges).ask(question, role)
-        except NoAnswer as error:
+        except NoAnswerError as error:
             return error
         finally:
             for judge in judges.values():
@@ -55,25 +55,25 @@ def test_numbers_are_combined_by_the_way_of_the_panel(panel: Served, role: str, 
     answer = asked(panel, role, ask_scale("How good?", 1, 5, "bad", "good"))
     assert isinstance(answer, Answer)
     assert answer.value in (value, pytest.approx(value))
-    assert set(answer.members or {}) == set(members_of(role)) - {"mute"}
+    assert set(answer.members or {}) == set(panel_members(role)) - {"mute"}
 
 
 def test_yes_and_no_go_by_majority_and_a_split_panel_says_nothing(panel: Served) -> None:
     assert asked(panel, "median(strict+kind+fair)", ask_yes_no("Is it good?")).value is True
     split = asked(panel, "majority(strict+kind)", ask_yes_no("Is it good?"))
-    assert isinstance(split, NoAnswer)
+    assert isinstance(split, NoAnswerError)
     assert "the panel is split (strict: False, kind: True)" in str(split)
 
 
 def test_a_quorum_must_answer(panel: Served) -> None:
     failed = asked(panel, "median3(strict+mute+fair)", ask_scale("How good?", 1, 5, "bad", "good"))
-    assert isinstance(failed, NoAnswer)
+    assert isinstance(failed, NoAnswerError)
     assert (failed.fault, failed.reason) == ("refused", "refused")
     assert "2 of 3 judges answered, 3 are needed" in failed.detail
 
 
 def test_texts_are_not_combined(panel: Served) -> None:
-    assert "cannot make one text of several" in str(asked(panel, "median(strict+kind)", ask_text("Why?")))
+    assert "cannot combine texts" in str(asked(panel, "median(strict+kind)", ask_text("Why?")))
 
 
 def test_ratings_are_combined_each_for_itself() -> None:
@@ -84,9 +84,9 @@ def test_ratings_are_combined_each_for_itself() -> None:
 @pytest.mark.parametrize(
     ("way", "members", "quorum", "message"),
     [
-        ("best", ["a", "b"], None, "--panel is one of median, mean, majority; got 'best'"),
+        ("best", ["a", "b"], None, "must be one of median, mean, majority; got 'best'"),
         ("mean", ["a"], None, "needs at least two judges"),
-        ("mean", ["a", "b"], 3, "--quorum goes from 1 to the 2 judges"),
+        ("mean", ["a", "b"], 3, "must be between 1 and 2"),
         ("mean", ["a+b", "c"], None, "must not have"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels
 from editgauge.judges import _questions
-from editgauge.judges._questions import REMEMBERED, DataUrls, sent_size
+from editgauge.judges._questions import MAX_CACHED_URLS, DataUrls, sent_size
 
 
 def test_a_picture_is_encoded_once_for_all_who_ask(
@@ -32,7 +32,7 @@ def test_a_picture_is_encoded_once_for_all_who_ask(
     assert len(made) == len(found) == 1
     others = [urls.url(picture(1), 12, "png"), urls.url(picture(1), 1024, "jpeg"), urls.url(picture(2), 1024, "png")]
     assert len({*found, *others}) == 4
-    for seed in range(REMEMBERED):
+    for seed in range(MAX_CACHED_URLS):
         urls.url(picture(10 + seed), 1024, "png")
     before = len(made)
     urls.url(picture(1), 1024, "png")

@@ -33,9 +33,9 @@ def test_slots_too_few_and_too_many_are_all_named() -> None:
     with pytest.raises(BadInputError) as error:
         open_prompt("yes_no").render(questoin="?", picture="x")
     assert error.value.problems == (
-        "'question' is not given",
-        "'picture' is given, but it has no such slot",
-        "'questoin' is given, but it has no such slot",
+        "'question' is missing",
+        "'picture' is not a slot of the prompt",
+        "'questoin' is not a slot of the prompt",
     )
 
 
@@ -50,9 +50,9 @@ def test_the_newest_version_of_a_folder_counts_before_the_built_in_ones(tmp_path
 def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'yes_no'"):
         open_prompt("yes_on")
-    with pytest.raises(BadInputError, match=r"has no version 7\. There are: v1"):
+    with pytest.raises(BadInputError, match=r"has no version 7\. Available: v1"):
         open_prompt("yes_no", 7)
-    with pytest.raises(BadInputError, match="There are no prompts at"):
+    with pytest.raises(BadInputError, match="No prompts at"):
         open_prompt("yes_no", folder=tmp_path / "none")
     with pytest.raises(BadInputError, match="holds no prompt"):
         open_prompt("yes_no", folder=tmp_path)
@@ -73,6 +73,6 @@ def test_a_folder_is_checked_before_anything_is_asked(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as error:
         check_prompts(tmp_path)
     assert error.value.problems == (
-        "'inspect_accuracy.v2' has a slot {picture}, and nothing fills it",
-        "'inspect_precis': nothing asks for a prompt of that name; did you mean 'inspect_precise'?",
+        "'inspect_accuracy.v2' has an unknown slot {picture}",
+        "'inspect_precis': unknown prompt; did you mean 'inspect_precise'?",
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
 from editgauge.errors import BadInputError
-from editgauge.judges._parsing import Unreadable
+from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
 
 
@@ -76,7 +76,7 @@ def test_the_usual_ways_of_saying_yes_and_no(text: str, value: bool) -> None:
     ],
 )
 def test_what_is_not_clearly_yes_or_no_is_neither(text: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableReplyError):
         YesNo().read(text)
 
 
@@ -102,7 +102,7 @@ def test_the_usual_ways_of_giving_a_number(text: str, value: int) -> None:
      '{"answer": NaN}', '{"answer": 1e400}', "four", "4,5", "5 stars of 10", "10000000000000", "99"],
 )  # fmt: skip
 def test_what_is_not_on_the_scale_is_no_number(text: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnparsableReplyError):
         Scale(1, 5).read(text)
 
 
@@ -113,7 +113,7 @@ def test_nothing_but_a_form_comes_out_of_any_text(text: str) -> None:
         (Scale(0, 3), (0, 1, 2, 3)),
         (PairwiseAnswer(), ("one", "two", "tie")),
     ):
-        with contextlib.suppress(Unreadable):
+        with contextlib.suppress(UnparsableReplyError):
             assert form.read(text) in values
 
 
@@ -138,7 +138,7 @@ def test_a_structure_must_fit_its_model() -> None:
         '{"name": "hat", "count": "2"}',
         "hat: 2",
     ):
-        with pytest.raises(Unreadable):
+        with pytest.raises(UnparsableReplyError):
             form.read(wrong)
     assert form.read('{"Name": "hat", "count": 2, "more": 1}') == Found(name="hat", count=2)
     assert form.schema["additionalProperties"] is False
@@ -156,7 +156,7 @@ def test_free_text_may_be_anything_but_nothing_and_a_refusal() -> None:
         "Sorry.",
     )
     for wrong in ("", "  \n", *refusals):
-        with pytest.raises(Unreadable):
+        with pytest.raises(UnparsableReplyError):
             FreeText().read(wrong)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.judges._endpoint import read_reply, same_model
+from editgauge.judges._endpoint import parse_reply, same_model
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -60,7 +60,7 @@ def test_other_models_are_others(asked: str, answered: str) -> None:
 @given(JSON)
 def test_whatever_is_sent_is_a_reply_or_none(body: Any) -> None:
     try:
-        found = read_reply(body)
+        found = parse_reply(body)
     except ValueError:
         return
     assert isinstance(found.text, str)
@@ -70,7 +70,7 @@ def test_whatever_is_sent_is_a_reply_or_none(body: Any) -> None:
 def test_parts_of_a_text_are_joined_and_odd_counts_are_none() -> None:
     parts = [{"type": "text", "text": "y"}, {"type": "audio"}, {"type": "text", "text": "es"}]
     usage = {"prompt_tokens": True, "completion_tokens": -1}
-    found = read_reply({"choices": [{"message": {"content": parts}}], "usage": usage})
+    found = parse_reply({"choices": [{"message": {"content": parts}}], "usage": usage})
     assert (found.text, found.prompt_tokens, found.completion_tokens) == ("yes", None, None)
 
 
@@ -78,6 +78,6 @@ def test_parts_of_a_text_are_joined_and_odd_counts_are_none() -> None:
 def test_a_count_of_tokens_that_is_none_is_left_out(count: object) -> None:
     body = {"choices": [{"message": {"content": "yes"}}], "usage": {"prompt_tokens": count, "completion_tokens": 3}}
 
-    reply = read_reply(body)
+    reply = parse_reply(body)
 
     assert (reply.prompt_tokens, reply.completion_tokens) == (None, 3)

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import BadInputError
-from editgauge.judges import JudgeService, NoAnswer, Parameters, Shown, ask_text, ask_yes_no, open_judge
+from editgauge.judges import JudgeService, LabeledImage, NoAnswerError, Parameters, ask_text, ask_yes_no, open_judge
 from editgauge.judges._local import HEADS, REWARD_MARK, LocalModel, RewardModel
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score, Scores
@@ -148,8 +148,8 @@ def test_another_outcome_gets_another_reward(rewarding: Path, picture: Callable[
 
 
 def test_a_head_answers_numbers_and_nothing_else(rewarding: Path, ask: Any, picture: Callable[[int], Pixels]) -> None:
-    [refused] = ask(open_judge(f"reward:{rewarding}"), ask_yes_no("yes ?", Shown("picture", picture(1))))
-    assert isinstance(refused, NoAnswer)
+    [refused] = ask(open_judge(f"reward:{rewarding}"), ask_yes_no("yes ?", LabeledImage("picture", picture(1))))
+    assert isinstance(refused, NoAnswerError)
     assert refused.fault == "rejected"
     assert "rubric:editreward" in refused.detail
 
@@ -157,12 +157,12 @@ def test_a_head_answers_numbers_and_nothing_else(rewarding: Path, ask: Any, pict
 def test_one_that_writes_its_numbers_is_asked_like_any_other_model(
     writing: Path, ask: Any, picture: Callable[[int], Pixels]
 ) -> None:
-    question = ask_text("request", Shown("picture", picture(3)))
+    question = ask_text("request", LabeledImage("picture", picture(3)))
     short = Parameters(max_tokens=4)
     answers = []
     for kind in ("reward", "transformers"):
         [answer] = ask(open_judge(f"{kind}:{writing}", parameters=short), question)
-        answers.append(answer.detail if isinstance(answer, NoAnswer) else answer.value)
+        answers.append(answer.detail if isinstance(answer, NoAnswerError) else answer.value)
     assert answers[0] == answers[1]
     assert RewardModel(str(writing))._heads == {}
 

@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import Pixels
-from editgauge.judges import FAULTS, Answer, Parameters, Question, Shown, ask_scale, ask_text, ask_yes_no, open_judge
+from editgauge.judges import (
+    FAULTS,
+    Answer,
+    LabeledImage,
+    Parameters,
+    Question,
+    ask_scale,
+    ask_text,
+    ask_yes_no,
+    open_judge,
+)
 from editgauge.judges._local import LocalModel
 from editgauge.judges._questions import FreeText
 from editgauge.judges._transcripts import read_transcripts
@@ -40,7 +50,7 @@ def test_a_tiny_model_is_asked_over_a_socket(
     def answer(text: str, times: int) -> dict[str, Any]:
         content = served.requests[-1]["messages"][0]["content"]
         parts = content if isinstance(content, list) else []
-        shown = tuple(Shown("It:", pixels_of(part["image_url"]["url"])) for part in parts if "image_url" in part)
+        shown = tuple(LabeledImage("It:", pixels_of(part["image_url"]["url"])) for part in parts if "image_url" in part)
         seen.extend(each.pixels for each in shown)
         question = Question(words=RenderedPrompt("x", 1, text), form=FreeText(), images=shown)
         said = asyncio.run(model.send(question, Parameters(max_tokens=6), 60.0))
@@ -49,7 +59,7 @@ def test_a_tiny_model_is_asked_over_a_socket(
     served.plan = answer
     transcripts = tmp_path / "transcripts"
     judge = open_judge(f"openai:{MODEL}@{served.url}", transcripts=transcripts, client={"at_once": 1})
-    shown = Shown("It:", picture(3))
+    shown = LabeledImage("It:", picture(3))
     ends = "bad", "good"
     answers = ask(
         judge, ask_text("Which cat ?", shown), ask_yes_no("cat ?", shown), ask_scale("cat ?", 1, 5, *ends, shown)

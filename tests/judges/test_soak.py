@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.judges import Answer, Patience, ask_yes_no, open_judge
+from editgauge.judges import Answer, RetryPolicy, ask_yes_no, open_judge
 from editgauge.judges._transcripts import Transcripts, read_transcripts
 
 pytestmark = pytest.mark.slow
@@ -71,8 +71,8 @@ def unruly(say: Any, reply: Any) -> Callable[[str, int], Any]:
 
 def soak(served: Any, say: Any, reply: Any, ask: Any, folder: Path, calls: int) -> None:
     served.plan = unruly(say, reply)
-    patience = Patience(attempts=6, timeout=1.0, first_wait=0.002)
-    judge = open_judge(f"openai:tiny-judge@{served.url}", transcripts=folder, patience=patience, repair=False)
+    retries = RetryPolicy(attempts=6, timeout=1.0, first_wait=0.002)
+    judge = open_judge(f"openai:tiny-judge@{served.url}", transcripts=folder, retries=retries, repair=False)
     questions = [ask_yes_no(f"Is it red (#{number})?") for number in range(calls)]
     answers = ask(judge, *questions)
     answered = {place: each.value for place, each in enumerate(answers) if isinstance(each, Answer)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import cv2
 import numpy as np
@@ -12,8 +13,13 @@ import pytest
 import skimage.data
 from numpy.typing import NDArray
 
-from editgauge._util.images import Pixels, Unit, as_unit
+from editgauge._util.concurrency import run_async
+from editgauge._util.images import ImageFile, Pixels, Unit, as_unit
 from editgauge._util.masks import BoolMask
+from editgauge.models.choice import is_here, make_model
+from editgauge.models.service import ModelService
+from editgauge.protocols import protocols
+from editgauge.types import Edit, Item, Outcome, Score
 
 PHOTOGRAPHS: dict[str, Callable[[], Pixels]] = {
     "cat": skimage.data.chelsea,
@@ -88,3 +94,36 @@ def unit(values: Any) -> Unit:
     """Any numbers as an image in double precision, which metrics take as well."""
     image: NDArray[Any] = np.asarray(values, dtype=np.float64)
     return image
+
+
+def needs(model: str) -> pytest.MarkDecorator:
+    """Skip a test where the weights of a model are not on this machine."""
+    return pytest.mark.skipif(not is_here(make_model(model)), reason=f"NOT TESTED: `editgauge models pull {model}`")
+
+
+def lacks(model: str) -> pytest.MarkDecorator:
+    """Skip a test where the weights of a model are on this machine."""
+    return pytest.mark.skipif(is_here(make_model(model)), reason=f"NOT TESTED: {model} is on this machine")
+
+
+def scored(protocol: str, source: Pixels, edited: Pixels, **models: str) -> dict[str, float]:
+    """Return the scores of a protocol for a pair of images."""
+    edit = Edit(id="edit", source=ImageFile("source", Path("source.png")), type="color", instruction="Make it red.")
+    outcome = Outcome(edit_id="edit", method="method", image=Path("edited.png"))
+    item = Item(edit=edit, outcome=outcome, source=source, edited=edited)
+    with ModelService(models) as service:
+        scores = run_async(protocols.get(protocol).with_models(models).score(item, cast(Any, service)))
+    return {name: score.value for name, score in scores.items() if isinstance(score, Score)}
+
+
+class TinyClip:
+    """A joint embedder for tests: colors of images and letters of texts as unit vectors."""
+
+    def embed_images(self, images: Sequence[Pixels]) -> NDArray[np.float64]:
+        return self._units([np.resize(image.mean(axis=(0, 1)) - 100, 8) for image in images])
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        return self._units([np.resize([float(ord(letter)) for letter in text], 8) - 90 for text in texts])
+
+    def _units(self, vectors: list[NDArray[Any]]) -> NDArray[np.float64]:
+        return np.array([vector / np.linalg.norm(vector) for vector in vectors])

@@ -11,7 +11,7 @@ import skimage.data
 
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
-from editgauge._vision.tokens import semantic_change
+from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
 from editgauge.models.lite.dinov2 import FILE, ID, LAST_NORM, LENGTH, DinoV2Small, _cut_at, _square

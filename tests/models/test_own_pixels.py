@@ -13,7 +13,7 @@ from PIL import Image
 from skimage import data
 
 from editgauge._util.images import ImageFile, Pixels
-from editgauge.engine.worker.scoring import item_rows, prepare
+from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.models.answers import ClassMap, Detections, Faces, Poses, SegmentPrompt, TextLines
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.profiles import choose_models
@@ -41,11 +41,11 @@ def sheet(photo: Pixels) -> Pixels:
 def item() -> Item:
     large = sheet(CAT())
     small = np.asarray(Image.fromarray(large).resize((120, 90)), np.uint8)
-    return prepare(EDIT, Outcome(edit_id="e", method="m", image=Path("/o")), small, large)
+    return build_item(EDIT, Outcome(edit_id="e", method="m", image=Path("/o")), small, large)
 
 
 def test_an_outcome_of_the_source_s_size_is_shown_as_it_is(item: Item) -> None:
-    same = prepare(EDIT, item.outcome, item.source, item.source)
+    same = build_item(EDIT, item.outcome, item.source, item.source)
     see: Any = object()
 
     assert same.original is None
@@ -78,7 +78,7 @@ class OneCat:
 def test_protocols_of_score_and_run_look_at_the_outcome_in_its_own_size(item: Item) -> None:
     see = OneCat()
 
-    (row,) = asyncio.run(item_rows(Detecting(), item, see))  # type: ignore[abstract,arg-type]
+    (row,) = asyncio.run(score_protocol(Detecting(), item, see))  # type: ignore[abstract,arg-type]
 
     assert see.shapes == [(900, 1200, 3)]
     assert row.evidence[0]["box"] == [0.0, 0.0, 120.0, 90.0]

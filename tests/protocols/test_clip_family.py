@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.benchmarks.attributes import EXTRA
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._perception import RunPerception
 from editgauge.errors import BadInputError
 from editgauge.evidence import Heat, Note, from_json, to_json
-from editgauge.protocols._text_image import cosine, units
+from editgauge.metrics.embeddings import cosine_similarity, unit_vectors
 from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.protocols.clip_family import ClipFamily, clip_family
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
@@ -64,14 +64,14 @@ class Told:
     """A joint embedder for tests only, which gives the vectors it was told."""
 
     def __init__(self, edited: Sequence[float], texts: Mapping[str, Sequence[float]]) -> None:
-        self._edited = units(np.array(edited))
+        self._edited = unit_vectors(np.array(edited))
         self._texts = texts
 
     async def joint_image(self, image: Pixels) -> NDArray[np.float64]:
         return np.array([1.0, 0, 0]) if np.array_equal(image, picture(0)) else self._edited
 
     async def joint_text(self, text: str) -> NDArray[np.float64]:
-        return units(np.array(self._texts[text], dtype=float))
+        return unit_vectors(np.array(self._texts[text], dtype=float))
 
 
 def told(protocol: ClipFamily, one: Item, perception: Told) -> dict[str, float]:
@@ -106,7 +106,9 @@ def test_attributes_take_the_place_of_either_text_or_both() -> None:
         AUGMENTED[1]: np.array([0, 1, 0]) - (root, 0, root),
         AUGMENTED[2]: np.array([0, 1, 0]) - (0.5, 0, 0.5),
     }
-    assert {name: found[name] for name in AUGMENTED} == pytest.approx({n: cosine(way, end) for n, end in ends.items()})
+    assert {name: found[name] for name in AUGMENTED} == pytest.approx(
+        {n: cosine_similarity(way, end) for n, end in ends.items()}
+    )
 
 
 def test_weights_move_the_mean_towards_what_tells_the_sets_apart() -> None:
@@ -114,10 +116,10 @@ def test_weights_move_the_mean_towards_what_tells_the_sets_apart() -> None:
     texts = {"s1": (1, 0, 0.2), "s2": (1, 0.4, 0), "t1": (0, 1, 0), "t2": (0.3, 1, 0.5)}
     one = item(attributes={"source": ["s1", "s2"], "target": ["t1", "t2"]})
     weighted = told(clip_family.variant({"weighted": ""}), one, Told((0, 1, 0), texts))[AUGMENTED[2]]
-    source, target = (units(np.array([texts[f"{side}{n}"] for n in (1, 2)])) for side in "st")
+    source, target = (unit_vectors(np.array([texts[f"{side}{n}"] for n in (1, 2)])) for side in "st")
     weights = relative_weights(source, target).scaled()
     ends = [(each * by[:, None]).mean(axis=0) for each, by in ((target, weights.target), (source, weights.source))]
-    assert weighted == pytest.approx(cosine(np.array([-1.0, 1, 0]), ends[0] - ends[1]))
+    assert weighted == pytest.approx(cosine_similarity(np.array([-1.0, 1, 0]), ends[0] - ends[1]))
     assert weighted != pytest.approx(told(clip_family, one, Told((0, 1, 0), texts))[AUGMENTED[2]])
 
 
@@ -157,7 +159,7 @@ def test_scores_are_those_of_the_network_itself(clip: str) -> None:
     expected = {
         "clip_t": images[1] @ texts[1],
         "clip_i": images[0] @ images[1],
-        "clip_directional": cosine(images[1] - images[0], texts[1] - texts[0]),
+        "clip_directional": cosine_similarity(images[1] - images[0], texts[1] - texts[0]),
     }
     found = scored(item(**CAPTIONS), clip)
     assert {n: s.value for n, s in found.items() if isinstance(s, Score)} == pytest.approx(expected, abs=1e-5)

@@ -253,4 +253,4 @@ def rows(found: Run) -> bytes:
     """Every score with its reason and its evidence, which is kept in the order in which outcomes were done."""
     columns = ("edit", "method", "protocol", "name", "value", "reason", "detail")
     scores = list(zip(*(found.scores[column].to_pylist() for column in columns), strict=True))
-    return json.dumps([scores, sorted(map(str, found.all_evidence()))]).encode()
+    return json.dumps([scores, sorted(map(str, found.iter_evidence()))]).encode()

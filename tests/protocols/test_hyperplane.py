@@ -12,16 +12,17 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from editgauge.errors import UnscorableError
-from editgauge.protocols._text_image import attribute_mean, cosine, directional, effects, units
+from editgauge.metrics.embeddings import cosine_similarity, directional_similarity, unit_vectors
+from editgauge.protocols._text_image import attribute_mean, effects
 from editgauge.protocols.augclip._hyperplane import (
     CLASSIFIERS,
-    FLOOR,
+    MIN_WEIGHT,
     Classifier,
     Hyperplane,
     Weights,
     even_weights,
     fit,
-    likeness,
+    ideal_similarity,
     naive_weights,
     relative_weights,
 )
@@ -32,9 +33,9 @@ Points = NDArray[np.float64]
 def sets(seed: int, sources: int, targets: int, dimensions: int = 512) -> tuple[Points, Points]:
     """Two clouds of unit vectors, as CLIP's texts have them: cosines of about .75 within a set and .65 across."""
     random = np.random.default_rng(seed)
-    common, *own = units(random.standard_normal((3, dimensions)))
+    common, *own = unit_vectors(random.standard_normal((3, dimensions)))
     return tuple(  # type: ignore[return-value]
-        units(
+        unit_vectors(
             np.sqrt(0.65) * common
             + np.sqrt(0.10) * mine
             + np.sqrt(0.25 / dimensions) * random.standard_normal((count, dimensions))
@@ -61,8 +62,8 @@ def test_two_points_have_the_hyperplane_between_them() -> None:
     source = np.array([-0.6, 0.8])
     v = plane.modification(source)
     np.testing.assert_allclose(v, [0.6, 0.0], atol=1e-9)
-    assert likeness(np.array([0.0, 1.0]), source, v) == pytest.approx(1.0)
-    assert likeness(source, source, v) == pytest.approx(0.8)
+    assert ideal_similarity(np.array([0.0, 1.0]), source, v) == pytest.approx(1.0)
+    assert ideal_similarity(source, source, v) == pytest.approx(0.8)
 
 
 def test_a_hyperplane_off_the_origin_is_found_with_its_offset() -> None:
@@ -81,14 +82,14 @@ def test_a_hyperplane_off_the_origin_is_found_with_its_offset() -> None:
 def test_the_least_change_ends_on_the_hyperplane(classifier: Classifier, seed: int, sources: int, targets: int) -> None:
     source, target = sets(seed, sources, targets, 32)
     plane = fit(source, target, relative_weights(source, target).scaled(), classifier)
-    picture = units(np.random.default_rng(seed).standard_normal(32))
+    picture = unit_vectors(np.random.default_rng(seed).standard_normal(32))
     assert plane.side(picture + plane.reach(picture)) == pytest.approx(0.0, abs=1e-9)
     v = plane.modification(picture)
     if plane.side(picture) >= 0:
         assert not v.any()
     else:
         assert plane.side(picture + v) == pytest.approx(0.0, abs=1e-9)
-        assert abs(cosine(v, plane.w)) == pytest.approx(1.0)  # no shorter way leads there
+        assert abs(cosine_similarity(v, plane.w)) == pytest.approx(1.0)  # no shorter way leads there
 
 
 def test_a_source_on_the_target_side_stays_where_it_is() -> None:
@@ -96,7 +97,7 @@ def test_a_source_on_the_target_side_stays_where_it_is() -> None:
     already = np.array([0.6, 0.8])
     assert not plane.modification(already).any()
     np.testing.assert_allclose(plane.reach(already), [-0.4, 0.0])
-    assert likeness(already, already, plane.modification(already)) == pytest.approx(1.0)
+    assert ideal_similarity(already, already, plane.modification(already)) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -129,9 +130,9 @@ def test_a_repeated_attribute_weighs_more_as_equation_4_says() -> None:
     axes = np.eye(5)
     opposite = axes[[4, 4]]
     twice = relative_weights(axes[[0, 0, 1, 2]], opposite, sums=True)
-    np.testing.assert_allclose(twice.source, [1.0, 1.0, FLOOR, FLOOR])
+    np.testing.assert_allclose(twice.source, [1.0, 1.0, MIN_WEIGHT, MIN_WEIGHT])
     by_means = relative_weights(axes[[0, 0, 1, 2]], opposite)
-    np.testing.assert_allclose(by_means.source, [1 / 3, 1 / 3, FLOOR, FLOOR])
+    np.testing.assert_allclose(by_means.source, [1 / 3, 1 / 3, MIN_WEIGHT, MIN_WEIGHT])
     assert by_means.clipped_source == 0.5
 
 
@@ -187,7 +188,7 @@ def test_a_heavy_attribute_draws_the_hyperplane_its_way() -> None:
 
 def test_naive_weights_are_cosines_with_the_way_of_the_text_and_backwards_for_sources() -> None:
     weights = naive_weights(np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([[0.6, 0.8]]), np.array([2.0, 0.0]))
-    np.testing.assert_allclose(weights.source, [1.0, FLOOR])
+    np.testing.assert_allclose(weights.source, [1.0, MIN_WEIGHT])
     np.testing.assert_allclose(weights.target, [0.6])
 
 
@@ -238,17 +239,17 @@ def test_effects_say_what_the_change_brings_and_takes() -> None:
 
 def test_the_direction_of_the_text_is_followed_or_not() -> None:
     x, y, z = np.eye(3)
-    assert directional(x, y, x, y) == pytest.approx(1.0)
-    assert directional(y, x, x, y) == pytest.approx(-1.0)
-    assert directional(x, y, z, -z) == pytest.approx(0.0)
+    assert directional_similarity(x, y, x, y) == pytest.approx(1.0)
+    assert directional_similarity(y, x, x, y) == pytest.approx(-1.0)
+    assert directional_similarity(x, y, z, -z) == pytest.approx(0.0)
 
 
 def test_no_change_has_no_direction() -> None:
     x, y, _ = np.eye(3, dtype=np.float32)
     with pytest.raises(UnscorableError, match="edited image is the source image"):
-        directional(x, x, x, y)
+        directional_similarity(x, x, x, y)
     with pytest.raises(UnscorableError, match="target text is the source text"):
-        directional(x, y, x, x + np.float32(1e-8))
+        directional_similarity(x, y, x, x + np.float32(1e-8))
 
 
 def test_weights_of_attributes_are_taken_as_they_are() -> None:
@@ -260,4 +261,4 @@ def test_weights_of_attributes_are_taken_as_they_are() -> None:
 
 def test_a_vector_without_length_is_refused() -> None:
     with pytest.raises(ValueError, match="no direction"):
-        cosine(np.zeros(3), np.ones(3))
+        cosine_similarity(np.zeros(3), np.ones(3))

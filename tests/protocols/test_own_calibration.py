@@ -222,7 +222,7 @@ def test_from_a_run_and_ratings_to_calibrated_numbers(
     assert before == {key: plain[key] for key in before}
     assert made == {key: pytest.approx(found.curve(number)) for key, number in before.items()}
     assert len(made) == 6
-    told = [text for key, score, text in run.all_evidence() if (key.protocol, score) == (name, "quality")]
+    told = [text for key, score, text in run.iter_evidence() if (key.protocol, score) == (name, "quality")]
     assert sum("people's answers on 40 outcomes make" in text for text in told) == 6
 
     Path("calibration.json").write_text(Path("calibration.json").read_text() + "\n")

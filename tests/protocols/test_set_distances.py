@@ -9,8 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from editgauge._stats.resampling import half_sample_interval
+from editgauge.metrics.kid import kernel_distance
 from editgauge.protocols import Part
-from editgauge.protocols._set_distances import kid, score_set
+from editgauge.protocols._set_distances import score_set
 from editgauge.types import Score
 
 
@@ -52,17 +53,17 @@ class _Kid:
     after: NDArray[np.float64]
 
     def __call__(self, rows: NDArray[np.int64]) -> float:
-        return kid(self.before[rows], self.after[rows])
+        return kernel_distance(self.before[rows], self.after[rows])
 
 
 @pytest.mark.slow
 def test_the_interval_holds_the_distance_of_the_populations() -> None:
     random = np.random.default_rng(1)
     many = random.normal(size=(3000, 4))
-    truth, held, worlds = kid(many, random.normal(0.4, 1, size=(3000, 4))), 0, 60
+    truth, held, worlds = kernel_distance(many, random.normal(0.4, 1, size=(3000, 4))), 0, 60
     for _ in range(worlds):
         before, after = random.normal(size=(40, 4)), random.normal(0.4, 1, size=(40, 4))
-        interval = half_sample_interval(_Kid(before, after), kid(before, after), np.arange(40))
+        interval = half_sample_interval(_Kid(before, after), kernel_distance(before, after), np.arange(40))
         assert interval is not None
         held += interval[0] <= truth <= interval[1]
     assert held / worlds > 0.87

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from editgauge.reports.report import report
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
 
 def test_places_and_bounds_stand_beside_the_means(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
 ) -> None:
     """`two` is better; one of its twenty outcomes crashed and might have had any value."""
     records = [
@@ -40,7 +43,10 @@ def test_places_and_bounds_stand_beside_the_means(
 
 
 def test_under_every_table_stand_its_paper_and_deviations(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
 ) -> None:
     toy = Run.open(make_run(make_record(), name="plain")).manifest.protocols["toy"]
     told = replace(toy, paper="Doe and Roe, 2024.", deviations=("It rounds `<up>` here.", "It skips."))

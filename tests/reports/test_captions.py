@@ -10,7 +10,7 @@ import pytest
 from editgauge.analysis.captions import caption_groups
 from editgauge.analysis.outcomes import scored_outcomes
 from editgauge.reports.report import report
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -20,7 +20,7 @@ ENTRY = ProtocolEntry(about="", paper="", version="1", deviations=(), scores=SCO
 
 
 def test_captions_are_drawn_by_the_number_of_objects(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     records = [
         make_record(f"e{n}", {"mp": n / 20, "hr": 0.5, "objects": float(n)}, protocol=NAME, source=f"{n}.png", place=n)
@@ -33,7 +33,7 @@ def test_captions_are_drawn_by_the_number_of_objects(
 
 
 def test_captions_are_grouped_by_action_and_by_what_people_say(
-    make_run: Callable[..., Path], make_record: Callable[..., Record]
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     scores = tuple(ScoreSpec(name, True, (0.0, 100.0)) for name in ("main_matched", "mp", "hr", "differences"))
     entry = ProtocolEntry(about="", paper="", version="1", deviations=(), scores=scores)
@@ -65,7 +65,7 @@ def test_captions_are_grouped_by_action_and_by_what_people_say(
 
 
 def test_other_runs_have_no_such_section(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     report(make_run(make_record()), out=tmp_path / "report", quiet=True)
     assert 'id="captions"' not in (tmp_path / "report" / "index.html").read_text("utf-8")

@@ -12,7 +12,7 @@ import pytest
 from editgauge._util.images import pixel_hash, write_png
 from editgauge.errors import BadInputError
 from editgauge.reports.diff import _sentence, _unlike, diff
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -25,7 +25,7 @@ MakeRun = Callable[..., Path]
 
 
 @pytest.fixture
-def runs(make_record: Callable[..., Record], make_run: MakeRun, tmp_path: Path) -> tuple[Path, Path]:
+def runs(make_record: Callable[..., JournalEntry], make_run: MakeRun, tmp_path: Path) -> tuple[Path, Path]:
     """Twelve edits; in the second run all are done better but the last, and the first one is more damaged."""
     stamps = []
     for shade in range(3):
@@ -94,7 +94,7 @@ def test_the_scores_of_a_method_are_named_together() -> None:
 
 
 def test_only_what_takes_part_in_the_compared_scores_is_called_measured_differently(
-    make_record: Callable[..., Record], make_run: MakeRun
+    make_record: Callable[..., JournalEntry], make_run: MakeRun
 ) -> None:
     first, second = (
         Run.open(

@@ -21,12 +21,11 @@ import pytest
 
 from editgauge._render.text import without_folders
 from editgauge.errors import BadRunError
-from editgauge.reports import export
 from editgauge.reports import export as export_module
-from editgauge.reports.export import COLUMNS, schema_of
-from editgauge.results import Record, Run, RunWriter, ordering, segments, writer
+from editgauge.reports.export import COLUMNS, export, schema_of
+from editgauge.results import JournalEntry, Run, RunWriter, tables, writer
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 METHODS = ("mine", "theirs", "猫")
 FEW, MANY = 20_000, 200_000
@@ -58,7 +57,7 @@ def at_once(run: Path, kind: str) -> bytes:
 @pytest.fixture
 def scattered(make_run: MakeRun, make_record: Make, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of 1,400 records in no order, written in 20 parts and an open journal."""
-    monkeypatch.setattr(writer, "RECORDS_IN_A_JOURNAL", 66)
+    monkeypatch.setattr(writer, "ENTRIES_PER_JOURNAL", 66)
     chance = random.Random(4)
     records = [
         make_record(
@@ -83,9 +82,9 @@ def scattered(make_run: MakeRun, make_record: Make, monkeypatch: pytest.MonkeyPa
 def test_the_bytes_are_those_of_all_rows_at_once(
     scattered: Path, kind: str, rows_in_turn: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ordering, "A_MARK_EVERY", 1)
-    monkeypatch.setattr(ordering, "ROWS_IN_TURN", rows_in_turn)
-    monkeypatch.setattr(ordering, "BYTES_IN_MEMORY", 1000)
+    monkeypatch.setattr(tables, "SAMPLING_STEP", 1)
+    monkeypatch.setattr(tables, "ROWS_PER_CHUNK", rows_in_turn)
+    monkeypatch.setattr(tables, "BYTES_IN_MEMORY", 1000)
     monkeypatch.setattr(export_module, "ROWS_OF_A_CHUNK", 1024)
     monkeypatch.setattr(export_module, "CHUNKS_OF_A_GROUP", 1)
 
@@ -95,10 +94,10 @@ def test_the_bytes_are_those_of_all_rows_at_once(
 def test_rows_come_in_divisions_of_about_the_size_that_was_asked_for(
     scattered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ordering, "A_MARK_EVERY", 1)
-    monkeypatch.setattr(ordering, "ROWS_IN_TURN", 100)
+    monkeypatch.setattr(tables, "SAMPLING_STEP", 1)
+    monkeypatch.setattr(tables, "ROWS_PER_CHUNK", 100)
     run = Run.open(scattered)
-    sizes = [table.num_rows for table in run.scores_in_turn(["edit"])]
+    sizes = [table.num_rows for table in run.iter_scores(["edit"])]
 
     assert sum(sizes) == run.scores.num_rows
     assert len(sizes) >= sum(sizes) // 100 - 1
@@ -110,7 +109,7 @@ def test_a_damaged_file_is_told_before_anything_is_given(scattered: Path) -> Non
     last.write_bytes(last.read_bytes()[:-1])
 
     with pytest.raises(BadRunError, match=rf"{last.name}' was changed since it was written"):
-        Run.open(scattered).scores_in_turn(["edit"])
+        Run.open(scattered).iter_scores(["edit"])
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +124,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, int], Pat
             manifest.segments = {}
             with RunWriter(folder, manifest, b"") as out:
                 for part in np.array_split(np.random.default_rng(0).permutation(records), records // 10_000):
-                    out.adopt(columns_of(np.repeat(part, 2)), segments.EVIDENCE.empty_table())
+                    out.adopt(columns_of(np.repeat(part, 2)), tables.EVIDENCE.empty_table())
         return folder
 
     return make
@@ -147,7 +146,7 @@ def columns_of(places: Any) -> pa.Table:
         **dict.fromkeys(("seed", "source_size", "source_changed_ns"), pa.array(np.zeros(len(places), np.int64))),
     }
     nothing = pa.nulls(len(places), pa.string())
-    return pa.table([values.get(field.name, nothing).cast(field.type) for field in segments.SCORES], segments.SCORES)
+    return pa.table([values.get(field.name, nothing).cast(field.type) for field in tables.SCORES], tables.SCORES)
 
 
 def most_memory(*words: str) -> int:

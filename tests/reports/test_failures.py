@@ -11,12 +11,12 @@ import pytest
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
 from editgauge.reports.sections.standard import MOST_SAID, failures
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 ABSENT = "There is no image at '/home/ada/secret/outcomes/a.png'."
 

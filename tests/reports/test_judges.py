@@ -7,7 +7,7 @@ from pathlib import Path
 
 from editgauge.audits.judges.side_by_side import side_by_side
 from editgauge.reports.report import report
-from editgauge.results import Record
+from editgauge.results import JournalEntry
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -22,7 +22,7 @@ ENTRY = ProtocolEntry(
 JUDGES = {name: {"model": name} for name in ("a", "b")}
 
 
-def judged(make_record: Callable[..., Record], answers: dict[str, dict[str, float]]) -> list[Record]:
+def judged(make_record: Callable[..., JournalEntry], answers: dict[str, dict[str, float]]) -> list[JournalEntry]:
     return [
         make_record(
             edit,
@@ -37,7 +37,7 @@ def judged(make_record: Callable[..., Record], answers: dict[str, dict[str, floa
     ]
 
 
-def page_of(make_run: Callable[..., Path], records: list[Record], tmp_path: Path) -> str:
+def page_of(make_run: Callable[..., Path], records: list[JournalEntry], tmp_path: Path) -> str:
     protocols = {record.protocol: ENTRY for record in records}
     run = make_run(*records, protocols=protocols, judges=JUDGES, fields={"hat": {"instruction": "Add a hat."}})
     report(run, out=tmp_path / "report", quiet=True)
@@ -45,7 +45,7 @@ def page_of(make_run: Callable[..., Path], records: list[Record], tmp_path: Path
 
 
 def test_the_outcomes_on_which_judges_differ_most_come_first_with_every_answer(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     page = page_of(make_run, judged(make_record, MADE), tmp_path)
     section = page[page.index('id="judges"') :].partition("</section>")[0]
@@ -61,13 +61,13 @@ def test_the_outcomes_on_which_judges_differ_most_come_first_with_every_answer(
 
 
 def test_one_judge_has_nobody_to_differ_from(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], tmp_path: Path
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     assert 'id="judges"' not in page_of(make_run, judged(make_record, {"a": MADE["a"]}), tmp_path)
 
 
 def test_intervals_of_judges_stay_on_the_scale(
-    make_run: Callable[..., Path], make_record: Callable[..., Record]
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     low = {"a": {"hat": 0.0, "dog": 0.0, "sky": 9.0}, "b": {"hat": 10.0, "dog": 1.0, "sky": 10.0}}
     records = judged(make_record, low)

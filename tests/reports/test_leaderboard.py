@@ -12,7 +12,7 @@ import pytest
 from editgauge.analysis.summary import untouched_methods
 from editgauge.errors import BadInputError
 from editgauge.reports.leaderboard import leaderboard, standings, why_apart
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -22,7 +22,7 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture
-def make(make_record: Callable[..., Record], make_run: Make) -> Make:
+def make(make_record: Callable[..., JournalEntry], make_run: Make) -> Make:
     """A run of these methods, each with about this gain on every edit."""
 
     def made(name: str, methods: dict[str, float], pixels: str = "aaa", **manifest: Any) -> Path:
@@ -58,7 +58,7 @@ def test_methods_of_several_runs_are_ranked_together(make: Make) -> None:
     assert all(("toy", "loss", player) not in found.ranks for player in found.players)
 
 
-def test_the_source_itself_has_no_place(make_record: Callable[..., Record], make_run: Make) -> None:
+def test_the_source_itself_has_no_place(make_record: Callable[..., JournalEntry], make_run: Make) -> None:
     pixels = {"idle": "aaa", "mine": "bbb"}
     records = [
         make_record(

@@ -19,7 +19,7 @@ from editgauge._util.images import Pixels, write_png
 from editgauge.evidence import Box, Heat, to_json
 from editgauge.reports._gallery import STEPS, as_address
 from editgauge.reports.report import report
-from editgauge.results import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 
 NUMBERS = np.linspace(0, 1, 24, dtype=np.float32).reshape(4, 6)
 
@@ -44,7 +44,7 @@ def test_a_thousand_maps_stay_light() -> None:
 
 def test_maps_go_to_their_outcome_and_boxes_stay_where_they_were(
     make_run: Callable[..., Path],
-    make_record: Callable[..., Record],
+    make_record: Callable[..., JournalEntry],
     as_page: Callable[[Path], Any],
     photo: Pixels,
     tmp_path: Path,
@@ -70,7 +70,10 @@ def test_maps_go_to_their_outcome_and_boxes_stay_where_they_were(
 
 
 def test_a_damaged_map_is_told_in_its_place(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], as_page: Callable[[Path], Any], tmp_path: Path
+    make_run: Callable[..., Path],
+    make_record: Callable[..., JournalEntry],
+    as_page: Callable[[Path], Any],
+    tmp_path: Path,
 ) -> None:
     run = make_run(make_record(evidence=({"heat": "bm8gcGljdHVyZQ==", "on": "edited", "label": "where"},)))
     (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]

@@ -14,7 +14,7 @@ from editgauge.errors import BadInputError
 from editgauge.reports.report import report
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.people import people_tables
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -23,7 +23,7 @@ EDITS = 24
 
 
 @pytest.fixture
-def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     """`gain` follows what people say, `loss` (lower is better) says the opposite."""
     records = [
         make_record(
@@ -99,7 +99,7 @@ def test_the_section_is_there_only_when_people_spoke(
 
 
 def test_triplets_and_judges_have_their_rows(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     methods = {"ours": 0.6, "same": 0.9, "new": 0.2}
     records = [

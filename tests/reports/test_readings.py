@@ -8,7 +8,7 @@ import pytest
 
 from editgauge.instructions import understand
 from editgauge.reports._gallery import how_surely_read
-from editgauge.results.edit_json import reading_to_json
+from editgauge.results.edits import reading_to_json
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from editgauge.analysis.summary import FEW_SOURCES, summarize
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.evidence import Box, Note, Region, to_json
 from editgauge.reports.report import MARKER, report
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -135,7 +135,10 @@ def test_no_path_of_this_machine_is_told(scored: tuple[Path, Path], tmp_path: Pa
 
 
 def test_an_edit_type_without_a_score_is_a_line_and_no_empty_column_or_panel(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
 ) -> None:
     run = make_run(
         make_record("a", {"gain": 0.5, "loss": 0.5}, edit_type="color"),
@@ -202,7 +205,7 @@ def test_no_request_can_leave_the_page(page: Page, report_folder: Path) -> None:
 
 
 def test_evidence_goes_to_the_picture_it_is_about(
-    make_record: Callable[..., Record],
+    make_record: Callable[..., JournalEntry],
     make_run: Callable[..., Path],
     tmp_path: Path,
     photo: Pixels,
@@ -230,7 +233,10 @@ def test_evidence_goes_to_the_picture_it_is_about(
 
 
 def test_an_unfinished_run_says_so(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
 ) -> None:
     run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
@@ -238,7 +244,10 @@ def test_an_unfinished_run_says_so(
 
 
 def test_a_run_without_any_score_makes_a_page(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
 ) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
     page = as_page(report(run, out=tmp_path / "report", quiet=True))

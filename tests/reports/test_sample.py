@@ -12,11 +12,11 @@ from editgauge.reports.context import Context
 from editgauge.reports.report import report
 from editgauge.reports.sections.overview import sentences
 from editgauge.reports.sections.standard import failures
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results import edits as run_edits
 
 Make = Callable[..., Path]
-MakeRecord = Callable[..., Record]
+MakeRecord = Callable[..., JournalEntry]
 EDITS, SHOWN = 8, 3
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from editgauge._util.images import Pixels, write_png
 from editgauge.evidence import Note, Scatter, ScatterPoint, to_json
 from editgauge.reports.report import report
-from editgauge.results import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 
 PIECE = Scatter(
     "plane", (ScatterPoint("cat", "source", 0.5, -1.25), ScatterPoint("dog", "target", 1, 2)), (0, -1, 0, 1)
@@ -18,7 +18,7 @@ PIECE = Scatter(
 
 def test_a_scatter_goes_to_its_outcome(
     make_run: Callable[..., Path],
-    make_record: Callable[..., Record],
+    make_record: Callable[..., JournalEntry],
     as_page: Callable[[Path], Any],
     photo: Pixels,
     tmp_path: Path,
@@ -34,7 +34,10 @@ def test_a_scatter_goes_to_its_outcome(
 
 
 def test_a_damaged_scatter_is_told_in_its_place(
-    make_run: Callable[..., Path], make_record: Callable[..., Record], as_page: Callable[[Path], Any], tmp_path: Path
+    make_run: Callable[..., Path],
+    make_record: Callable[..., JournalEntry],
+    as_page: Callable[[Path], Any],
+    tmp_path: Path,
 ) -> None:
     run = make_run(make_record(evidence=({"scatter": [["cat", "source", 1]], "label": "plane"},)))
     (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from editgauge.reports import BUILT_IN, report_sections
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -78,7 +78,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 @pytest.fixture
 def made(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
 ) -> Callable[[], Page]:
     run = make_run(make_record(method="<mine>"))
     return lambda: as_page(report(run, out=tmp_path / "report", quiet=True))
@@ -135,7 +138,7 @@ def test_a_section_that_fails_says_so_and_spoils_nothing(
 
 
 def test_every_built_in_section_is_what_it_is_called(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     context = Context(Run.open(make_run(make_record())))
     for name in BUILT_IN:

@@ -11,13 +11,13 @@ import pytest
 from editgauge.analysis.summary import FEW_SOURCES
 from editgauge.reports.context import Context
 from editgauge.reports.sections.overview import sentences
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 Told = Callable[..., list[str]]
 
 
 @pytest.fixture
-def told(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Told:
+def told(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Told:
     """The sentences for methods with these values on each of `sources` source images; markup taken out."""
 
     def tell(
@@ -120,7 +120,7 @@ def test_edit_types_with_a_clear_winner(told: Told) -> None:
 
 
 def test_what_failed_is_counted_with_its_reason_and_method(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     failed = {"gain": "missing_outcome", "loss": "missing_outcome"}
     records = [
@@ -136,7 +136,7 @@ def test_what_failed_is_counted_with_its_reason_and_method(
 
 
 def test_missing_failed_and_unscored_are_told_apart(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     reasons = {
         ("a", "one"): "missing_outcome",
@@ -160,7 +160,7 @@ def test_missing_failed_and_unscored_are_told_apart(
 
 
 def test_only_many_lack_scores_mostly_for_a_reason(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     mixed = {"gain": 0.5, "loss": "no_rule"}
     one = [str(each.striptags()) for each in sentences(Context(Run.open(make_run(make_record("a", mixed)))))]
@@ -171,7 +171,7 @@ def test_only_many_lack_scores_mostly_for_a_reason(
 
 
 def test_methods_scored_on_different_edits_are_compared_with_care(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     records = [
         make_record(f"e{n}", {"gain": 0.5 if method == "one" or n else "refused", "loss": 0.5}, method=method)
@@ -185,13 +185,15 @@ def test_methods_scored_on_different_edits_are_compared_with_care(
     )
 
 
-def test_nothing_scored_nothing_claimed(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+def test_nothing_scored_nothing_claimed(
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
+) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
     told = [str(each.striptags()) for each in sentences(Context(Run.open(run)))]
     assert told == ["1 of 1 outcome has no score at all (refused): by mine."]
 
 
-def test_names_are_escaped(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> None:
+def test_names_are_escaped(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> None:
     nasty = "<script>alert(1)</script>"
     scores = {"gain": 0.5, "loss": 0.5}
     records = [make_record(f"e{n}", scores, method=nasty, source=f"{n}.png") for n in range(FEW_SOURCES)]

@@ -16,7 +16,7 @@ from editgauge.reports import _gallery as gallery
 from editgauge.reports._gallery import worst_edits
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
-from editgauge.results import ImageStamp, Record, Run
+from editgauge.results import ImageStamp, JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -45,7 +45,7 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     tmp_path: Path,
     as_page: Callable[[Path], Page],
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr("editgauge.reports.report.MOST_EMBEDDED", 5)
     single = as_page(report(scored[0], out=tmp_path / "report.html", single_file=True))
@@ -56,11 +56,11 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     assert {"problem": gallery.NOT_EMBEDDED} in data["pictures"]
     told = "It has those of 2 of 6 edits, the worst by ssim_outside; the rest has numbers only."
     assert told in single.section("gallery").said()
-    assert told in capsys.readouterr().err
+    assert told in caplog.text
 
 
 def test_the_worst_edits_count_by_their_worst_outcome(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     values = {"a": (0.9, 0.8), "b": (0.95, 0.1), "c": (0.4, 0.5)}
     records = [
@@ -89,7 +89,10 @@ def test_one_file_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) ->
 
 
 def test_the_command_line_writes_one_file_too(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, editgauge: Callable[..., Any]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    editgauge: Callable[..., Any],
 ) -> None:
     out = tmp_path / "report.html"
     ended = editgauge("report", make_run(make_record()), "--out", out, "--single-file", "--quiet")
@@ -111,7 +114,7 @@ def test_the_command_line_writes_one_file_too(
 )
 def test_a_damaged_piece_of_evidence_is_told_in_its_place(
     damaged: object,
-    make_record: Callable[..., Record],
+    make_record: Callable[..., JournalEntry],
     make_run: Callable[..., Path],
     tmp_path: Path,
     photo: Pixels,
@@ -128,7 +131,10 @@ def test_a_damaged_piece_of_evidence_is_told_in_its_place(
 
 
 def test_unreadable_evidence_leaves_the_rest_of_the_page(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path, as_page: Callable[[Path], Page]
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
 ) -> None:
     run = make_run(make_record(evidence=({"note": "fine"},)))
     for path in (run / "evidence").iterdir():
@@ -139,11 +145,11 @@ def test_unreadable_evidence_leaves_the_rest_of_the_page(
 
 
 def test_all_evidence_is_that_of_every_record(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     pieces = [{"note": "first"}, {"note": "second"}]
     records = [make_record(edit, evidence=(piece,)) for edit, piece in zip("ab", pieces, strict=True)]
     run = Run.open(make_run(*records))
-    found = [(key.edit, name, json.loads(text)) for key, name, text in run.all_evidence()]
+    found = [(key.edit, name, json.loads(text)) for key, name, text in run.iter_evidence()]
     assert found == [(e, name, piece) for e, piece in zip("ab", pieces, strict=True) for name in ("gain", "loss")]
-    assert {key for key, _, _ in run.all_evidence()} == {record.key for record in records}
+    assert {key for key, _, _ in run.iter_evidence()} == {record.key for record in records}

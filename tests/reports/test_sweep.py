@@ -13,7 +13,7 @@ from editgauge.methods.card import read_card
 from editgauge.reports.figures.files import figures
 from editgauge.reports.report import report
 from editgauge.reports.sections.sweep import swept
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -24,7 +24,7 @@ REST = {"peak_memory": 2_500_000_000, "peak_gpu_memory": None, "cost": 0.4}
 
 
 @pytest.fixture
-def run(make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path) -> Path:
+def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path], tmp_path: Path) -> Path:
     records = [
         make_record(f"e{n}", {"gain": value + n / 100}, method=method, place=n, source=f"{n}.png")
         for method, value in VALUES.items()
@@ -50,7 +50,7 @@ def test_the_plot_is_a_figure_of_its_own_too(run: Path) -> None:
 
 
 def test_without_a_swept_option_there_is_no_such_section(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], tmp_path: Path
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     page = report(make_run(make_record()), out=tmp_path / "out", quiet=True).read_text("utf-8")
     assert 'id="sweep"' not in page

@@ -10,7 +10,7 @@ import pytest
 from editgauge._util.profiling import FOLDER, Profile, Spent, begin, gather
 from editgauge.reports.context import Context
 from editgauge.reports.sections.trace import asked, bars, plot, section
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 PROFILE = Profile(
     2,
@@ -52,7 +52,7 @@ def test_the_bars_are_as_long_as_their_seconds() -> None:
 
 
 def test_only_a_run_with_a_profile_has_the_section(
-    make_run: Callable[..., Path], make_record: Callable[..., Record]
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     folder = make_run(make_record("e", {"gain": 0.5, "loss": 0.5}))
     assert section.render(Context(Run.open(folder))) is None

@@ -10,7 +10,7 @@ import pytest
 
 from editgauge.reports.context import Context
 from editgauge.reports.sections.trials import side_by_side, trials
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -19,7 +19,7 @@ KINDS = ("object_replacement", "color", "positional_addition", "position_replace
 
 
 @pytest.fixture
-def context(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Context:
+def context(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Context:
     records = [
         make_record(
             f"{kind}-{trial}",
@@ -58,7 +58,7 @@ def test_trials_are_told_with_deviation_and_interval(context: Context) -> None:
 
 
 def test_other_protocols_and_single_trials_have_no_such_sections(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     plain = Context(Run.open(make_run(make_record(), make_record(method="other"))))
     assert side_by_side.render(plain) is None

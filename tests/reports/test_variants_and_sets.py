@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.results.sets import SetScore, write_sets
 from editgauge.types import ScoreSpec
@@ -20,7 +20,7 @@ EDIT = ProtocolEntry("A rule.", "none", "1", (), (ScoreSpec("edit", True, (0.0, 
 VARIANTS = ("rule", "rule[delta=25]", "other")
 
 
-def made(make_record: Callable[..., Record], make_run: Callable[..., Path], far: float) -> Path:
+def made(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path], far: float) -> Path:
     records = [
         make_record(
             f"e{number}",
@@ -37,7 +37,10 @@ def made(make_record: Callable[..., Record], make_run: Callable[..., Path], far:
 
 
 def test_options_that_make_a_difference_stand_side_by_side(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], as_page: Callable[[Path], Page], tmp_path: Path
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    as_page: Callable[[Path], Page],
+    tmp_path: Path,
 ) -> None:
     page = as_page(report(made(make_record, make_run, 1.0), out=tmp_path / "out", quiet=True))
     told = page.section("variants").said()
@@ -50,7 +53,7 @@ def test_options_that_make_a_difference_stand_side_by_side(
 
 
 def test_scores_of_one_name_are_told_apart_by_their_protocol(
-    make_record: Callable[..., Record], make_run: Callable[..., Path]
+    make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
 ) -> None:
     context = Context(Run.open(made(make_record, make_run, 1.0)))
 
@@ -58,7 +61,10 @@ def test_scores_of_one_name_are_told_apart_by_their_protocol(
 
 
 def test_scores_of_sets_have_a_table_with_their_n_and_warnings(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], as_page: Callable[[Path], Page], tmp_path: Path
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    as_page: Callable[[Path], Page],
+    tmp_path: Path,
 ) -> None:
     run = make_run(make_record())
     cell = ("toy", "fid", "mine")
@@ -79,7 +85,10 @@ def test_scores_of_sets_have_a_table_with_their_n_and_warnings(
 
 
 def test_ways_of_aggregating_stand_side_by_side_with_the_papers_own_marked(
-    make_record: Callable[..., Record], make_run: Callable[..., Path], as_page: Callable[[Path], Page], tmp_path: Path
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    as_page: Callable[[Path], Page],
+    tmp_path: Path,
 ) -> None:
     kinds = ["size"] * 18 + ["color"] * 2
     records = [

@@ -13,11 +13,11 @@ from editgauge.analysis.summary import MEAN_COLUMNS, mean_row
 from editgauge.errors import BadInputError
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 
 
 @pytest.fixture
-def run(make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def run(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     return make_run(
         make_record("a", {"gain": 0.5, "loss": "refused"}), make_record("b", {"gain": 0.7, "loss": "refused"})
     )

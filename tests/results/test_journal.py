@@ -10,24 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge.errors import BadRunError
-from editgauge.results import ImageStamp, Record, Row
-from editgauge.results.journal import Journal, read_journal
+from editgauge.evidence import Note
+from editgauge.results import ImageStamp, JournalEntry, ScoreRecord
+from editgauge.results._journal import Journal, decode_line, images_of, key_of, read_journal
+from editgauge.types import REASONS, ScoreSpec
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 numbers = st.integers(-(2**63), 2**63 - 1)
 stamps = st.builds(ImageStamp, st.text(), numbers, numbers, st.none() | st.text())
-json_values = st.dictionaries(st.text(), st.text() | st.floats(allow_nan=False) | st.none(), max_size=3)
-rows = st.builds(
-    Row,
-    st.text(),
-    st.none() | st.floats(allow_nan=False, allow_infinity=False),
-    st.none() | st.text(),
-    st.text(),
-    st.lists(json_values, max_size=2).map(tuple),
+specs = st.builds(ScoreSpec, st.text(), st.booleans(), st.just((0.0, 1.0)))
+scores = st.builds(
+    ScoreRecord,
+    edit=st.text(),
+    method=st.text(),
+    seed=numbers,
+    protocol=st.text(),
+    spec=specs,
+    value=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    reason=st.none() | st.sampled_from(REASONS),
+    detail=st.text(),
+    evidence=st.lists(st.builds(Note, st.text()), max_size=2).map(tuple),
 )
-records = st.builds(
-    Record,
-    place=st.integers(0, 10**6),
+entries = st.builds(
+    JournalEntry,
+    index=st.integers(0, 10**6),
     edit=st.text(),
     edit_type=st.text(),
     source=st.text(),
@@ -36,40 +42,42 @@ records = st.builds(
     protocol=st.text(),
     source_image=stamps,
     edited_image=st.none() | stamps,
-    rows=st.lists(rows, max_size=3).map(tuple),
+    scores=st.lists(scores, max_size=3).map(tuple),
 )
 
 
-def three(make_record: Make, path: Path) -> list[Record]:
+def three(make_record: Make, path: Path) -> list[JournalEntry]:
     written = [make_record(name, detail=f"the {name}, ☃\n") for name in ("first", "second", "third")]
     journal = Journal(path)
     for record in written:
-        journal.append(record)
+        journal.append(record.encode().line)
     journal.close()
     return written
 
 
-@given(records)
-def test_a_record_comes_back_from_its_line(record: Record) -> None:
-    line = record.to_line()
+@given(entries)
+def test_an_entry_comes_back_from_its_line(entry: JournalEntry) -> None:
+    encoded = entry.encode()
+    stored = decode_line(encoded.line, "journal")
 
-    assert Record.from_line(line) == record
-    assert line.count(b"\n") == 1
+    assert stored == entry.to_dict()
+    assert (key_of(stored), images_of(stored)) == (entry.key, entry.images) == (encoded.key, encoded.images)
+    assert encoded.line.count(b"\n") == 1
 
 
 def test_what_was_appended_is_read_in_order(make_record: Make, tmp_path: Path) -> None:
     written = three(make_record, tmp_path / "1.jsonl")
 
-    assert list(read_journal(tmp_path / "1.jsonl")) == written
-    assert Journal(tmp_path / "1.jsonl").records == 3
+    assert list(read_journal(tmp_path / "1.jsonl")) == [entry.to_dict() for entry in written]
+    assert Journal(tmp_path / "1.jsonl").entries == 3
 
 
 def test_a_record_is_in_the_file_as_soon_as_append_returns(make_record: Make, tmp_path: Path) -> None:
     """No buffer of ours stands between it and a kill."""
     journal = Journal(tmp_path / "1.jsonl")
-    journal.append(make_record("first"))
+    journal.append(make_record("first").encode().line)
 
-    assert [record.edit for record in read_journal(tmp_path / "1.jsonl")] == ["first"]
+    assert [entry["edit"] for entry in read_journal(tmp_path / "1.jsonl")] == ["first"]
     journal.close()
     journal.close()
 
@@ -78,15 +86,15 @@ def test_a_tail_torn_anywhere_is_dropped_and_the_rest_kept(make_record: Make, tm
     path = tmp_path / "1.jsonl"
     written = three(make_record, path)
     content = path.read_bytes()
-    start = len(content) - len(written[-1].to_line())
+    start = len(content) - len(written[-1].encode().line)
 
     for length in range(start, len(content)):
         path.write_bytes(content[:length])
-        assert list(read_journal(path)) == written[:2]
+        assert list(read_journal(path)) == [entry.to_dict() for entry in written[:2]]
 
         journal = Journal(path)
-        assert journal.records == 2
-        journal.append(written[-1])
+        assert journal.entries == 2
+        journal.append(written[-1].encode().line)
         journal.close()
         assert path.read_bytes() == content
 
@@ -95,7 +103,7 @@ def test_any_altered_byte_of_a_line_is_noticed_and_the_line_named(make_record: M
     path = tmp_path / "1.jsonl"
     first, second, _ = three(make_record, path)
     content = path.read_bytes()
-    start, end = len(first.to_line()), len(first.to_line()) + len(second.to_line())
+    start, end = len(first.encode().line), len(first.encode().line) + len(second.encode().line)
 
     for place in range(start, end):
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
@@ -108,9 +116,9 @@ def test_a_line_that_was_taken_out_or_doubled_leaves_the_others_whole(make_recor
     """Each line is checked by itself; that none is missing is for `verify`, which knows how many there should be."""
     path = tmp_path / "1.jsonl"
     first, _, third = three(make_record, path)
-    path.write_bytes(first.to_line() + third.to_line())
+    path.write_bytes(first.encode().line + third.encode().line)
 
-    assert list(read_journal(path)) == [first, third]
+    assert list(read_journal(path)) == [first.to_dict(), third.to_dict()]
 
 
 def test_an_empty_journal_leaves_no_file(tmp_path: Path) -> None:
@@ -121,37 +129,37 @@ def test_an_empty_journal_leaves_no_file(tmp_path: Path) -> None:
 
 def test_appending_goes_on_after_closing(make_record: Make, tmp_path: Path) -> None:
     journal = Journal(tmp_path / "1.jsonl")
-    journal.append(make_record("first"))
+    journal.append(make_record("first").encode().line)
     journal.close()
-    journal.append(make_record("second"))
+    journal.append(make_record("second").encode().line)
     journal.close()
 
-    assert [record.edit for record in read_journal(tmp_path / "1.jsonl")] == ["first", "second"]
+    assert [entry["edit"] for entry in read_journal(tmp_path / "1.jsonl")] == ["first", "second"]
 
 
 def test_a_full_disk_costs_the_line_in_hand_only(make_record: Make, tiny_disk: Path) -> None:
     path = tiny_disk / "1.jsonl"
     (tiny_disk / "ballast").write_bytes(bytes(40_000))
     journal = Journal(path)
-    written: list[Record] = []
+    written: list[JournalEntry] = []
 
     def fill_up() -> None:
         for number in range(1000):
             record = make_record(f"edit-{number}", detail="x" * 500)
-            journal.append(record)
+            journal.append(record.encode().line)
             written.append(record)
 
     with pytest.raises(BadRunError, match=r"1\.jsonl' cannot be written: No space left on device.* same command"):
         fill_up()
 
     assert len(written) > 5
-    assert path.read_bytes() == b"".join(record.to_line() for record in written)
-    assert journal.records == len(written)
+    assert path.read_bytes() == b"".join(record.encode().line for record in written)
+    assert journal.entries == len(written)
 
     (tiny_disk / "ballast").unlink()
-    journal.append(make_record("last"))
+    journal.append(make_record("last").encode().line)
     journal.close()
-    assert [record.edit for record in read_journal(path)] == [*(record.edit for record in written), "last"]
+    assert [entry["edit"] for entry in read_journal(path)] == [*(record.edit for record in written), "last"]
 
 
 def test_a_disk_that_fails_when_flushing_is_told_too(
@@ -159,19 +167,19 @@ def test_a_disk_that_fails_when_flushing_is_told_too(
 ) -> None:
     """Network disks say that they are full only then."""
     journal = Journal(tmp_path / "1.jsonl")
-    journal.append(make_record("first"))
+    journal.append(make_record("first").encode().line)
 
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("editgauge.results.lines.os.fsync", full)
-        patch.setattr("editgauge.results.lines.SECONDS_BETWEEN_SYNCS", -1)
+        patch.setattr("editgauge.results._journal.os.fsync", full)
+        patch.setattr("editgauge.results._journal.SECONDS_BETWEEN_SYNCS", -1)
         with pytest.raises(BadRunError, match="cannot be written: No space left on device"):
-            journal.append(make_record("second"))
+            journal.append(make_record("second").encode().line)
         with pytest.raises(BadRunError, match="cannot be written: No space left on device"):
             journal.close()
 
-    journal.append(make_record("third"))
+    journal.append(make_record("third").encode().line)
     journal.close()
-    assert [record.edit for record in read_journal(tmp_path / "1.jsonl")] == ["first", "third"]
+    assert [entry["edit"] for entry in read_journal(tmp_path / "1.jsonl")] == ["first", "third"]

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from editgauge.errors import BadRunError, EditGaugeError
-from editgauge.results import ImageStamp, Key, Record, Run, RunWriter, writer
+from editgauge.results import ImageStamp, JournalEntry, Key, Run, RunWriter, writer
 from editgauge.results.manifest import FILE, Manifest
 
-Make = Callable[..., Record]
+Make = Callable[..., JournalEntry]
 Open = Callable[..., RunWriter]
 Kill = Callable[[int], AbstractContextManager[Any]]
 MANY = 40
@@ -73,7 +73,7 @@ def test_sealing_changes_nothing_that_is_read(open_writer: Open, make_record: Ma
 def test_a_full_journal_is_sealed_and_the_next_begun(
     open_writer: Open, make_record: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "RECORDS_IN_A_JOURNAL", 2)
+    monkeypatch.setattr(writer, "ENTRIES_PER_JOURNAL", 2)
     fill(open_writer, make_record, tmp_path, "abcde")
 
     assert files(tmp_path / "scores") == ["000001.parquet", "000002.parquet", "000003.jsonl"]
@@ -83,7 +83,7 @@ def test_a_full_journal_is_sealed_and_the_next_begun(
 def test_a_kill_at_any_step_of_sealing_loses_and_doubles_nothing(
     open_writer: Open, make_record: Make, tmp_path: Path, killed_before: Kill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "RECORDS_IN_A_JOURNAL", 2)
+    monkeypatch.setattr(writer, "ENTRIES_PER_JOURNAL", 2)
     deaths = 0
     for step in range(1, MANY):
         folder = tmp_path / str(step)
@@ -180,7 +180,7 @@ def test_a_retired_record_is_neither_done_nor_stale(open_writer: Open, make_reco
 def prepared(open_writer: Open, make_record: Make, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two sealed segments, (a b) and (c d), and a journal with e and f."""
     with monkeypatch.context() as patch:
-        patch.setattr(writer, "RECORDS_IN_A_JOURNAL", 2)
+        patch.setattr(writer, "ENTRIES_PER_JOURNAL", 2)
         fill(open_writer, make_record, folder, "abcde")
     fill(open_writer, make_record, folder, "f")
     assert files(folder / "scores") == ["000001.parquet", "000002.parquet", "000003.jsonl"]
@@ -521,7 +521,7 @@ def test_leaving_frees_the_folder_even_if_the_disk_fails(
     run = open_writer(tmp_path)
     run.append(make_record("a"))
     with monkeypatch.context() as patch:
-        patch.setattr("editgauge.results.lines.os.fsync", fail)
+        patch.setattr("editgauge.results._journal.os.fsync", fail)
         with pytest.raises(BadRunError, match="Input/output error"):
             run.__exit__()
 

@@ -10,10 +10,17 @@ import httpx
 import pytest
 
 from editgauge.edit_types import UNSPECIFIED
-from editgauge.engine.result import Verdict
 from editgauge.errors import EditGaugeError
 from editgauge.serving.app import make_app
-from editgauge.serving.schema import BatchResult, EditAnswer, Reward, ScoreRequest, ScoreResponse, VerdictAnswer
+from editgauge.serving.schema import (
+    BatchResult,
+    EditAnswer,
+    Reward,
+    ScoreAnswer,
+    ScoreRequest,
+    ScoreResponse,
+    VerdictAnswer,
+)
 from editgauge.serving.scoring import SharedScoring
 from editgauge.types import Reason
 
@@ -48,7 +55,15 @@ class Scoring:
 
 def answer(reason: Reason | None) -> BatchResult:
     verdict = VerdictAnswer("cannot tell", "", "cannot tell", "", "cannot tell", "low", (), "")
-    score = Verdict("p", "edit", None, "unscored", reason, True, (0.0, 1.0), ())
+    score = ScoreAnswer(
+        protocol="p",
+        name="edit",
+        value=None,
+        status="unscored",
+        reason=reason,
+        higher_is_better=True,
+        range=(0.0, 1.0),
+    )
     edit = EditAnswer(edit_type=UNSPECIFIED, subject=None, to=None, position=None, steps=[], **{"from": None})
     reward = Reward(value=None, abstained=True, reason=reason)
     return BatchResult(result=ScoreResponse(verdict=verdict, reward=reward, scores=[score], edit=edit))

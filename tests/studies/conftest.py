@@ -24,7 +24,7 @@ import psycopg
 import pytest
 
 from editgauge._util.images import pixel_hash, write_png
-from editgauge.results import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 from editgauge.studies import RaterInfo, Study, create
 
 TYPES = ("color", "style", "size")
@@ -67,7 +67,9 @@ def plain_design(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def small_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Callable[..., Path]:
+def small_run(
+    tmp_path: Path, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]
+) -> Callable[..., Path]:
     def make(edits: int = 6, methods: tuple[str, ...] = ("mine", "theirs"), name: str = "run", **more: Any) -> Path:
         chance = np.random.default_rng(0)
         records = []

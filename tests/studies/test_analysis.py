@@ -15,7 +15,7 @@ from editgauge.analysis.study import ComparedAttributes, weight_agreement
 from editgauge.analysis.summary import ALL
 from editgauge.errors import BadInputError
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Scatter, ScatterPoint, to_json
-from editgauge.results import Record, Run
+from editgauge.results import JournalEntry, Run
 from editgauge.studies import RaterInfo, Study, analyze
 from editgauge.studies.store import Assignment, StudyItem
 
@@ -136,10 +136,10 @@ def test_a_study_that_says_nothing_yet_says_so(make_study: Make, tmp_path: Path)
 def test_weights_of_attributes_are_compared_with_peoples_choices(make_run: Any, make_record: Any) -> None:
     """Table 7 of AugCLIP: `augclip` weighs as people do, `augclip[naive]` the other way round."""
 
-    def weighed(edit: str, protocol: str, weights: dict[str, float]) -> Record:
+    def weighed(edit: str, protocol: str, weights: dict[str, float]) -> JournalEntry:
         points = tuple(ScatterPoint(name, "source attributes", weight, 0.0) for name, weight in weights.items())
         piece = to_json(Scatter(f"{protocol}: {WEIGHTS_OF_ATTRIBUTES}", points))
-        record: Record = make_record(edit, {"augclip": 0.5}, protocol=protocol, evidence=(piece,))
+        record: JournalEntry = make_record(edit, {"augclip": 0.5}, protocol=protocol, evidence=(piece,))
         return record
 
     edits = [f"edit-{number}" for number in range(6)]

@@ -21,6 +21,7 @@ from editgauge._util.images import (
     Pixels,
     as_unit,
     cache_latest_images,
+    gradient_magnitude,
     pixel_hash,
     read_image,
     resized,
@@ -407,3 +408,13 @@ def test_what_is_made_of_the_latest_pictures_is_made_once_and_by_what_they_show(
     assert brightest(photo, 999) == 999
     assert brightest(photo.reshape(photo.shape[1], photo.shape[0], 3), 1) == int(photo.max())
     assert asked == [1, 1, 999, 1]
+
+
+def test_gradients_do_not_depend_on_memory_alignment() -> None:
+    gray = np.random.default_rng(0).normal(128, 40, (37, 53)).astype(np.float32)
+    results = []
+    for offset in range(64):  # results stay alive, so that each call gets other memory
+        buffer = np.empty(gray.size + 64, np.float32)[offset : offset + gray.size].reshape(gray.shape)
+        buffer[:] = gray
+        results.append(gradient_magnitude(buffer))
+    assert all(np.array_equal(result, results[0]) for result in results)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import skimage.data
+from hypothesis import given
+from hypothesis import strategies as st
 
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
@@ -24,6 +26,7 @@ from editgauge._vision.redrawn_changes import (
     places_of_change,
     recognized_changes,
     repainted_places,
+    semantic_change,
     tint,
     without_repeats,
 )
@@ -184,3 +187,19 @@ def test_a_picture_is_redrawn_when_also_the_rest_was_made_anew() -> None:
     anew = (pasted + noise).clip(0, 255).astype(np.uint8)
     assert not is_redrawn(before, find_changes(before, pasted))
     assert is_redrawn(before, find_changes(before, anew))
+
+
+@given(st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(2, 6)), st.integers(0, 2**32 - 1))
+def test_laws_of_semantic_change(shape: tuple[int, int, int], seed: int) -> None:
+    before, after = np.random.default_rng(seed).normal(size=(2, *shape))
+    change = semantic_change(before, after)
+    assert change.shape == shape[:2]
+    assert 0 <= change.min() <= change.max() <= 2
+    np.testing.assert_allclose(semantic_change(before, 3 * before), 0, atol=1e-9)  # only directions count
+    np.testing.assert_allclose(change, semantic_change(after, before))
+
+
+@pytest.mark.parametrize("shapes", [((2, 2, 3), (2, 3, 3)), ((0, 2, 3), (0, 2, 3)), ((2, 3), (2, 3))])
+def test_grids_of_other_shapes_are_refused(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    with pytest.raises(ValueError, match="of one shape"):
+        semantic_change(*map(np.ones, shapes))

@@ -325,6 +325,17 @@ def as_lab(image: Pixels) -> Lab:
     return np.asarray(cv2.cvtColor(as_unit(image), cv2.COLOR_RGB2LAB), np.float32)
 
 
+def gradient_magnitude(gray: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the length of the Sobel gradient at each pixel.
+
+    Not `cv2.magnitude`, whose last bit depends on memory alignment: the same image would give other numbers.
+    """
+    import cv2
+
+    across, down = (np.asarray(cv2.Sobel(gray, cv2.CV_32F, *order), np.float32) for order in ((1, 0), (0, 1)))
+    return np.asarray(np.sqrt(across * across + down * down), np.float32)
+
+
 def cache_latest_images(function: Function) -> Function:
     """Cache a function of an image for the two images used last.
 

@@ -13,7 +13,7 @@ from typing import Literal
 import cv2
 import numpy as np
 
-from editgauge._util.images import Pixels
+from editgauge._util.images import Pixels, gradient_magnitude
 from editgauge._util.masks import BoolMask, grown
 from editgauge._vision.changed_regions import ChangedRegion
 from editgauge._vision.colors import color_word
@@ -305,7 +305,7 @@ def _described(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
 def _rim(picture: Pixels, mask: BoolMask) -> float:
     """How strong the edges within the region are: the outline of a thing, and what is in it."""
     gray = cv2.GaussianBlur(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.0)
-    strength = cv2.magnitude(cv2.Sobel(gray, cv2.CV_32F, 1, 0), cv2.Sobel(gray, cv2.CV_32F, 0, 1))
+    strength = gradient_magnitude(np.asarray(gray, np.float32))
     return float(np.sort(strength[mask])[-max(1, int(mask.sum()) // 5) :].mean()) + 1e-6
 
 

@@ -409,3 +409,25 @@ def _single(things: Sequence[DetectedObject]) -> list[DetectedObject]:
         if thing.confidence >= SURE and not doubled:
             kept.append(thing)
     return kept
+
+
+"""Rows x columns x length: one vector per patch of a grid over the image."""
+MIN_NORM = 1e-6
+
+
+def semantic_change(source: Tokens, edited: Tokens) -> NDArray[np.float64]:
+    """Return one minus the cosine of the two tokens of each patch, rows x columns, from 0 (the same) to 2.
+
+    Unlike pixels, tokens hardly change with style, light and small shifts.
+
+    >>> semantic_change(np.array([[[1.0, 0], [1, 0]]]), np.array([[[2.0, 0], [0, 3]]])).tolist()
+    [[0.0, 1.0]]
+    """
+    if source.shape != edited.shape or source.ndim != 3 or not source.size:
+        raise ValueError(f"two grids of tokens of one shape are compared, got {source.shape} and {edited.shape}")
+    return np.asarray(np.clip(1 - (_unit_tokens(source) * _unit_tokens(edited)).sum(axis=2), 0, 2))
+
+
+def _unit_tokens(tokens: Tokens) -> NDArray[np.float64]:
+    exact = np.asarray(tokens, np.float64)
+    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=2, keepdims=True), MIN_NORM))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 from editgauge.engine.verdict import HEADLINES, NO_RULE
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge._util.images import Pixels
-    from editgauge.engine.verdict import Summary
+    from editgauge.engine.verdict import Verdict
     from editgauge.evidence import Evidence, Side
+    from editgauge.results import ScoreRecord
     from editgauge.types import Item
 
 OWN_PROTOCOL = "editgauge"
@@ -28,41 +29,6 @@ MOST_BOXES = 8
 LONGER_SIDE = 360
 """Pixels of a picture in a notebook."""
 FRAME = "display:inline-block;margin:0 12px 8px 0;text-align:center"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One score with everything needed to read it."""
-
-    protocol: str
-    name: str
-    value: float | None
-    """None when it is unscored."""
-    status: Literal["scored", "unscored"]
-    reason: str | None
-    """Why it is unscored, from a closed list."""
-    higher_is_better: bool
-    range: tuple[float, float]
-    evidence: tuple[dict[str, Any], ...]
-
-    @property
-    def note(self) -> str:
-        """What can be said about the score in words."""
-        return " ".join(str(piece["note"]) for piece in self.evidence if "note" in piece)
-
-    def __float__(self) -> float:
-        if self.value is None:
-            raise TypeError(f"{self.protocol}/{self.name} is unscored ({self.reason}): {self.note}".rstrip(": "))
-        return self.value
-
-    def __repr__(self) -> str:
-        return f"<{self.protocol}/{self.name}: {self.shown}>"
-
-    @property
-    def shown(self) -> str:
-        """The value with an arrow for its direction, or why there is none."""
-        arrow = "↑" if self.higher_is_better else "↓"
-        return f"unscored ({self.reason})" if self.value is None else f"{self.value:.3f} {arrow}"
 
 
 class ScoreResult:
@@ -78,7 +44,7 @@ class ScoreResult:
         remark: which protocols were left out, and what they need.
     """
 
-    def __init__(self, scores: Sequence[Verdict], item: Item, verdict: Summary, remark: str = "") -> None:
+    def __init__(self, scores: Sequence[ScoreRecord], item: Item, verdict: Verdict, remark: str = "") -> None:
         self.verdict = verdict
         self.edit = item.edit
         self.source: Pixels = item.source
@@ -86,7 +52,7 @@ class ScoreResult:
         self.remark = remark
         self._scores = tuple(scores)
 
-    def __iter__(self) -> Iterator[Verdict]:
+    def __iter__(self) -> Iterator[ScoreRecord]:
         return iter(self._scores)
 
     def __len__(self) -> int:
@@ -95,7 +61,7 @@ class ScoreResult:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and bool(self._named(name))
 
-    def __getitem__(self, name: str) -> Verdict:
+    def __getitem__(self, name: str) -> ScoreRecord:
         """The score of this name, or of `PROTOCOL/NAME`; of several protocols, our own `editgauge` comes first."""
         matches = self._named(name)
         own = [each for each in matches if each.protocol.partition("[")[0] == OWN_PROTOCOL]
@@ -107,11 +73,11 @@ class ScoreResult:
             raise KeyError(f"There is no score '{name}'; there are {known}.")
         return own[0] if len(matches) > 1 else matches[0]
 
-    def _named(self, name: str) -> list[Verdict]:
+    def _named(self, name: str) -> list[ScoreRecord]:
         return [each for each in self if name in {each.name, f"{each.protocol}/{each.name}"}]
 
     @property
-    def headlines(self) -> list[Verdict]:
+    def headlines(self) -> list[ScoreRecord]:
         """The few scores that determine the verdict; all scores if there are none of those."""
         steps = self.edit.reading.steps if self.edit.reading else ()
         names = HEADLINES if len(steps) > 1 else HEADLINES - {"steps_done"}
@@ -125,17 +91,17 @@ class ScoreResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the verdict, how the instruction was read, and every score with its evidence."""
-        from editgauge.results.edit_json import reading_to_json
+        from editgauge.results.edits import reading_to_json
 
         return {
             "verdict": {**asdict(self.verdict), "sentence": self.verdict.sentence},
             "reading": reading_to_json(self.edit.reading) if self.edit.reading else None,
-            "scores": [asdict(each) for each in self],
+            "scores": [each.to_dict() for each in self],
         }
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas table with a row per score; needs `pip install pandas`."""
-        from editgauge._render.tables import data_frame
+        from editgauge.results.tables import data_frame
 
         columns = ("protocol", "name", "value", "reason", "higher_is_better", "range", "note")
         return data_frame({column: [getattr(each, column) for each in self] for column in columns})
@@ -143,7 +109,7 @@ class ScoreResult:
     def __repr__(self) -> str:
         shown = self.headlines
         width = max((len(f"{each.protocol}/{each.name}") for each in shown), default=0)
-        rows = [f"  {f'{each.protocol}/{each.name}':<{width}}  {each.shown}" for each in shown]
+        rows = [f"  {f'{each.protocol}/{each.name}':<{width}}  {each}" for each in shown]
         more = len(self) - len(shown)
         return "\n".join([self.verdict.sentence, *rows, *([f"  and {more} more in .to_frame()"] if more else [])])
 
@@ -151,7 +117,7 @@ class ScoreResult:
         """Both pictures with the evidence drawn on them, the verdict, and the main scores."""
         from markupsafe import Markup
 
-        rows = ((f"{each.protocol}/{each.name}", each.shown, _folded(each.note)) for each in self.headlines)
+        rows = ((f"{each.protocol}/{each.name}", str(each), _folded(each.note)) for each in self.headlines)
         cell = Markup('<td style="text-align:left">{}</td>')
         return Markup("<div><p><b>{}</b></p>{}{}<table>{}</table></div>").format(
             self.verdict.sentence,
@@ -182,10 +148,15 @@ class ScoreResult:
         boxes: dict[str, Evidence] = {}
         for each in self:
             for piece in each.evidence if each.name == "edit" else ():
-                if "box" in piece and piece["on"] == side:
-                    left, top, right, bottom = (number * scale for number in piece["box"])
-                    box = Box(side, left, top, right, bottom, piece["label"], piece.get("confidence"))
-                    boxes.setdefault(piece["label"], box)
+                if isinstance(piece, Box) and piece.on == side:
+                    box = replace(
+                        piece,
+                        left=piece.left * scale,
+                        top=piece.top * scale,
+                        right=piece.right * scale,
+                        bottom=piece.bottom * scale,
+                    )
+                    boxes.setdefault(piece.label, box)
         return list(boxes.values())[:MOST_BOXES]
 
 

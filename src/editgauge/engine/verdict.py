@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from editgauge.edit_types import EDIT_TYPES
+from editgauge.evidence import Box, ImageNote, Note
 
 if TYPE_CHECKING:
-    from editgauge.engine.result import Verdict
+    from editgauge.results import ScoreRecord
     from editgauge.types import Edit
 
 Done = Literal["yes", "no", "disputed", "cannot tell"]
@@ -52,12 +53,8 @@ ADVICE = {
 }
 
 
-LOADER_NOTES = ("Source image: ", "Edited image: ")
-"""How notes begin that say what was done to the colors or the size of an image."""
-
-
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Verdict:
     """The verdict on one edited image."""
 
     done: Done
@@ -87,7 +84,7 @@ def _because(text: str) -> str:
     return f" ({text})" if text else ""
 
 
-def sum_up(scores: Sequence[Verdict], edit: Edit | None = None) -> Summary:
+def make_verdict(scores: Sequence[ScoreRecord], edit: Edit | None = None) -> Verdict:
     """The verdict from whatever scores there are, by their names."""
     votes = [each for each in scores if each.name == "edit" and each.value is not None and not _is_doubtful(each)]
     done, because = _done(votes)
@@ -98,7 +95,7 @@ def sum_up(scores: Sequence[Verdict], edit: Edit | None = None) -> Summary:
     used = [*(vote.protocol for vote in votes), kept_source, clean_source]
     doubtful = edit is not None and edit.reading is not None and not all(step.sure for step in edit.reading.steps)
     overlooked = done == "no" and kept == "well" and not _is_clear(done, votes, edit)
-    return Summary(
+    return Verdict(
         done=done,
         done_because=because or _why_not(scores),
         kept=kept,
@@ -110,11 +107,11 @@ def sum_up(scores: Sequence[Verdict], edit: Edit | None = None) -> Summary:
     )
 
 
-def _is_doubtful(vote: Verdict) -> bool:
+def _is_doubtful(vote: ScoreRecord) -> bool:
     return vote.value is not None and 0 < vote.value < 1 and abs(vote.value - PASS) < DOUBT
 
 
-def _done(votes: Sequence[Verdict]) -> tuple[Done, str]:
+def _done(votes: Sequence[ScoreRecord]) -> tuple[Done, str]:
     if not votes:
         return "cannot tell", ""
     answers = {vote.protocol: (vote.value or 0) >= PASS for vote in votes}
@@ -125,20 +122,20 @@ def _done(votes: Sequence[Verdict]) -> tuple[Done, str]:
     return ("yes" if next(iter(answers.values())) else "no"), said
 
 
-def _nobody_looked(votes: Sequence[Verdict], scores: Sequence[Verdict]) -> bool:
+def _nobody_looked(votes: Sequence[ScoreRecord], scores: Sequence[ScoreRecord]) -> bool:
     """A low score of our own protocol alone, where no detector knows the word: the object may still be there."""
     own = {vote.protocol.split("[")[0] for vote in votes} == {"editgauge"}
     return own and any(each.reason == "unknown_word" for each in _unanswered(scores))
 
 
-def _note(vote: Verdict) -> str:
+def _note(vote: ScoreRecord) -> str:
     """What can be said about a score, as parts of one sentence, without what the loader did to the images."""
-    texts = [str(piece["note"]) for piece in vote.evidence if "note" in piece]
-    notes = [text.rstrip(".") for text in texts if not text.startswith(LOADER_NOTES)]
-    return "; ".join(note[:1].lower() + note[1:] for note in notes)
+    notes = [piece.text for piece in vote.evidence if isinstance(piece, Note) and not isinstance(piece, ImageNote)]
+    texts = [text.rstrip(".") for text in (vote.detail, *notes) if text]
+    return "; ".join(text[:1].lower() + text[1:] for text in texts)
 
 
-def _kept(scores: Sequence[Verdict]) -> tuple[Kept, str, str]:
+def _kept(scores: Sequence[ScoreRecord]) -> tuple[Kept, str, str]:
     for protocol, name, well, partly in KEPT_BY:
         value = _value(scores, protocol, name)
         if value is not None:
@@ -147,7 +144,7 @@ def _kept(scores: Sequence[Verdict]) -> tuple[Kept, str, str]:
     return "cannot tell", "", ""
 
 
-def _artifacts(scores: Sequence[Verdict]) -> tuple[Artifacts, str]:
+def _artifacts(scores: Sequence[ScoreRecord]) -> tuple[Artifacts, str]:
     for protocol, name, none, some in CLEAN_BY:
         value = _value(scores, protocol, name)
         if value is not None:
@@ -157,12 +154,12 @@ def _artifacts(scores: Sequence[Verdict]) -> tuple[Artifacts, str]:
     return "cannot tell", ""
 
 
-def _value(scores: Sequence[Verdict], protocol: str, name: str) -> float | None:
+def _value(scores: Sequence[ScoreRecord], protocol: str, name: str) -> float | None:
     rows = (each.value for each in scores if each.protocol.split("[")[0] == protocol and each.name == name)
     return next((value for value in rows if value is not None), None)
 
 
-def _sure(done: Done, votes: Sequence[Verdict], doubtful: bool, *, clear: bool) -> Sure:
+def _sure(done: Done, votes: Sequence[ScoreRecord], doubtful: bool, *, clear: bool) -> Sure:
     """High must be earned: independent witnesses agree, on something that was clearly seen, and that was asked for."""
     if done in {"cannot tell", "disputed"}:
         return "low"
@@ -173,7 +170,7 @@ def _sure(done: Done, votes: Sequence[Verdict], doubtful: bool, *, clear: bool) 
     return "medium" if len(names) > 1 or not doubtful else "low"
 
 
-def _is_clear(done: Done, votes: Sequence[Verdict], edit: Edit | None) -> bool:
+def _is_clear(done: Done, votes: Sequence[ScoreRecord], edit: Edit | None) -> bool:
     """Does the answer rest on something that was clearly seen, or measured?
 
     That a new thing is not seen may as well be the detector's fault. What should be gone and is seen is a witness, and
@@ -181,32 +178,32 @@ def _is_clear(done: Done, votes: Sequence[Verdict], edit: Edit | None) -> bool:
     """
     if edit is None or done not in {"yes", "no"}:
         return True
-    boxes = [piece for vote in votes for piece in vote.evidence if "box" in piece and piece.get("confidence")]
-    edited = [piece for piece in boxes if piece["on"] == "edited"]
+    boxes = [piece for vote in votes for piece in vote.evidence if isinstance(piece, Box) and piece.confidence]
+    edited = [piece for piece in boxes if piece.on == "edited"]
     steps = edit.reading.steps if edit.reading else (edit,)
     missing = [step for step in steps if EDIT_TYPES[step.type].effect != "changes"]
     if done == "yes" or not missing:
         seen = edited or boxes
-        return not seen or max(float(piece["confidence"]) for piece in seen) >= CLEAR
+        return not seen or max(piece.confidence or 0 for piece in seen) >= CLEAR
     if any(
         vote.value is not None and vote.protocol.split("[")[0] == "editgauge" and vote.value < PLAINLY for vote in votes
     ):
         return True
     going = tuple(step.from_ or step.subject or "" for step in missing if EDIT_TYPES[step.type].effect != "adds")
-    still = [piece for piece in edited if piece["label"].startswith(tuple(filter(None, going)))]
-    return any(float(piece["confidence"]) >= CLEAR for piece in still)
+    still = [piece for piece in edited if piece.label.startswith(tuple(filter(None, going)))]
+    return any((piece.confidence or 0) >= CLEAR for piece in still)
 
 
-def _unanswered(scores: Sequence[Verdict]) -> list[Verdict]:
+def _unanswered(scores: Sequence[ScoreRecord]) -> list[ScoreRecord]:
     return [each for each in scores if each.name == "edit" and each.value is None]
 
 
-def _informative(missing: list[Verdict]) -> list[Verdict]:
+def _informative(missing: list[ScoreRecord]) -> list[ScoreRecord]:
     """Without protocols that have no rule, where another one says what it lacks."""
     return [each for each in missing if each.reason != NO_RULE] or missing
 
 
-def _why_not(scores: Sequence[Verdict]) -> str:
+def _why_not(scores: Sequence[ScoreRecord]) -> str:
     """Why nothing tells whether the edit was done."""
     doubtful = [each for each in scores if each.name == "edit" and _is_doubtful(each)]
     if doubtful:
@@ -216,11 +213,10 @@ def _why_not(scores: Sequence[Verdict]) -> str:
         return "no chosen protocol judges the edit"
     if all(each.reason == NO_RULE for each in missing):
         return "no chosen protocol has a rule for this edit type"
-    note = next((note for each in missing if (note := _note(each))), str(missing[0].reason))
-    return note.partition("; --models best")[0]  # what would help is said once, at the end
+    return next((note for each in missing if (note := _note(each))), str(missing[0].reason))
 
 
-def _advice(scores: Sequence[Verdict]) -> str:
+def _advice(scores: Sequence[ScoreRecord]) -> str:
     reasons = dict.fromkeys(each.reason for each in _informative(_unanswered(scores)) if each.reason)
     if not any(each.name == "edit" for each in scores):
         return "add --protocol editval, pixlens or editgauge"

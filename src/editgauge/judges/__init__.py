@@ -1,11 +1,11 @@
-"""Judges: language and vision-language models that answer questions about edits. Every call is recorded.
+"""Ask language and vision-language models about edits, and record every call.
 
     async with open_judge("openai:qwen2.5-vl@http://localhost:8000/v1", transcripts="transcripts") as judge:
         answer = await judge.ask(ask_yes_no("Is there a dog in the picture?", Shown("The picture:", pixels)))
-        answer.value                                   # True or False; `NoAnswer` says why there is none
+        answer.value                                   # True or False, or `NoAnswerError` with the reason
 
-A second run makes no call; with `replay=True` none is possible. Third parties add kinds of judges by entry points of
-the group `editgauge.judges`.
+A second run makes no call; with `replay=True` none is possible. Packages add kinds of judges with entry points of the
+group `editgauge.judges`.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from typing import Any
 from editgauge._util.registry import Registry
 from editgauge.errors import BadInputError
 from editgauge.judges._cost import CallEstimate, Price
-from editgauge.judges._faults import FAULTS, NoAnswer
+from editgauge.judges._faults import FAULTS, NoAnswerError
 from editgauge.judges._interfaces import Answer, Client, Judge, JudgeCard, Judging
 from editgauge.judges._judge import ModelJudge
-from editgauge.judges._panel import JudgeService, position_bias, self_consistency, settled
+from editgauge.judges._panel import JudgeService, combine_orders, position_bias, self_consistency
 from editgauge.judges._questions import (
     Choice,
+    LabeledImage,
     Parameters,
     Question,
-    Shown,
     ask_pairwise,
     ask_scale,
     ask_structured,
     ask_text,
     ask_yes_no,
 )
-from editgauge.judges._retry import Patience
+from editgauge.judges._retry import RetryPolicy
 from editgauge.judges._transcripts import Transcripts
 from editgauge.judges.prompts import open_prompt
 
@@ -46,25 +46,25 @@ __all__ = [
     "JudgeCard",
     "JudgeService",
     "Judging",
+    "LabeledImage",
     "ModelJudge",
-    "NoAnswer",
+    "NoAnswerError",
     "Parameters",
-    "Patience",
     "Price",
     "Question",
-    "Shown",
+    "RetryPolicy",
     "Transcripts",
     "ask_pairwise",
     "ask_scale",
     "ask_structured",
     "ask_text",
     "ask_yes_no",
+    "combine_orders",
     "judges",
     "open_judge",
     "open_prompt",
     "position_bias",
     "self_consistency",
-    "settled",
 ]
 
 BUILT_IN = {
@@ -83,21 +83,21 @@ def open_judge(
     client: dict[str, Any] | None = None,
     **options: Any,
 ) -> ModelJudge:
-    """The judge of an address.
+    """Open the judge of an address.
 
     Args:
         address: `openai:MODEL@URL` for an OpenAI-compatible endpoint, `transformers:FOLDER` for a model here,
             `reward:FOLDER` for a reward model
         transcripts: The folder in which calls are recorded.
-        client: Options of the way to the model: for `openai`, `key` (the environment variable's name) and `at_once`.
-        options: Those of `ModelJudge`: parameters, patience, price, budget, replay, …
+        client: Options of the client: for `openai`, `key` (name of the environment variable) and `at_once`.
+        options: Options of `ModelJudge`: parameters, retries, price, budget, replay, …
     """
-    kind, separator, rest = address.partition(":")
-    if not separator or not rest:
+    kind, separator, model = address.partition(":")
+    if not separator or not model:
         raise BadInputError(
             f"A judge is written KIND:MODEL, such as openai:gpt-4o or transformers:FOLDER; got '{address}'."
         )
     if options.get("replay") and isinstance(transcripts, Path | str) and not Path(transcripts).is_dir():
         raise BadInputError(f"There are no transcripts to replay at '{transcripts}'.")
     recorded = transcripts if isinstance(transcripts, Transcripts) else Transcripts(transcripts)
-    return ModelJudge(judges.get(kind)(rest, **(client or {})), transcripts=recorded, **options)
+    return ModelJudge(judges.get(kind)(model, **(client or {})), transcripts=recorded, **options)

@@ -1,4 +1,4 @@
-"""What answers cost: reserved by estimate before a call, settled by what the endpoint counted after it."""
+"""Estimate, reserve and settle the cost of judge calls."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from editgauge.errors import BadInputError
-from editgauge.judges._faults import NoAnswer
+from editgauge.judges._faults import NoAnswerError
 from editgauge.judges._questions import Parameters, Question, sent_size
 
 BYTES_PER_TOKEN = 3
-"""Tokenizers need a token for some four bytes of English; three leaves room."""
-TOKENS_AROUND = 32
-"""For the frame that an endpoint puts around a message, and again around each picture."""
-SIDE_PER_TOKEN = 28
-"""Vision towers of today make about one token of 28 x 28 pixels."""
+"""Conservative: tokenizers need one token for about four bytes of English."""
+OVERHEAD_TOKENS = 32
+"""Tokens that an endpoint adds to a message, and again to each image."""
+PIXELS_PER_TOKEN_SIDE = 28
+"""Common vision encoders produce about one token per 28 x 28 pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in any currency."""
+    """Price of a million tokens, in any currency."""
 
     prompt: float
     completion: float
@@ -32,7 +32,7 @@ class Price:
             raise BadInputError(f"A price per million tokens is 0 or more; got {self.prompt} and {self.completion}.")
 
     def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """The price of that many tokens."""
+        """Return the price of a number of tokens."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
@@ -41,115 +41,121 @@ FREE = Price(0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """What asking would take, at most; nothing was asked."""
+    """Upper estimate of the calls, tokens and cost of a set of questions."""
 
     questions: int
     recorded: int
-    """This many of them are answered in the transcripts already."""
+    """Number of questions that the transcripts already answer."""
     prompt_tokens: int
     completion_tokens: int
     cost: float
     repairs: int = 0
-    """This many calls more, if no answer could be read at first; tokens and cost include them."""
+    """Additional calls if every answer needs a repair; included in tokens and cost."""
 
     @property
     def calls(self) -> int:
-        """This many calls would be made, if none fails."""
+        """Number of calls, if none fails."""
         return self.questions - self.recorded
 
 
 @dataclass(frozen=True, slots=True)
 class CallBound:
-    """What a judge can be asked at most, if no attempt fails; nothing was asked. Tokens are estimates of ours."""
+    """Upper bound of the calls, tokens and cost of a judge, if no attempt fails."""
 
     judge: str
     questions: int
     calls: int
-    """A repair question for each of them included."""
+    """Number of calls, including one repair per question."""
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """None where no price is known."""
+    """None without a price."""
 
 
-def largest_prompt(text_bytes: int, images: int, parameters: Parameters, per_image: int | None = None) -> int:
-    """The tokens of a question with that many bytes of text and images, which are as large as they are ever sent."""
-    side = math.ceil(parameters.most_side / SIDE_PER_TOKEN)
-    return math.ceil(text_bytes / BYTES_PER_TOKEN) + images * (per_image or side * side) + TOKENS_AROUND * (1 + images)
+def max_prompt_tokens(text_bytes: int, images: int, parameters: Parameters, per_image: int | None = None) -> int:
+    """Return the maximum number of tokens of a question with images of the largest size."""
+    side = math.ceil(parameters.most_side / PIXELS_PER_TOKEN_SIDE)
+    return (
+        math.ceil(text_bytes / BYTES_PER_TOKEN) + images * (per_image or side * side) + OVERHEAD_TOKENS * (1 + images)
+    )
 
 
-def prompt_tokens(question: Question[Any], parameters: Parameters, per_image: int | None = None) -> int:
-    """About how many tokens a question has; models differ, above all in what a picture is to them.
+def estimate_prompt_tokens(question: Question[Any], parameters: Parameters, per_image: int | None = None) -> int:
+    """Estimate the number of prompt tokens of a question.
 
     Args:
-        question: what is asked
-        parameters: how large its pictures are when they are sent
-        per_image: the tokens of a picture, where they are known
+        question: question to send.
+        parameters: parameters that limit the size of images.
+        per_image: tokens of an image, if known.
     """
-    sizes = [sent_size(shown.pixels, parameters.most_side) for shown in question.images]
-    images = [per_image or math.ceil(w / SIDE_PER_TOKEN) * math.ceil(h / SIDE_PER_TOKEN) for w, h in sizes]
-    texts = [question.words.text, *(shown.label for shown in question.images)]
-    words = sum(math.ceil(len(text.encode()) / BYTES_PER_TOKEN) for text in texts)
-    return words + sum(images) + TOKENS_AROUND * (1 + len(images))
+    sizes = [sent_size(image.pixels, parameters.most_side) for image in question.images]
+    images = [
+        per_image or math.ceil(w / PIXELS_PER_TOKEN_SIDE) * math.ceil(h / PIXELS_PER_TOKEN_SIDE) for w, h in sizes
+    ]
+    texts = [question.words.text, *(image.label for image in question.images)]
+    text_tokens = sum(math.ceil(len(text.encode()) / BYTES_PER_TOKEN) for text in texts)
+    return text_tokens + sum(images) + OVERHEAD_TOKENS * (1 + len(images))
 
 
 class Ledger:
-    """What was spent, and what calls under way may still cost.
+    """Tracks spent and reserved cost against a budget.
 
-    Estimates can be too low, so with a budget the first call, and the first one with pictures, is sent alone: it
-    shows how the endpoint counts. From then on estimates are raised by the worst that was seen.
+    Estimates can be too low. With a budget, the first call, and the first one with images, is therefore sent alone to
+    learn how the endpoint counts; later estimates are scaled by the worst observed ratio.
 
     Args:
-        price: of a million tokens; nothing costs anything when left out
-        budget: the most that may be spent, what was spent before included; no limit when left out
-        spent: what was spent before
+        price: price of a million tokens; free by default.
+        budget: maximum total cost, including earlier calls; unlimited by default.
+        spent: cost of earlier calls.
     """
 
     def __init__(self, price: Price | None = None, budget: float | None = None, spent: float = 0.0) -> None:
         if budget is not None and price is None:
-            raise BadInputError("A budget needs the price of a million tokens, of the prompt and of the completion.")
+            raise BadInputError("A budget needs a price per million prompt tokens and completion tokens.")
         if budget is not None and not 0 <= budget < math.inf:
             raise BadInputError(f"A budget is 0 or more; got {budget}.")
         self.price = price or FREE
         self.budget = budget
         self.spent = spent
-        self._worst: dict[bool, float] = {}
-        self._under_way: Counter[bool] = Counter()
+        self._worst_ratio: dict[bool, float] = {}
+        self._in_flight: Counter[bool] = Counter()
         self._reserved = 0.0
         self._settled = asyncio.Condition()
 
-    def raised(self, prompt_tokens: int, pictures: bool) -> float:
-        """An estimate in the light of what the endpoint counted so far."""
-        return prompt_tokens * self._worst.get(pictures, 1.0)
+    def scale(self, prompt_tokens: int, *, has_images: bool) -> float:
+        """Scale an estimate by the worst ratio of counted to estimated tokens so far."""
+        return prompt_tokens * self._worst_ratio.get(has_images, 1.0)
 
-    async def reserve(self, prompt_tokens: int, completion_tokens: int, pictures: bool) -> float:
-        """Sets aside what a call may cost at most; raises `NoAnswer` when that is more than is left."""
+    async def reserve(self, prompt_tokens: int, completion_tokens: int, *, has_images: bool) -> float:
+        """Reserve the maximum cost of a call; raise `NoAnswerError` if it exceeds the budget."""
         async with self._settled:
             while True:
-                most = self.price.cost(self.raised(prompt_tokens, pictures), completion_tokens)
-                if self._fits(most, pictures):
-                    self._under_way[pictures] += 1
-                    self._reserved += most
-                    return most
-                if not self._under_way.total():
-                    raise NoAnswer("budget", f"{self.spent:.6g} of {self.budget:.6g} spent, a call may cost {most:.6g}")
-                await self._settled.wait()  # calls under way may turn out cheaper than was set aside for them
+                cost = self.price.cost(self.scale(prompt_tokens, has_images=has_images), completion_tokens)
+                if self._fits(cost, has_images=has_images):
+                    self._in_flight[has_images] += 1
+                    self._reserved += cost
+                    return cost
+                if not self._in_flight.total():
+                    raise NoAnswerError(
+                        "budget", f"{self.spent:.6g} of {self.budget:.6g} spent, a call may cost {cost:.6g}"
+                    )
+                await self._settled.wait()  # calls in flight may turn out cheaper than reserved
 
-    async def settle(self, reserved: float, cost: float, pictures: bool) -> None:
-        """Replaces what was set aside by what it cost."""
+    async def settle(self, reserved: float, cost: float, *, has_images: bool) -> None:
+        """Replace a reservation by the actual cost."""
         async with self._settled:
-            self._under_way[pictures] -= 1
-            self._reserved = self._reserved - reserved if self._under_way.total() else 0.0
+            self._in_flight[has_images] -= 1
+            self._reserved = self._reserved - reserved if self._in_flight.total() else 0.0
             self.spent += cost
             self._settled.notify_all()
 
-    def measure(self, estimated: int, counted: int | None, pictures: bool) -> None:
-        """Learns from the tokens that an endpoint counted; of one that does not count, estimates are all there is."""
+    def measure(self, estimated: int, counted: int | None, *, has_images: bool) -> None:
+        """Update the worst ratio with the tokens that the endpoint counted, if it counts."""
         ratio = 1.0 if counted is None else counted / estimated
-        self._worst[pictures] = max(self._worst.get(pictures, 1.0), ratio)
+        self._worst_ratio[has_images] = max(self._worst_ratio.get(has_images, 1.0), ratio)
 
-    def _fits(self, most: float, pictures: bool) -> bool:
+    def _fits(self, cost: float, *, has_images: bool) -> bool:
         if self.budget is None:
             return True
-        may_go = pictures in self._worst or not self._under_way[pictures]
-        return may_go and self.spent + self._reserved + most <= self.budget
+        is_calibrated = has_images in self._worst_ratio or not self._in_flight[has_images]
+        return is_calibrated and self.spent + self._reserved + cost <= self.budget

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge._util.endpoints import OPENAI, TRIED_AGAIN, EndpointAddress, bounded_body, model_and_url, retry_after
 from editgauge.errors import EditGaugeError
-from editgauge.judges._faults import Fault, Trouble, as_trouble
+from editgauge.judges._faults import Fault, RequestError, translate_http_errors
 from editgauge.judges._questions import DataUrls, Parameters, Question
 
 if TYPE_CHECKING:
     import httpx
 
-Body = Mapping[str, Any]
+ChatCompletion = Mapping[str, Any]
 """A chat completion as the endpoint sent it."""
 
 _DATED = re.compile(r"[-@:](?:latest|00\d|20\d{2}-?[01]\d-?[0-3]\d|(?:0[1-9]|1[0-2])-?[0-3]\d(?:-?20\d{2})?)")
@@ -132,7 +132,7 @@ class Reply:
     completion_tokens: int | None = None
 
 
-def read_reply(body: Body) -> Reply:
+def parse_reply(body: ChatCompletion) -> Reply:
     """The reply in a chat completion; raises `ValueError` when it is none."""
     try:
         choice = body["choices"][0]
@@ -151,7 +151,7 @@ def read_reply(body: Body) -> Reply:
     return Reply(content or "", refusal or None, finish, model or None, *counts)
 
 
-def fault_in(reply: Reply, model: str, also: tuple[str, ...] = ()) -> tuple[Fault, str] | None:
+def find_fault(reply: Reply, model: str, also: tuple[str, ...] = ()) -> tuple[Fault, str] | None:
     """Why a reply must not be read as an answer, or None when it may be."""
     if reply.model is not None and not any(same_model(name, reply.model) for name in (model, *also)):
         return "wrong_model", f"'{model}' was asked, and '{reply.model}' answered"
@@ -177,7 +177,7 @@ def same_model(wanted_model: str, answered: str) -> bool:
     return (name == wanted or dated) and (wanted_maker == maker or not (wanted_maker and maker))
 
 
-def is_filter(error: Any) -> bool:
+def is_content_filter(error: Any) -> bool:
     """Does an endpoint's error say that a content filter stepped in?"""
     return any(word in str(error).lower() for word in _FILTERED)
 
@@ -220,8 +220,8 @@ class Endpoint:
         """What is sent otherwise than it was asked for, because the endpoint refused it."""
         return self._dialect.concessions
 
-    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
-        """The chat completion; raises `Trouble` when this attempt brought none."""
+    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> ChatCompletion:
+        """The chat completion; raises `RequestError` when this attempt brought none."""
         while True:
             body, encoded = await asyncio.to_thread(self._encoded, question, parameters)
             status, headers, content = await self._post(encoded, timeout)
@@ -253,7 +253,7 @@ class Endpoint:
 
     async def _post(self, content: bytes, timeout: float) -> tuple[int, httpx.Headers, bytes]:
         client, address = self._http, self._address.of("chat/completions")
-        with as_trouble(self._address, timeout):
+        with translate_http_errors(self._address, timeout):
             async with (
                 asyncio.timeout(timeout),
                 client.stream("POST", address, content=content) as response,
@@ -262,30 +262,30 @@ class Endpoint:
                 async for piece in response.aiter_raw():
                     received += piece
                     if len(received) > MOST_BYTES:
-                        raise Trouble(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
+                        raise RequestError(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
                 packing = response.headers.get("content-encoding", "")
                 return response.status_code, response.headers, bounded_body(bytes(received), packing, MOST_BYTES)
 
-    def _read(self, status: int, headers: httpx.Headers, content: bytes) -> Body:
+    def _read(self, status: int, headers: httpx.Headers, content: bytes) -> ChatCompletion:
         if status != 200:
             raise self._trouble(status, headers, content)
         try:
             body = json.loads(self._address.hidden(content.decode("utf-8")))
             if isinstance(body, dict) and "choices" not in body and "error" in body:
                 raise self._trouble(_code(body["error"]), headers, content)
-            read_reply(body)
+            parse_reply(body)
         except (ValueError, RecursionError) as error:
             kind = headers.get("content-type", "no content type")
             message = f"an answer ({kind}) that is no chat completion: {self._address.shown(content)}"
-            raise Trouble(message, maybe_paid=True) from error
+            raise RequestError(message, maybe_paid=True) from error
         return dict(body)
 
-    def _trouble(self, status: int, headers: httpx.Headers, content: bytes) -> Trouble:
+    def _trouble(self, status: int, headers: httpx.Headers, content: bytes) -> RequestError:
         message = f"{status} {self._address.shown(content)}"
-        if is_filter(message):
-            return Trouble(message, fault="filtered", again=False)
+        if is_content_filter(message):
+            return RequestError(message, fault="filtered", again=False)
         if "insufficient_quota" in message:
-            return Trouble(f"the account has nothing left: {message}", fault="budget", again=False)
+            return RequestError(f"the account has nothing left: {message}", fault="budget", again=False)
         if status == 401:
             message = f"the endpoint does not accept the key: {message}"
         if status == 404:
@@ -293,8 +293,8 @@ class Endpoint:
                 f"{self.place} has no such model, or no chat completions (does the address end in /v1?): {message}"
             )
         if status not in TRIED_AGAIN:
-            return Trouble(message, fault="rejected", again=False)
-        return Trouble(message, wait=retry_after(headers.get("retry-after")), too_fast=status in (429, 529))
+            return RequestError(message, fault="rejected", again=False)
+        return RequestError(message, wait=retry_after(headers.get("retry-after")), too_fast=status in (429, 529))
 
 
 def open_endpoint(address: str, **options: Any) -> Endpoint:

@@ -1,4 +1,4 @@
-"""Why a judge gave no answer: a closed list, each word counted on its own."""
+"""Faults of judges: a closed list of reasons for a missing answer."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from editgauge.errors import MAX_QUOTED_CHARACTERS, BadInputError, UnscorableErr
 from editgauge.types import Reason
 
 Fault = Literal[
-    "refused",  # the model said that it will not answer
-    "filtered",  # a content filter of the endpoint stepped in
-    "truncated",  # the answer ran into the limit of tokens
-    "unparsable",  # the answer is not of the asked form
-    "wrong_model",  # another model answered than the one that was asked
-    "rejected",  # the endpoint turned the request down, and asking again would not help
+    "refused",  # the model refused to answer
+    "filtered",  # a content filter of the endpoint blocked the answer
+    "truncated",  # the answer reached the token limit
+    "unparsable",  # the answer does not match the requested form
+    "wrong_model",  # the endpoint answered with another model
+    "rejected",  # the endpoint rejected the request; retrying is useless
     "unreachable",  # no answer after all attempts
-    "budget",  # the answer could have cost more than is left
-    "not_recorded",  # replaying, and the transcripts hold no such call
+    "budget",  # the answer might exceed the remaining budget
+    "not_recorded",  # the transcripts to replay lack this call
 ]
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
-REASON_OF: Mapping[Fault, Reason] = {
+REASON_BY_FAULT: Mapping[Fault, Reason] = {
     "refused": "refused",
     "filtered": "refused",
     "truncated": "unparsable",
@@ -34,32 +34,32 @@ REASON_OF: Mapping[Fault, Reason] = {
     "budget": "budget",
     "not_recorded": "unreachable",
 }
-"""The nearest word of the closed list that scores use; the detail keeps the exact one."""
+"""Fault → reason of an unscored score; the detail keeps the fault."""
 
-MAY_PASS: frozenset[Fault] = frozenset({"wrong_model", "rejected", "unreachable", "budget", "not_recorded"})
-"""Faults that say nothing about the question: in another run, with another key or server, it is asked again."""
+TRANSIENT_FAULTS: frozenset[Fault] = frozenset({"wrong_model", "rejected", "unreachable", "budget", "not_recorded"})
+"""Faults that do not depend on the question; later runs ask again."""
 
 
-class NoAnswer(UnscorableError):
-    """A judge has no answer to give; the runner turns it into `Unscored`."""
+class NoAnswerError(UnscorableError):
+    """Raised when a judge gives no usable answer; the engine records it as `Unscored`."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
         self.fault: Fault = fault
         self.message = detail
-        reason = REASON_OF[fault]
+        reason = REASON_BY_FAULT[fault]
         super().__init__(reason, detail if reason == fault else f"{fault}: {detail}")
 
 
-class Trouble(Exception):
-    """One attempt that brought nothing.
+class RequestError(Exception):
+    """Raised when one request to a model fails.
 
     Args:
-        message: what happened, in a sentence
-        fault: what it is when nothing better comes
-        again: could another attempt help?
-        wait: the seconds that the endpoint wants to be left alone
-        too_fast: did the endpoint complain about the rate?
-        maybe_paid: may the endpoint charge for it all the same?
+        message: description of the failure.
+        fault: fault to record if all attempts fail.
+        again: whether a retry may help.
+        wait: seconds to wait, as requested by the endpoint.
+        too_fast: whether the endpoint limits the rate.
+        maybe_paid: whether the endpoint may charge for the attempt.
     """
 
     def __init__(
@@ -82,27 +82,27 @@ class Trouble(Exception):
 
 
 @contextmanager
-def as_trouble(endpoint: EndpointAddress, timeout: float, address: str | None = None) -> Iterator[None]:
-    """Turns what breaks a request over HTTP into `Trouble`, or into `BadInputError` where no attempt can help.
+def translate_http_errors(endpoint: EndpointAddress, timeout: float, address: str | None = None) -> Iterator[None]:
+    """Translate HTTP errors to `RequestError`, or to `BadInputError` if retrying is useless.
 
     Args:
-        endpoint: what is asked, and whose secrets no message may hold
-        timeout: the seconds that the request may take
-        address: where the request goes; the endpoint's own when left out
+        endpoint: endpoint whose secrets are removed from messages.
+        timeout: time limit of the request in seconds.
+        address: URL of the request, by default that of the endpoint.
     """
     import httpx
 
     try:
         yield
     except TooLong as error:
-        raise Trouble(str(error), maybe_paid=True) from error
+        raise RequestError(str(error), maybe_paid=True) from error
     except (httpx.ConnectError, httpx.PoolTimeout) as error:
-        raise Trouble(f"{endpoint.place} cannot be reached: {endpoint.hidden(str(error))}") from error
+        raise RequestError(f"{endpoint.place} cannot be reached: {endpoint.hidden(str(error))}") from error
     except (TimeoutError, httpx.TimeoutException) as error:
-        raise Trouble(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
+        raise RequestError(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        shown = endpoint.hidden(without_secrets(address or endpoint.place))[:MAX_QUOTED_CHARACTERS]
-        raise BadInputError(f"'{shown}' is not an address: {error}.") from error
+        url = endpoint.hidden(without_secrets(address or endpoint.place))[:MAX_QUOTED_CHARACTERS]
+        raise BadInputError(f"'{url}' is not a valid URL: {error}.") from error
     except httpx.HTTPError as error:
         message = endpoint.hidden(str(error)) or type(error).__name__
-        raise Trouble(f"the connection broke: {message}", maybe_paid=True) from error
+        raise RequestError(f"the connection broke: {message}", maybe_paid=True) from error

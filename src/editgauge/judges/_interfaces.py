@@ -1,4 +1,4 @@
-"""Who can be asked, and what a protocol may ask with."""
+"""Interfaces of judges, clients and the judge service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from editgauge.judges._endpoint import Body
+from editgauge.judges._endpoint import ChatCompletion
 from editgauge.judges._questions import Parameters, Question
 from editgauge.judges._transcripts import Call
 from editgauge.judges.prompts import Prompt
@@ -16,17 +16,17 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[Value]):
-    """What a judge answered, and the call that shows it."""
+    """The value of an answer and the recorded call."""
 
     value: Value
     call: Call
     members: Mapping[str, Any] | None = None
-    """What each judge of a panel answered; the call is then that of one of them."""
+    """Values of the members of a panel; `call` is then that of one member."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeCard:
-    """What a judge states about itself, for the manifest of a run."""
+    """Model, endpoint and parameters of a judge, as recorded in the manifest of a run."""
 
     model: str
     endpoint: str
@@ -34,61 +34,61 @@ class JudgeCard:
 
 
 class Judge(Protocol):
-    """A model that answers questions about pictures and texts."""
+    """A model that answers questions about images and texts."""
 
     @property
     def name(self) -> str:
-        """The model; scores that it made bear this name."""
+        """Name of the model, as shown in scores."""
         ...
 
     @property
     def card(self) -> JudgeCard:
-        """What it is."""
+        """Description of the judge."""
         ...
 
     async def ask(self, question: Question[Value]) -> Answer[Value]:
-        """The answer; raises `NoAnswer`, a `UnscorableError` with a typed fault, when there is none."""
+        """Return the answer, or raise `NoAnswerError` with a typed fault."""
         ...
 
 
 class Judging(Protocol):
-    """What a protocol judges with, as `Perception` is what it sees with."""
+    """Access to judges for protocols, as `Perception` is access to models."""
 
     def judge(self, role: str = "judge") -> Judge:
-        """The judge that plays a role; raises `UnscorableError` when none does."""
+        """Return the judge of a role, or raise `UnscorableError`."""
         ...
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
-        """The answer of the judge that plays a role."""
+        """Ask the judge of a role."""
         ...
 
     def prompt(self, name: str) -> Prompt:
-        """The prompt of a name: the user's own where there is one, else the built-in one."""
+        """Return a prompt by name; prompts of the user override built-in ones."""
         ...
 
 
 class Client(Protocol):
-    """A way to a model. It makes one attempt at a time and remembers nothing; `ModelJudge` does the rest."""
+    """A stateless client that makes single attempts; `ModelJudge` retries and records."""
 
     @property
     def model(self) -> str:
-        """What it is called."""
+        """Name of the model."""
         ...
 
     @property
     def at_once(self) -> int:
-        """How many requests may be under way together."""
+        """Maximum number of concurrent requests."""
         ...
 
     @property
     def place(self) -> str:
-        """Where the model is, for the record."""
+        """Location of the model, without secrets."""
         ...
 
-    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
-        """A chat completion; raises `Trouble` when this attempt brought none."""
+    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> ChatCompletion:
+        """Return a chat completion, or raise `RequestError`."""
         ...
 
     async def close(self) -> None:
-        """Lets go what it holds."""
+        """Release connections and memory."""
         ...

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge._util.images import Pixels, resized
 from editgauge.errors import BadInputError, EditGaugeError, summarize_error
-from editgauge.judges._endpoint import Body
-from editgauge.judges._faults import Trouble
-from editgauge.judges._questions import Parameters, Question, Ratings, sent
+from editgauge.judges._endpoint import ChatCompletion
+from editgauge.judges._faults import RequestError
+from editgauge.judges._questions import Parameters, Question, Ratings, downscale
 
 if TYPE_CHECKING:
     import torch
@@ -63,7 +63,7 @@ class LocalModel:
             raise BadInputError(f"'{self._folder}' holds no weights (*.safetensors); is the folder complete?")
         return files
 
-    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
+    async def send(self, question: Question[Any], parameters: Parameters, timeout: float) -> ChatCompletion:
         """What the model says, in the shape of a chat completion; writing ends after `timeout` seconds."""
         return await asyncio.to_thread(self._write, question, parameters, timeout)
 
@@ -71,7 +71,7 @@ class LocalModel:
         """Lets the network go."""
         vars(self).pop("_network", None)
 
-    def _write(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
+    def _write(self, question: Question[Any], parameters: Parameters, timeout: float) -> ChatCompletion:
         with self._alone:
             import torch
 
@@ -95,7 +95,7 @@ class LocalModel:
 
         content: list[dict[str, Any]] = []
         for shown in question.images:
-            image = Image.fromarray(sent(shown.pixels, parameters.most_side))
+            image = Image.fromarray(downscale(shown.pixels, parameters.most_side))
             content += [{"type": "text", "text": shown.label}, {"type": "image", "image": image}]
         return self._inputs([*content, {"type": "text", "text": question.words.text}])
 
@@ -255,11 +255,11 @@ Layer = dict[str, "torch.Tensor"]
 class RewardModel(LocalModel):
     """A reward model in a folder or in the hub's cache; see `LocalModel`."""
 
-    def _write(self, question: Question[Any], parameters: Parameters, timeout: float) -> Body:
+    def _write(self, question: Question[Any], parameters: Parameters, timeout: float) -> ChatCompletion:
         if not self._heads:
             return super()._write(question, parameters, timeout)
         if not isinstance(question.form, Ratings):
-            raise Trouble(f"'{self._name}' gives rewards and no answers of the form {question.form.kind}; use it with "
+            raise RequestError(f"'{self._name}' gives rewards and no answers of the form {question.form.kind}; use it with "
                           "--protocol rubric:editreward", fault="rejected", again=False)  # fmt: skip
         with self._alone:
             numbers = {name: self._reward(question, name) for name, _ in question.form.names}
@@ -294,7 +294,7 @@ class RewardModel(LocalModel):
         if len(names) == 1:
             return self._heads[names[0]]
         if dimension not in HEADS or HEADS.index(dimension) >= len(names):
-            raise Trouble(f"'{self._name}' has heads for {', '.join(HEADS)}, and none for '{dimension}'; use it with "
+            raise RequestError(f"'{self._name}' has heads for {', '.join(HEADS)}, and none for '{dimension}'; use it with "
                           "--protocol rubric:editreward", fault="rejected", again=False)  # fmt: skip
         return self._heads[names[HEADS.index(dimension)]]
 

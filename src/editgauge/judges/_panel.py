@@ -1,7 +1,7 @@
-"""Several judges as one: their answers combined, as long as enough of them answer.
+"""Combine judges to panels, measure their consistency, and serve them by role.
 
-A panel is named after what it does and who sits on it: `median(gpt-4o+qwen)`, or `majority3(a+b+c+d)` with a quorum of
-three. The name alone is enough to open it again, so that a run can be continued and verified.
+The name of a panel states its rule and members: `median(gpt-4o+qwen)`, or `majority3(a+b+c+d)` with a quorum of three.
+A panel can be opened by its name, so that a run can be continued and verified.
 """
 
 from __future__ import annotations
@@ -16,113 +16,115 @@ from statistics import fmean, median
 from typing import Any, TypeVar
 
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.judges._faults import NoAnswer
+from editgauge.judges._faults import NoAnswerError
 from editgauge.judges._interfaces import Answer, Judge, JudgeCard
 from editgauge.judges._questions import Choice, Question
 from editgauge.judges.prompts import Prompt, open_prompt
 
 Value = TypeVar("Value")
 
-WAYS = ("median", "mean", "majority")
+PANEL_RULES = ("median", "mean", "majority")
 _NAME = re.compile(r"(median|mean|majority)(\d*)\((.+)\)")
 
 
-def panel_name(way: str, members: Sequence[str], quorum: int | None = None) -> str:
-    """What a panel is called; raises `BadInputError` for one that could never answer.
+def panel_name(rule: str, members: Sequence[str], quorum: int | None = None) -> str:
+    """Return the name of a panel; raise `BadInputError` for an impossible one.
 
     >>> panel_name("median", ["a", "b", "c"]), panel_name("mean", ["a", "b"], 2)
     ('median(a+b+c)', 'mean2(a+b)')
     """
-    if way not in WAYS:
-        raise BadInputError(f"--panel is one of {', '.join(WAYS)}; got '{way}'.")
+    if rule not in PANEL_RULES:
+        raise BadInputError(f"`panel` must be one of {', '.join(PANEL_RULES)}; got '{rule}'.")
     if len(members) < 2:
-        raise BadInputError(f"--panel {way} needs at least two judges; give --judge once for each of them.")
+        raise BadInputError(f"`panel={rule}` needs at least two judges; give `judge` once for each.")
     if quorum is not None and not 1 <= quorum <= len(members):
-        raise BadInputError(f"--quorum goes from 1 to the {len(members)} judges of the panel; got {quorum}.")
-    strange = [name for name in members if set(name) & set("+()")]
-    if strange:
-        raise BadInputError(f"Judges of a panel must not have '+' or brackets in their names: {', '.join(strange)}.")
-    return f"{way}{quorum or ''}({'+'.join(members)})"
+        raise BadInputError(f"`quorum` must be between 1 and {len(members)}, the number of judges; got {quorum}.")
+    invalid = [name for name in members if set(name) & set("+()")]
+    if invalid:
+        raise BadInputError(f"Judges of a panel must not have '+' or brackets in their names: {', '.join(invalid)}.")
+    return f"{rule}{quorum or ''}({'+'.join(members)})"
 
 
 class JudgePanel:
-    """Judges who answer together.
+    """Several judges whose answers are combined.
 
     Args:
-        name: as `panel_name` writes it
-        members: the judges, by name
+        name: name of the panel, see `panel_name`.
+        members: judges by name.
     """
 
     def __init__(self, name: str, members: Mapping[str, Judge]) -> None:
-        read = _NAME.fullmatch(name)
-        if read is None:
-            raise BadInputError(f"'{name}' is no panel; one is called as in median(a+b+c).")
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise BadInputError(f"'{name}' is not a panel; use a name such as median(a+b+c).")
         self.name = name
-        self._way = read[1]
-        self.members: dict[str, Judge] = {each: members[each] for each in read[3].split("+")}
-        self._quorum = int(read[2]) if read[2] else len(self.members) // 2 + 1
+        self._rule = match[1]
+        self.members: dict[str, Judge] = {member: members[member] for member in match[3].split("+")}
+        self._quorum = int(match[2]) if match[2] else len(self.members) // 2 + 1
 
     @property
     def card(self) -> JudgeCard:
-        """What it is."""
+        """Description of the panel."""
         first = next(iter(self.members.values())).card
         return replace(first, model=self.name, endpoint="panel")
 
     async def ask(self, question: Question[Value]) -> Answer[Value]:
-        """The combined answer; raises `NoAnswer` when too few answer, or when they are split."""
+        """Return the combined answer; raise `NoAnswerError` without a quorum or a majority."""
         names = list(self.members)
-        said = await asyncio.gather(*(self.members[name].ask(question) for name in names), return_exceptions=True)
-        answers = {name: each for name, each in zip(names, said, strict=True) if isinstance(each, Answer)}
-        failures = {name: each for name, each in zip(names, said, strict=True) if isinstance(each, BaseException)}
+        replies = await asyncio.gather(*(self.members[name].ask(question) for name in names), return_exceptions=True)
+        answers = {name: reply for name, reply in zip(names, replies, strict=True) if isinstance(reply, Answer)}
+        failures = {name: reply for name, reply in zip(names, replies, strict=True) if isinstance(reply, BaseException)}
         for failure in failures.values():
-            if not isinstance(failure, NoAnswer):
+            if not isinstance(failure, NoAnswerError):
                 raise failure
         if len(answers) < self._quorum:
-            why = "; ".join(f"{name}: {failure}" for name, failure in failures.items())
-            fault = next(each.fault for each in failures.values() if isinstance(each, NoAnswer))
-            raise NoAnswer(fault, f"{len(answers)} of {len(names)} judges answered, {self._quorum} are needed: {why}")
+            reasons = "; ".join(f"{name}: {failure}" for name, failure in failures.items())
+            fault = next(failure.fault for failure in failures.values() if isinstance(failure, NoAnswerError))
+            raise NoAnswerError(
+                fault, f"{len(answers)} of {len(names)} judges answered, {self._quorum} are needed: {reasons}"
+            )
         values = {name: answer.value for name, answer in answers.items()}
         first = next(iter(answers.values()))
-        return Answer(combine(self._way, values), first.call, members=values)
+        return Answer(combine(self._rule, values), first.call, members=values)
 
 
 def is_panel(name: str) -> bool:
-    """Does a name belong to a panel?"""
+    """Return whether a name is that of a panel."""
     return _NAME.fullmatch(name) is not None
 
 
-def members_of(name: str) -> list[str]:
-    """The judges of a panel by name; of a single judge itself.
+def panel_members(name: str) -> list[str]:
+    """Return the names of a panel's members; for a single judge its own name.
 
     >>> members_of("median2(a+b)"), members_of("a")
     (['a', 'b'], ['a'])
     """
-    read = _NAME.fullmatch(name)
-    return read[3].split("+") if read else [name]
+    match = _NAME.fullmatch(name)
+    return match[3].split("+") if match else [name]
 
 
-def combine(way: str, values: Mapping[str, Any]) -> Any:
-    """One value of several: numbers by the way itself, words and yes or no by majority, ratings each for itself.
+def combine(rule: str, values: Mapping[str, Any]) -> Any:
+    """Combine values: numbers by the rule, words and booleans by majority, ratings per dimension.
 
     >>> combine("median", {"a": 1, "b": 5, "c": 4}), combine("median", {"a": True, "b": True, "c": False})
     (4.0, True)
     """
     answers = list(values.values())
-    if all(isinstance(each, Mapping) for each in answers):
-        return {key: combine(way, {name: each[key] for name, each in values.items()}) for key in answers[0]}
-    numbers = [each for each in answers if isinstance(each, int | float) and not isinstance(each, bool)]
-    if len(numbers) == len(answers) and way != "majority":
-        return float(median(numbers)) if way == "median" else fmean(numbers)
-    if not all(isinstance(each, bool | int | float) or each in ("one", "two", "tie") for each in answers):
-        raise NoAnswer("unparsable", "a panel cannot make one text of several; ask a single judge for it")
-    return _most(answers, values)
+    if all(isinstance(answer, Mapping) for answer in answers):
+        return {key: combine(rule, {name: value[key] for name, value in values.items()}) for key in answers[0]}
+    numbers = [answer for answer in answers if isinstance(answer, int | float) and not isinstance(answer, bool)]
+    if len(numbers) == len(answers) and rule != "majority":
+        return float(median(numbers)) if rule == "median" else fmean(numbers)
+    if not all(isinstance(answer, bool | int | float) or answer in ("one", "two", "tie") for answer in answers):
+        raise NoAnswerError("unparsable", "a panel cannot combine texts; use a single judge")
+    return _majority(answers, values)
 
 
-def _most(answers: Iterable[Any], values: Mapping[str, Any]) -> Any:
-    (first, count), *others = Counter(answers).most_common()
-    if others and others[0][1] == count:
+def _majority(answers: Iterable[Any], values: Mapping[str, Any]) -> Any:
+    (first, count), *runners_up = Counter(answers).most_common()
+    if runners_up and runners_up[0][1] == count:
         listed = ", ".join(f"{name}: {value}" for name, value in values.items())
-        raise NoAnswer("unparsable", f"the panel is split ({listed})")
+        raise NoAnswerError("unparsable", f"the panel is split ({listed})")
     return first
 
 
@@ -141,10 +143,10 @@ class PositionBias:
 
 @dataclass(frozen=True, slots=True)
 class SelfConsistency:
-    """How far a judge agrees with itself when it is asked the same again.
+    """Agreement of a judge with itself on repeated questions.
 
-    `agreement` is the chance that two of its answers to one question are the same, averaged over questions;
-    `unanimous` the share of questions with one answer only.
+    `agreement` is the probability that two answers to one question are equal, averaged over questions; `unanimous` is
+    the share of questions with only one distinct answer.
     """
 
     questions: int
@@ -152,76 +154,80 @@ class SelfConsistency:
     unanimous: float
 
 
-def position_bias(verdicts: Sequence[tuple[Choice, Choice]]) -> PositionBias:
-    """The bias in verdicts on pairs, each in the given order and in the swapped one.
+def position_bias(choices: Sequence[tuple[Choice, Choice]]) -> PositionBias:
+    """Measure position bias from choices on pairs in both orders.
 
     >>> position_bias([("one", "one"), ("one", "two"), ("two", "two"), ("tie", "tie")])
     PositionBias(pairs=4, consistent=0.75, towards_first=0.25)
     """
-    if not verdicts:
+    if not choices:
         raise UnscorableError("not_applicable", "no pair was judged in both orders")
-    same = sum(first_order == swapped for first_order, swapped in verdicts)
-    shown_first = sum((first_order == "one") + (swapped == "two") for first_order, swapped in verdicts)
-    shown_second = sum((first_order == "two") + (swapped == "one") for first_order, swapped in verdicts)
-    answers = 2 * len(verdicts)
-    return PositionBias(len(verdicts), same / len(verdicts), (shown_first - shown_second) / answers)
+    same = sum(first_order == swapped for first_order, swapped in choices)
+    shown_first = sum((first_order == "one") + (swapped == "two") for first_order, swapped in choices)
+    shown_second = sum((first_order == "two") + (swapped == "one") for first_order, swapped in choices)
+    answers = 2 * len(choices)
+    return PositionBias(len(choices), same / len(choices), (shown_first - shown_second) / answers)
 
 
 def self_consistency(answers: Sequence[Sequence[Hashable]]) -> SelfConsistency:
-    """The agreement among repeated answers, given as one list per question; a single answer says nothing.
+    """Measure agreement among repeated answers, one list per question.
 
     >>> self_consistency([[True, True, True], [True, False], [False]])
     SelfConsistency(questions=2, agreement=0.5, unanimous=0.5)
     """
-    repeated = [list(each) for each in answers if len(each) > 1]
+    repeated = [list(group) for group in answers if len(group) > 1]
     if not repeated:
         raise UnscorableError("not_applicable", "no question was answered more than once")
-    shares = [_same_pairs(each) for each in repeated]
-    unanimous = sum(len(set(each)) == 1 for each in repeated)
+    shares = [_agreement(group) for group in repeated]
+    unanimous = sum(len(set(group)) == 1 for group in repeated)
     return SelfConsistency(len(repeated), sum(shares) / len(shares), unanimous / len(repeated))
 
 
-def settled(first_order: Choice, swapped: Choice) -> Choice | None:
-    """The verdict of both orders together; None when the judge followed the order.
+def combine_orders(first_order: Choice, swapped: Choice) -> Choice | None:
+    """Combine the choices of both orders; None if they contradict each other.
 
-    A tie in one order and an edit in the other is the edit, because nothing contradicts it.
+    A tie in one order does not contradict a choice in the other.
     """
-    named = {first_order, swapped} - {"tie"}
-    if len(named) > 1:
+    edits = {first_order, swapped} - {"tie"}
+    if len(edits) > 1:
         return None
-    return named.pop() if named else "tie"
+    return edits.pop() if edits else "tie"
 
 
-def _same_pairs(answers: Sequence[Hashable]) -> float:
-    """The chance that two different ones of the answers are equal."""
+def _agreement(answers: Sequence[Hashable]) -> float:
+    """Return the probability that two of the answers are equal."""
     n = len(answers)
     return sum(count * (count - 1) for count in Counter(answers).values()) / (n * (n - 1))
 
 
 class JudgeService:
-    """Answers what protocols ask, with the judges chosen for a run.
+    """Serves judges by role; most protocols use one role, `judge`.
 
     Args:
-        chosen: the judge that plays each role; most protocols know one role, `judge`
-        prompts: a folder of prompts that replace the built-in ones of the same name
+        judges: judge of each role.
+        prompts: folder of prompts that override built-in ones of the same name.
     """
 
-    def __init__(self, chosen: Mapping[str, Judge], prompts: Path | None = None) -> None:
-        self._chosen = dict(chosen)
+    def __init__(self, judges: Mapping[str, Judge], prompts: Path | None = None) -> None:
+        self._judges = dict(judges)
         self._prompts = prompts
 
     def judge(self, role: str = "judge") -> Judge:
-        """The judge that plays a role."""
-        if role not in self._chosen and is_panel(role) and all(each in self._chosen for each in members_of(role)):
-            self._chosen[role] = JudgePanel(role, self._chosen)
-        if role not in self._chosen:
-            raise UnscorableError("no_model", f"no judge plays the role '{role}'; choose one, such as openai:MODEL@URL")
-        return self._chosen[role]
+        """Return the judge of a role, or raise `UnscorableError`."""
+        if (
+            role not in self._judges
+            and is_panel(role)
+            and all(member in self._judges for member in panel_members(role))
+        ):
+            self._judges[role] = JudgePanel(role, self._judges)
+        if role not in self._judges:
+            raise UnscorableError("no_model", f"no judge for the role '{role}'; give one, such as openai:MODEL@URL")
+        return self._judges[role]
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
-        """The answer of the judge that plays a role."""
+        """Ask the judge of a role."""
         return await self.judge(role).ask(question)
 
     def prompt(self, name: str) -> Prompt:
-        """The prompt of a name: the user's own where there is one, else the built-in one."""
+        """Return a prompt by name; prompts of the user override built-in ones."""
         return open_prompt(name, folder=self._prompts)

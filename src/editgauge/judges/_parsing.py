@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-LONGEST = 50_000
+MAX_REPLY_CHARACTERS = 50_000
 """No answer of any form is so long; a longer one is not searched."""
 MOST_OBJECTS = 64
 """An answer with more braces than this holds something else than one object."""
@@ -26,7 +26,7 @@ class _Broken(ValueError):
     """The text is no JSON object, not even a corrected one."""
 
 
-def read_object(text: str) -> dict[str, Any] | None:
+def parse_object(text: str) -> dict[str, Any] | None:
     """The one JSON object that the answer holds, bare, fenced or in prose; None when there is none, or several.
 
     Comments, trailing commas, single quotes and Python's words for true, false and null are corrected. The same object
@@ -37,9 +37,9 @@ def read_object(text: str) -> dict[str, Any] | None:
     >>> read_object('{"answer": "yes", "answer": "no"}') is None
     True
     """
-    if len(text) > LONGEST:
+    if len(text) > MAX_REPLY_CHARACTERS:
         return None
-    said = spoken(text)
+    said = strip_reasoning(text)
     last_object: dict[str, Any] | None = None
     position = said.find("{")
     for _ in range(MOST_OBJECTS):
@@ -153,7 +153,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def fitted(value: Any, wanted: Any) -> Any:
+def fit_to_schema(value: Any, wanted: Any) -> Any:
     """The value without what was not asked for, its names and fixed words in the case that was asked for.
 
     The word "null" or "None" in place of a text is no text: it becomes null, and goes out of lists.
@@ -166,13 +166,13 @@ def fitted(value: Any, wanted: Any) -> Any:
     if isinstance(wanted, type) and issubclass(wanted, BaseModel) and isinstance(value, Mapping):
         return _fields(value, wanted)
     if origin in (list, set, tuple) and parts and isinstance(value, list):
-        items = [fitted(each, parts[0]) for each in value] if len(parts) == 1 or parts[-1] is ... else value
+        items = [fit_to_schema(each, parts[0]) for each in value] if len(parts) == 1 or parts[-1] is ... else value
         return [each for each in items if not (each is None and parts[0] is str)]
     if origin is Literal and isinstance(value, str):
         return next((word for word in parts if _same(word, value)), value)
     if origin in (Union, types.UnionType):
         return _of_union(value, parts)
-    if wanted is str and isinstance(value, str) and is_nothing(value):
+    if wanted is str and isinstance(value, str) and is_null_word(value):
         return None
     return value
 
@@ -182,15 +182,15 @@ def _fields(value: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
     for name, field in model.model_fields.items():
         keys = [key for key in value if key == name] or [key for key in value if _same(name, key)]
         if len(keys) == 1:
-            fields[name] = fitted(value[keys[0]], field.annotation)
+            fields[name] = fit_to_schema(value[keys[0]], field.annotation)
     return fields
 
 
 def _of_union(value: Any, parts: tuple[Any, ...]) -> Any:
-    if value is None or (type(None) in parts and isinstance(value, str) and is_nothing(value)):
+    if value is None or (type(None) in parts and isinstance(value, str) and is_null_word(value)):
         return None
     others = [part for part in parts if part is not type(None)]
-    return fitted(value, others[0]) if len(others) == 1 else value
+    return fit_to_schema(value, others[0]) if len(others) == 1 else value
 
 
 def _same(wanted: Any, key: str) -> bool:
@@ -253,7 +253,7 @@ _OPENING = re.compile(
 )
 
 
-class Unreadable(ValueError):
+class UnparsableReplyError(ValueError):
     """An answer that is not of the asked form."""
 
     def __init__(self, wanted: str, text: str) -> None:
@@ -261,7 +261,7 @@ class Unreadable(ValueError):
         super().__init__(f"wanted {wanted}, got {shown!r}")
 
 
-def spoken(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """The answer without control tokens, and without the thoughts that some models write before it.
 
     A thought that never ends leaves nothing. Some chat templates swallow the tag that opens a thought.
@@ -282,7 +282,7 @@ def spoken(text: str) -> str:
     return bare
 
 
-def is_nothing(text: str) -> bool:
+def is_null_word(text: str) -> bool:
     """Is it one of the words for no thing at all?
 
     >>> is_nothing("None"), is_nothing("null."), is_nothing("nonesuch")
@@ -299,7 +299,7 @@ def is_refusal(text: str) -> bool:
     >>> is_refusal("I cannot see a difference."), is_refusal("I don't see any image artifacts.")
     (False, False)
     """
-    rest = spoken(text)[:LONGEST_REFUSAL].lstrip(" \t\r\n*_#>\"'")
+    rest = strip_reasoning(text)[:LONGEST_REFUSAL].lstrip(" \t\r\n*_#>\"'")
     regretted = False
     for _ in range(OPENING_PHRASES):
         if _REFUSAL.match(rest):
@@ -350,7 +350,7 @@ _CLAUSE_END = re.compile(r"[.,;!?](?!\d)")
 _TIE = re.compile(r"(?:it(?:'|\u2019)?s |it is )?(?:a )?(tie)\b", re.IGNORECASE)
 
 
-def read_word(text: str, words: tuple[str, ...]) -> str:
+def parse_word(text: str, words: tuple[str, ...]) -> str:
     """The one of the words that is the answer, that the answer begins with, or that it ends with under a label.
 
     >>> read_word("**Yes**, the dog is there.", ("yes", "no")), read_word('{"answer": true}', ("yes", "no"))
@@ -358,19 +358,19 @@ def read_word(text: str, words: tuple[str, ...]) -> str:
     >>> read_word("Yes and no.", ("yes", "no"))
     Traceback (most recent call last):
     ...
-    editgauge.judges._parsing.Unreadable: wanted one of yes, no, got 'Yes and no.'
+    editgauge.judges._parsing.UnparsableReplyError: wanted one of yes, no, got 'Yes and no.'
     """
-    fields = read_object(text)
+    fields = parse_object(text)
     if fields is not None:
         word = _only(fields, KEYS, lambda value: _word_of(value, words))
     else:
         word = _said(text, lambda line: _word_of(line, words))
     if word is None:
-        raise Unreadable(f"one of {', '.join(words)}", text)
+        raise UnparsableReplyError(f"one of {', '.join(words)}", text)
     return word
 
 
-def read_whole_number(text: str, low: int, high: int) -> int:
+def parse_integer(text: str, low: int, high: int) -> int:
     """The number that is the answer, if it lies on the scale.
 
     >>> read_whole_number("Rating: 4/5. The hat fits.", 1, 5)
@@ -378,15 +378,15 @@ def read_whole_number(text: str, low: int, high: int) -> int:
     >>> read_whole_number("4 or 5", 1, 5)
     Traceback (most recent call last):
     ...
-    editgauge.judges._parsing.Unreadable: wanted a whole number from 1 to 5, got '4 or 5'
+    editgauge.judges._parsing.UnparsableReplyError: wanted a whole number from 1 to 5, got '4 or 5'
     """
     number = _one_number(text, low, high)
     if number is None or number != int(number):
-        raise Unreadable(f"a whole number from {low} to {high}", text)
+        raise UnparsableReplyError(f"a whole number from {low} to {high}", text)
     return int(number)
 
 
-def read_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, high: float) -> dict[str, float]:
+def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, high: float) -> dict[str, float]:
     """A number for every name: in an object, as a list in the order of the names, or on a line of its own each.
 
     Args:
@@ -401,17 +401,17 @@ def read_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, hi
     ... ("visual quality",)}, 1, 5)
     {'compliance': 4.0, 'quality': 5.0}
     """
-    fields = read_object(text)
+    fields = parse_object(text)
     values_of = _rated_object(fields, names) if fields is not None else _rated_lines(text, names)
     if len(names) == 1 and not values_of:
         number = _one_number(text, low, high)
         values_of = {} if number is None else {name: [number] for name in names}
     ratings: dict[str, float] = {}
     for name in names:
-        numbers = {read_number(value, low, high) for value in values_of.get(name, [])}
+        numbers = {parse_number(value, low, high) for value in values_of.get(name, [])}
         number = numbers.pop() if len(numbers) == 1 else None
         if number is None:
-            raise Unreadable(f"one number from {low:g} to {high:g} for {name}", text)
+            raise UnparsableReplyError(f"one number from {low:g} to {high:g} for {name}", text)
         ratings[name] = number
     return ratings
 
@@ -431,11 +431,11 @@ def _rated_object(fields: Mapping[str, Any], names: Mapping[str, tuple[str, ...]
 
 
 def _rated_lines(text: str, names: Mapping[str, tuple[str, ...]]) -> dict[str, list[Any]]:
-    if len(text) > LONGEST:
+    if len(text) > MAX_REPLY_CHARACTERS:
         return {}
     wanted = {_plain(each): name for name, also in names.items() for each in (name, *also)}
     ratings: dict[str, list[Any]] = {}
-    for line in spoken(text).splitlines():
+    for line in strip_reasoning(text).splitlines():
         label, sign, value = _EMPHASIS.sub("", line[:LONGEST_LINE]).replace("=", ":").partition(":")
         name = wanted.get(_plain(label.lstrip(" -\u20220123456789.)")))
         if sign and name:
@@ -450,13 +450,13 @@ def _plain(name: str) -> str:
 
 
 def _one_number(text: str, low: float, high: float) -> float | None:
-    fields = read_object(text)
+    fields = parse_object(text)
     if fields is not None:
-        return _only(fields, NUMBER_KEYS, lambda value: read_number(value, low, high))
-    return _said(text, lambda line: read_number(line, low, high))
+        return _only(fields, NUMBER_KEYS, lambda value: parse_number(value, low, high))
+    return _said(text, lambda line: parse_number(line, low, high))
 
 
-def read_number(value: Any, low: float, high: float) -> float | None:
+def parse_number(value: Any, low: float, high: float) -> float | None:
     """A number on the scale, given as such or in words such as `4/5`; None when it is none, or of another scale.
 
     >>> read_number(7, 0, 10), read_number("7.5", 0, 10), read_number("7/10", 0, 25), read_number(True, 0, 1)
@@ -487,9 +487,9 @@ def _only(fields: Mapping[str, Any], keys: tuple[str, ...], read: Callable[[Any]
 
 def _said(text: str, read: Callable[[str], Value | None]) -> Value | None:
     """What a text says at its beginning, under a label, or alone on its last line; None where these differ."""
-    if len(text) > LONGEST:
+    if len(text) > MAX_REPLY_CHARACTERS:
         return None
-    whole = spoken(text)
+    whole = strip_reasoning(text)
     if not whole or any(begin in whole for begin in _BROKEN_OBJECTS):
         return None
     boxed = {read(each) for each in _BOXED.findall(whole)}

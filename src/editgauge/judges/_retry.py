@@ -1,4 +1,4 @@
-"""Puts one question to a model until it answers or cannot: in turn with others, with pauses, within the budget."""
+"""Send a question with retries, backoff, adaptive concurrency and a budget."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from editgauge.judges._cost import Ledger, prompt_tokens
-from editgauge.judges._endpoint import Body, read_reply
-from editgauge.judges._faults import Fault, NoAnswer, Trouble
+from editgauge.judges._cost import Ledger, estimate_prompt_tokens
+from editgauge.judges._endpoint import ChatCompletion, parse_reply
+from editgauge.judges._faults import Fault, NoAnswerError, RequestError
 from editgauge.judges._interfaces import Client
 from editgauge.judges._questions import Parameters, Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long to try.
+class RetryPolicy:
+    """Number of attempts, timeout and exponential backoff with jitter.
 
     Args:
-        attempts: how often a question is put before it is given up
-        timeout: the seconds that one attempt may take, from the first byte to the last
-        first_wait: the seconds before the second attempt, at most; each further pause may be twice as long
-        longest_wait: no pause is longer; an endpoint that wants a longer one is given up
-        seed: of the randomness in pauses, which keeps many questions from coming back all at once
+        attempts: maximum number of attempts per question.
+        timeout: time limit of one attempt in seconds.
+        first_wait: maximum wait before the second attempt in seconds; it doubles with every attempt.
+        longest_wait: upper limit of all waits; an endpoint that asks for more is given up.
+        seed: seed of the jitter.
     """
 
     attempts: int = 6
@@ -36,58 +36,58 @@ class Patience:
     longest_wait: float = 120.0
     seed: int = 0
 
-    def pause(self, failed: int, question: str) -> float:
-        """The seconds to wait after that many failed attempts; another question, another pause."""
-        most = min(self.longest_wait, self.first_wait * 2.0 ** (failed - 1))
-        return random.Random(f"{self.seed} {failed} {question}").uniform(0.1 * most, most)  # noqa: S311 - no secret
+    def backoff(self, failures: int, question: str) -> float:
+        """Return the wait in seconds after a number of failures; the jitter depends on the question."""
+        longest = min(self.longest_wait, self.first_wait * 2.0 ** (failures - 1))
+        return random.Random(f"{self.seed} {failures} {question}").uniform(0.1 * longest, longest)  # noqa: S311 - no secret
 
 
-class Pace:
-    """How many requests may be under way, as the endpoint lets us know.
+class RateLimiter:
+    """Limits concurrent requests by additive increase and multiplicative decrease.
 
-    Additive increase, multiplicative decrease: each answer allows a little more at once, one more per full round; a
-    complaint about the rate halves it. Complaints about requests that went out before the last halving count as one.
+    Each answer raises the limit a little, by one per full round; a rate-limit error halves it. Errors of requests that
+    were sent before the last halving count once.
 
     Args:
-        at_once: never more than this
+        at_once: upper limit of concurrent requests.
     """
 
     def __init__(self, at_once: int) -> None:
-        self._most = float(max(1, at_once))
-        self.limit = self._most
-        """This many at once, as far as is known."""
+        self._max = float(max(1, at_once))
+        self.limit = self._max
+        """Current limit of concurrent requests."""
         self.halved = 0
-        """How often the endpoint made us slower."""
-        self._under_way = 0
+        """Number of halvings."""
+        self._in_flight = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._not_before = 0.0
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[int]:
-        """Waits until one more may go out; gives a number to hand back with a complaint."""
-        while self._under_way >= int(self.limit):
-            place = asyncio.get_running_loop().create_future()
-            self._waiting.append(place)
+        """Wait for a free slot; yield a number to pass to `on_rate_limit`."""
+        while self._in_flight >= int(self.limit):
+            slot = asyncio.get_running_loop().create_future()
+            self._waiting.append(slot)
             try:
-                await place
+                await slot
             except asyncio.CancelledError:
-                self._wake()  # its turn may have been given to it already; the next one takes it
+                self._wake()  # pass a slot that was already granted on to the next waiter
                 raise
-        self._under_way += 1
+        self._in_flight += 1
         try:
             while (left := self._not_before - asyncio.get_running_loop().time()) > 0:
                 await asyncio.sleep(left)
             yield self.halved
         finally:
-            self._under_way -= 1
+            self._in_flight -= 1
             self._wake()
 
-    def went_well(self) -> None:
-        """An answer came."""
-        self.limit = min(self._most, self.limit + 1 / self.limit)
+    def on_success(self) -> None:
+        """Raise the limit after an answer."""
+        self.limit = min(self._max, self.limit + 1 / self.limit)
 
-    def too_fast(self, turn: int, wait: float | None) -> None:
-        """The endpoint complained about the rate, and may have said how long it wants to be left alone."""
+    def on_rate_limit(self, turn: int, wait: float | None) -> None:
+        """Halve the limit after a rate-limit error, and pause for the requested time."""
         if turn == self.halved:
             self.limit = max(1.0, self.limit / 2)
             self.halved += 1
@@ -95,94 +95,94 @@ class Pace:
             self._not_before = max(self._not_before, asyncio.get_running_loop().time() + wait)
 
     def _wake(self) -> None:
-        free = int(self.limit) - self._under_way
+        free = int(self.limit) - self._in_flight
         while free > 0 and self._waiting:
-            place = self._waiting.popleft()
-            if not place.done():
-                place.set_result(None)
+            slot = self._waiting.popleft()
+            if not slot.done():
+                slot.set_result(None)
                 free -= 1
 
 
 @dataclass(slots=True)
-class Attempts:
-    """What the attempts at one question came to: a chat completion, or a fault."""
+class AttemptLog:
+    """Outcome of all attempts at one question: a chat completion or a fault."""
 
     failed: list[str] = field(default_factory=list)
-    """What became of each attempt that brought nothing."""
-    body: Body | None = None
+    """Messages of failed attempts."""
+    body: ChatCompletion | None = None
     fault: Fault | None = None
     detail: str = ""
     cost: float = 0.0
     latency: float = 0.0
-    """Seconds of the last attempt."""
+    """Duration of the last attempt in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
-    """The way to a model, and how it is used.
+class RetryingClient:
+    """Sends questions through a client with retries, a rate limit and a budget.
 
     Args:
-        client: makes single attempts
-        parameters: how the model is to answer
-        patience: how long to try
-        pace: how many may be under way
-        ledger: what may be spent
-        tokens_per_image: what a picture is to this model, for estimates
+        client: client for single attempts.
+        parameters: sampling parameters.
+        retries: retry policy.
+        limiter: limit of concurrent requests.
+        ledger: budget.
+        tokens_per_image: tokens of an image, for estimates.
     """
 
     client: Client
     parameters: Parameters
-    patience: Patience
-    pace: Pace
+    retries: RetryPolicy
+    limiter: RateLimiter
     ledger: Ledger
     tokens_per_image: int | None = None
 
     def prompt_tokens(self, question: Question[Any]) -> int:
-        """About how many tokens a question has."""
-        return prompt_tokens(question, self.parameters, self.tokens_per_image)
+        """Estimate the number of prompt tokens of a question."""
+        return estimate_prompt_tokens(question, self.parameters, self.tokens_per_image)
 
-    async def ask(self, question: Question[Any], name: str) -> Attempts:
-        """All attempts at a question; nothing is raised for lack of an answer.
+    async def ask(self, question: Question[Any], name: str) -> AttemptLog:
+        """Attempt a question until it is answered or given up; failures are returned, not raised.
 
         Args:
-            question: what is asked
-            name: what the question is known by; its pauses are drawn from it
+            question: question to send.
+            name: id of the question, which determines its backoff.
         """
-        so_far = Attempts()
-        while so_far.body is None and so_far.fault is None:
+        log = AttemptLog()
+        while log.body is None and log.fault is None:
             try:
-                so_far.body = await self._attempt(question, so_far)
-            except NoAnswer as error:
-                so_far.fault, so_far.detail = error.fault, error.message
-            except Trouble as trouble:
-                so_far.failed.append(trouble.message)
-                count, wait = len(so_far.failed), trouble.wait or 0.0
-                if trouble.again and count < self.patience.attempts and wait <= self.patience.longest_wait:
-                    await asyncio.sleep(wait + self.patience.pause(count, name))
+                log.body = await self._attempt(question, log)
+            except NoAnswerError as error:
+                log.fault, log.detail = error.fault, error.message
+            except RequestError as error:
+                log.failed.append(error.message)
+                count, wait = len(log.failed), error.wait or 0.0
+                if error.again and count < self.retries.attempts and wait <= self.retries.longest_wait:
+                    await asyncio.sleep(wait + self.retries.backoff(count, name))
                     continue
-                so_far.fault = trouble.fault
-                so_far.detail = f"{count} attempts, the last: {trouble.message}" if count > 1 else trouble.message
-        return so_far
+                log.fault = error.fault
+                log.detail = f"{count} attempts, the last: {error.message}" if count > 1 else error.message
+        return log
 
-    async def _attempt(self, question: Question[Any], so_far: Attempts) -> Body:
-        tokens, pictures = self.prompt_tokens(question), bool(question.images)
-        async with self.pace.turn() as turn:
-            reserved = await self.ledger.reserve(tokens, self.parameters.max_tokens, pictures)
-            cost, began = reserved, time.monotonic()  # an attempt that is cut off may be charged for
+    async def _attempt(self, question: Question[Any], log: AttemptLog) -> ChatCompletion:
+        tokens, has_images = self.prompt_tokens(question), bool(question.images)
+        async with self.limiter.turn() as turn:
+            reserved = await self.ledger.reserve(tokens, self.parameters.max_tokens, has_images=has_images)
+            cost, start = reserved, time.monotonic()  # an aborted attempt may be charged
             try:
-                body = await self.client.send(question, self.parameters, self.patience.timeout)
-                said = read_reply(body)
-                if said.prompt_tokens is not None and said.completion_tokens is not None:
-                    cost = self.ledger.price.cost(said.prompt_tokens, said.completion_tokens)
-                self.ledger.measure(tokens, said.prompt_tokens, pictures)
-                self.pace.went_well()
+                body = await self.client.send(question, self.parameters, self.retries.timeout)
+                reply = parse_reply(body)
+                if reply.prompt_tokens is not None and reply.completion_tokens is not None:
+                    cost = self.ledger.price.cost(reply.prompt_tokens, reply.completion_tokens)
+                self.ledger.measure(tokens, reply.prompt_tokens, has_images=has_images)
+                self.limiter.on_success()
                 return body
-            except Trouble as trouble:
-                cost = reserved if trouble.maybe_paid else 0.0
-                if trouble.too_fast:
-                    self.pace.too_fast(turn, min(trouble.wait or 0.0, self.patience.longest_wait))
+            except RequestError as error:
+                cost = reserved if error.maybe_paid else 0.0
+                if error.too_fast:
+                    self.limiter.on_rate_limit(turn, min(error.wait or 0.0, self.retries.longest_wait))
                 raise
             finally:
-                so_far.cost += cost
-                so_far.latency = round(time.monotonic() - began, 4)
-                await self.ledger.settle(reserved, cost, pictures)
+                log.cost += cost
+                log.latency = round(time.monotonic() - start, 4)
+                await self.ledger.settle(reserved, cost, has_images=has_images)

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.errors import BadRunError
-from editgauge.judges._endpoint import Body
-from editgauge.judges._faults import MAY_PASS, Fault
-from editgauge.results.lines import LineFile, content_of_line, line_with_checksum
+from editgauge.judges._endpoint import ChatCompletion
+from editgauge.judges._faults import TRANSIENT_FAULTS, Fault
+from editgauge.results._journal import LineFile, decode_line, encode_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Call:
     asked: Mapping[str, Any]
     """Model, prompt with version, text, form, hashes of the pictures, parameters, repetition."""
     endpoint: str
-    body: Body | None
+    body: ChatCompletion | None
     """The chat completion as it was sent; None when none came."""
     model: str | None
     """The model as the endpoint calls it."""
@@ -53,17 +53,17 @@ class Call:
     @property
     def final(self) -> bool:
         """Is it settled? What failed for a passing reason is asked again in the next run."""
-        return self.fault not in MAY_PASS
+        return self.fault not in TRANSIENT_FAULTS
 
     def to_line(self) -> bytes:
         """One line of a transcript."""
-        return line_with_checksum(asdict(self))
+        return encode_line(asdict(self))
 
     @classmethod
     def from_line(cls, line: bytes) -> Call:
         """The inverse of `to_line`; a torn or altered line raises `BadRunError`."""
         try:
-            stored = content_of_line(line, "transcript")
+            stored = decode_line(line, "transcript")
             return cls(**{**stored, "attempts": tuple(stored["attempts"])})
         except (ValueError, TypeError, KeyError) as error:
             raise BadRunError(f"a line of the transcript holds something else than a call ({error})") from error

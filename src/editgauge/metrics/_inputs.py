@@ -18,8 +18,8 @@ Images = ImageLike | Sequence[Any]
 """One image, or a batch: a list, or an array or torch tensor of four dimensions."""
 Masks = NDArray[np.bool_] | ImageLike | Sequence[Any]
 """The pixels that count: a boolean array of height x width, an image that is bright there, or a batch of these."""
-Values = float | NDArray[np.float64]
-"""A number, or one number per element of a batch."""
+Values = Any
+"""A float, or for a batch an array of float64 with one number per element."""
 CHANNELS = frozenset({1, 3, 4})
 
 Element = TypeVar("Element")

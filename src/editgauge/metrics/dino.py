@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from editgauge._util.images import Pixels
-from editgauge.metrics._embeddings import cosine_similarity
 from editgauge.metrics._inputs import Images, Masks, Values
 from editgauge.metrics._networks import compare_pairs, load_model
+from editgauge.metrics.embeddings import cosine_similarity
 
 
 def dino(source: Images, edited: Images, mask: Masks | None = None, *, model: str = "dinov2-s14") -> Values:

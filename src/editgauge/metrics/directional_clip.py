@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from editgauge.metrics._embeddings import directional_similarity
 from editgauge.metrics._inputs import Images, Values, broadcast, split_batch, to_pixels
 from editgauge.metrics._networks import load_model
+from editgauge.metrics.embeddings import directional_similarity
 
 
 def directional_clip(

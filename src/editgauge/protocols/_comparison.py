@@ -1,4 +1,4 @@
-"""Two pictures compared by networks, each score under the name of the model that made it."""
+"""Compare two images with the metrics and the models of a run."""
 
 from __future__ import annotations
 
@@ -16,32 +16,34 @@ if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.models.interfaces import Perception
 
-COMPARERS = ("perceptual_distance", "image_embedder", "joint_embedder")
-"""The roles whose models can tell how alike two pictures are."""
-FARTHEST = 10.0
-"""No perceptual distance comes near it: learned weights of normalized features bound them."""
+COMPARISON_ROLES = ("perceptual_distance", "image_embedder", "joint_embedder")
+"""Roles of models that compare two images."""
+MAX_DISTANCE = 10.0
+"""Upper bound of perceptual distances, which learned weights of normalized features keep well below it."""
 
 
 def metric_specs(names: Iterable[str]) -> tuple[ScoreSpec, ...]:
-    """What the scores of metrics are called, and mean."""
+    """Return the score specifications of metrics."""
     infos = [metrics.get(name).info for name in names]
     return tuple(ScoreSpec(info.name, info.higher_is_better, info.range, info.about) for info in infos)
 
 
-class Comparers:
-    """The models of a run that compare pictures."""
+class ModelComparison:
+    """The models of a run that compare two images."""
 
     def __init__(self, models: Mapping[str, str]) -> None:
-        self._roles = {_score_name(role, models[role]): role for role in COMPARERS if role in models}
+        self._roles = {_score_name(role, models[role]): role for role in COMPARISON_ROLES if role in models}
 
     @property
     def specs(self) -> tuple[ScoreSpec, ...]:
-        """What their scores are called, and mean."""
+        """Specifications of the scores, which carry the models' names."""
         return tuple(_spec(name, role) for name, role in self._roles.items())
 
-    async def compare(self, one: Pixels, other: Pixels, perception: Perception) -> dict[str, Score | Unscored]:
-        """Every model's answer."""
-        scores = await gather(*(attempt(compared(role, one, other, perception)) for role in self._roles.values()))
+    async def compare(self, first: Pixels, second: Pixels, perception: Perception) -> dict[str, Score | Unscored]:
+        """Compare two images with every model."""
+        scores = await gather(
+            *(attempt(compare_by_role(role, first, second, perception)) for role in self._roles.values())
+        )
         return dict(zip(self._roles, scores, strict=True))
 
 
@@ -51,14 +53,16 @@ def _score_name(role: str, model: str) -> str:
 
 def _spec(name: str, role: str) -> ScoreSpec:
     if role == "perceptual_distance":
-        return ScoreSpec(name, False, (0.0, FARTHEST), "How different the two pictures look, by a network's features.")
+        return ScoreSpec(
+            name, False, (0.0, MAX_DISTANCE), "How different the two pictures look, by a network's features."
+        )
     return ScoreSpec(name, True, (-1.0, 1.0), "How alike the two pictures are: cosine of their embeddings.")
 
 
-async def compared(role: str, one: Pixels, other: Pixels, perception: Perception) -> Score:
-    """How alike, or how different, the model of a role finds two pictures."""
+async def compare_by_role(role: str, first: Pixels, second: Pixels, perception: Perception) -> Score:
+    """Return the distance or the similarity of two images by the model of a role."""
     if role == "perceptual_distance":
-        return Score(await perception.distance(one, other))
+        return Score(await perception.distance(first, second))
     embed = perception.embed_image if role == "image_embedder" else perception.joint_image
-    first, second = await gather(embed(one), embed(other))
-    return Score(float(np.clip(first @ second, -1, 1)))  # of unit vectors; rounding may leave the range
+    first_vector, second_vector = await gather(embed(first), embed(second))
+    return Score(float(np.clip(first_vector @ second_vector, -1, 1)))  # of unit vectors; rounding may leave the range

@@ -1,4 +1,4 @@
-"""Rules by edit type. A rule registers itself where it is defined, with `@rule("object_addition")`."""
+"""Building blocks of rule-based protocols: rules by edit type, steps of an instruction, scores with evidence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from editgauge._util.text import counted, with_article
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Note
-from editgauge.instructions.readings import steps_of
+from editgauge.instructions.parsed import split_steps
 from editgauge.types import Edit, Item, Position, Relation, Score, Scores, ScoreSpec, Unscored
 
 AnyRule = TypeVar("AnyRule", bound=Callable[..., object])
@@ -20,7 +20,7 @@ NO_RULE = Unscored("no_rule", "this protocol has no rule for this edit type; a -
 
 
 def no_rule(edit: Edit) -> Unscored:
-    """Why an edit has no verdict: its type has no rule, or it is unknown what it asks for."""
+    """Return why an edit is unscored: no rule for its type, or an instruction that could not be parsed."""
     if edit.type != UNSPECIFIED or edit.reading is None:
         return NO_RULE
     left = f": '{edit.reading.left}'" if edit.reading.left else ""
@@ -31,10 +31,10 @@ def no_rule(edit: Edit) -> Unscored:
 
 
 class RuleSet(dict[str, AnyRule]):
-    """The rules of a protocol by edit type; a type without a rule is unscored."""
+    """Rules of a protocol by edit type; a type without a rule is unscored."""
 
     def rule(self, edit_type: str) -> Callable[[AnyRule], AnyRule]:
-        """Decorator that makes a function the rule of an edit type."""
+        """Return a decorator that registers a function as the rule of an edit type."""
         name = read_edit_type(edit_type)
 
         def register(function: AnyRule) -> AnyRule:
@@ -44,134 +44,134 @@ class RuleSet(dict[str, AnyRule]):
         return register
 
 
-DONE = 0.5
-"""A step with at least this score counts as done."""
+MIN_DONE_SCORE = 0.5
+"""Minimum score of a completed step."""
 STEPS_DONE = ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruction's steps that were done.")
-"""What every protocol that judges an edit step by step declares too."""
+"""Declared by every protocol that scores an edit step by step."""
 
 
 def split_steps(item: Item) -> tuple[Item, ...]:
-    """The item once per step of its instruction."""
-    return tuple(replace(item, edit=edit) for edit in steps_of(item.edit))
+    """Return the item once per step of its instruction."""
+    return tuple(replace(item, edit=edit) for edit in split_steps(item.edit))
 
 
 async def score_steps(item: Item, score: Callable[[Item], Awaitable[Scores]]) -> Scores:
-    """The scores of an item and `steps_done`; `edit` is that of all steps, and what needs one change has no score."""
-    parts = split_steps(item)
-    every = await gather(*(score(part) for part in parts))
-    verdicts = [each["edit"] for each in every]
-    if len(parts) == 1:
-        return {**every[0], "steps_done": steps_done_score(verdicts)}
-    several = Unscored("not_applicable", f"the instruction asks for {len(parts)} changes, and this looks beside one")
+    """Score every step, and combine them: `edit` covers all steps, other scores need a single step."""
+    steps = split_steps(item)
+    step_scores = await gather(*(score(step) for step in steps))
+    step_results = [scores["edit"] for scores in step_scores]
+    if len(steps) == 1:
+        return {**step_scores[0], "steps_done": steps_done_score(step_results)}
+    unscored = Unscored("not_applicable", f"the instruction asks for {len(steps)} changes, and this looks beside one")
     return {
-        **dict.fromkeys(every[0], several),
-        "edit": combine_steps(verdicts),
-        "steps_done": steps_done_score(verdicts),
+        **dict.fromkeys(step_scores[0], unscored),
+        "edit": combine_steps(step_results),
+        "steps_done": steps_done_score(step_results),
     }
 
 
-def combine_steps(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
-    """The verdict on all steps: the least of them; unscored when a step is, unless another one failed already."""
-    scored = [each for each in verdicts if isinstance(each, Score)]
-    evidence = tuple(row for each in verdicts for row in each.evidence)
-    lowest = min((each.value for each in scored), default=1.0)
-    done = sum(each.value >= DONE for each in scored)
-    note = Note(f"{done} of {counted(len(verdicts), 'step')} done")
-    if len(scored) == len(verdicts) or lowest < DONE:
+def combine_steps(results: Sequence[Score | Unscored]) -> Score | Unscored:
+    """Return the lowest score of all steps; unscored if a step is, unless another step failed."""
+    scored = [result for result in results if isinstance(result, Score)]
+    evidence = tuple(piece for result in results for piece in result.evidence)
+    lowest = min((result.value for result in scored), default=1.0)
+    done = sum(result.value >= MIN_DONE_SCORE for result in scored)
+    note = Note(f"{done} of {counted(len(results), 'step')} done")
+    if len(scored) == len(results) or lowest < MIN_DONE_SCORE:
         return Score(lowest, (note, *evidence))
-    number, missing = next((n, each) for n, each in enumerate(verdicts, start=1) if isinstance(each, Unscored))
-    return Unscored(missing.reason, f"step {number} of {len(verdicts)}: {missing.detail}", (note, *evidence))
+    number, missing = next((n, result) for n, result in enumerate(results, start=1) if isinstance(result, Unscored))
+    return Unscored(missing.reason, f"step {number} of {len(results)}: {missing.detail}", (note, *evidence))
 
 
-def steps_done_score(verdicts: Sequence[Score | Unscored]) -> Score | Unscored:
-    """The share of the steps that were done; unscored when a step is."""
-    missing = next((each for each in verdicts if isinstance(each, Unscored)), None)
+def steps_done_score(results: Sequence[Score | Unscored]) -> Score | Unscored:
+    """Return the fraction of completed steps; unscored if a step is."""
+    missing = next((result for result in results if isinstance(result, Unscored)), None)
     if missing is not None:
         return Unscored(missing.reason, missing.detail)
-    done = sum(isinstance(each, Score) and each.value >= DONE for each in verdicts)
-    return Score(done / len(verdicts), (Note(f"{done} of {counted(len(verdicts), 'step')} done"),))
+    done = sum(isinstance(result, Score) and result.value >= MIN_DONE_SCORE for result in results)
+    return Score(done / len(results), (Note(f"{done} of {counted(len(results), 'step')} done"),))
 
 
 async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
-    """The rule's answer; what cannot be determined is unscored, without taking the protocol's other scores with it."""
+    """Await a score; an `UnscorableError` becomes an `Unscored` and leaves other scores alone."""
     try:
         return await rule
-    except UnscorableError as unable:
-        return Unscored(unable.reason, unable.detail)
+    except UnscorableError as error:
+        return Unscored(error.reason, error.detail)
 
 
 async def attempt_all(
     scores: Awaitable[dict[str, Score | Unscored]], names: Iterable[str]
 ) -> dict[str, Score | Unscored]:
-    """The scores of these names; when they cannot be determined, all of them are unscored for the same reason."""
+    """Await several scores; an `UnscorableError` makes all of them unscored."""
     try:
         return await scores
-    except UnscorableError as unable:
-        return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
+    except UnscorableError as error:
+        return dict.fromkeys(names, Unscored(error.reason, error.detail))
 
 
-def require(value: str | None, what: str) -> str:
-    """A part of the edit that a rule cannot do without."""
+def require(value: str | None, meaning: str) -> str:
+    """Return a part of the edit; raise `UnscorableError` if it is missing."""
     if not value:
-        raise UnscorableError("not_applicable", f"the edit does not say {what}")
+        raise UnscorableError("not_applicable", f"the edit does not say {meaning}")
     return value
 
 
 def subject_of(edit: Edit) -> str:
-    """The object that the edit is about."""
+    """Return the object that the edit is about."""
     return require(edit.subject, "which object it is about")
 
 
-def check_count(seen: int, count: int | None) -> tuple[bool, str]:
-    """Are as many seen as the instruction asks for, at least one; and that in words, where it names a number.
+def check_count(detected: int, requested: int | None) -> tuple[bool, str]:
+    """Return whether enough objects were detected, and the count in words if the edit names a number.
 
-    >>> are_enough(1, 2), are_enough(1, None)
+    >>> check_count(1, 2), check_count(1, None)
     ((False, ' (1 of 2)'), (True, ''))
     """
-    wanted = max(1, count or 1)
-    return seen >= wanted, f" ({seen} of {wanted})" if wanted > 1 and seen else ""
+    minimum = max(1, requested or 1)
+    return detected >= minimum, f" ({detected} of {minimum})" if minimum > 1 and detected else ""
 
 
-def require_absent(seen_before: bool, thing: str) -> None:
-    """Where nothing says what is replaced, only a thing that was not there tells that something was."""
-    if seen_before:
+def require_absent(label: str, *, detected_in_source: bool) -> None:
+    """Raise `UnscorableError` if the new object is in the source already and nothing says what it replaces."""
+    if detected_in_source:
         raise UnscorableError(
             "not_applicable",
-            f"the edit does not say what becomes {with_article(thing)}, and one is seen in the source image already",
+            f"the edit does not say what becomes {with_article(label)}, and one is seen in the source image already",
         )
 
 
 def requested_position(edit: Edit) -> Position:
-    """Where the edit wants something: as it is given, or as the words of `to` say."""
+    """Return the requested position, from the edit's field or parsed from `to`."""
     return edit.position or read_position(require(edit.to, "where it should be"))
 
 
 def relation_phrase(relation: Relation) -> str:
-    """A place relative to something, as a sentence has it.
+    """Return a relation as a phrase for sentences.
 
-    >>> spoken_relation("left"), spoken_relation("above")
+    >>> relation_phrase("left"), relation_phrase("above")
     ('left of', 'above')
     """
     return {"on": "on top of", "left": "left of", "right": "right of"}.get(relation, relation)
 
 
 class HasEvidence(Protocol):
-    """Something that was looked for in a picture, and can be shown."""
+    """Detected objects that can be shown as evidence."""
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """Where it is."""
+        """Boxes and outlines."""
         ...
 
 
-def score_with_evidence(value: float, *seen: HasEvidence, said: str, more: tuple[Evidence, ...] = ()) -> Score:
-    """The score with what was seen, and one sentence about it."""
-    evidence = tuple(piece for each in seen for piece in each.evidence)
-    return Score(float(value), (*evidence, *more, sentence(said)))
+def score_with_evidence(value: float, *objects: HasEvidence, note: str, extra: tuple[Evidence, ...] = ()) -> Score:
+    """Return a score with the objects behind it and one sentence about it."""
+    evidence = tuple(piece for detected in objects for piece in detected.evidence)
+    return Score(float(value), (*evidence, *extra, sentence(note)))
 
 
 def sentence(text: str) -> Note:
-    """A remark as evidence, with a capital letter and a full stop.
+    """Return a remark as evidence, capitalized and with a full stop.
 
     >>> sentence("no horse seen").text
     'No horse seen.'

@@ -20,7 +20,7 @@ from editgauge.models.interfaces import Perception
 from editgauge.models.vocabulary.coco import is_animal
 from editgauge.models.vocabulary.imagenet import class_names, classes_of
 from editgauge.protocols._objects import has_model, match_boxes
-from editgauge.protocols.people import COMPARABLE_SIDE, SAME_PERSON
+from editgauge.protocols.people import MIN_FACE_SIDE, MIN_SAME_PERSON
 from editgauge.protocols.text import error_rate, letters
 
 CERTAIN_APPEARANCE, CERTAIN_DISAPPEARANCE = 0.6, 0.72
@@ -159,7 +159,7 @@ async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, percep
         if _changed_fraction(box, changed) < MIN_FACE_CHANGE:
             continue
         position = place(box, width, height)
-        if cosines[old, new] < SAME_PERSON and min(box[2] - box[0], box[3] - box[1]) >= COMPARABLE_SIDE:
+        if cosines[old, new] < MIN_SAME_PERSON and min(box[2] - box[0], box[3] - box[1]) >= MIN_FACE_SIDE:
             remarks.append(f"The face {position} looks like another person's.")
             continue
         for old_value, new_value, gained, lost in (

@@ -1,4 +1,4 @@
-"""The metrics that AugCLIP is compared with and that know no text: how much of the source image is left?"""
+"""Baseline metrics of AugCLIP that ignore the text: how much of the source image is left?"""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from editgauge.evidence import Evidence, Note, Region
 from editgauge.metrics import metrics
 from editgauge.models.answers import ClassMap
 from editgauge.protocols import Protocol, named_after
-from editgauge.protocols._comparison import Comparers
+from editgauge.protocols._comparison import ModelComparison
 from editgauge.protocols._rules import attempt_all
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
-NAMED = MappingProxyType({"perceptual_distance": "lpips", "image_embedder": "dino"})
-"""What the paper calls the scores of these roles; ours carry these names only where no model made them."""
+DEFAULT_NAMES = MappingProxyType({"perceptual_distance": "lpips", "image_embedder": "dino"})
+"""Names of the scores of these roles in the paper, used where no model made them."""
 SEGMENTER = "semantic_segmenter"
 AGREEMENT = "The share of pixels whose class stayed, by a semantic segmenter: our reading of segmentation consistency."
 OVERLAP = "Overlap of each class before and after, mean over the classes: segmentation consistency in another reading."
-MOST_NAMED = 3
+MAX_CLASSES_IN_NOTE = 3
 
 
 class Baselines(Protocol):
-    """L2, LPIPS, DINO and segmentation consistency, between source and edited image."""
+    """L2, LPIPS, DINO and segmentation consistency between source and edited image."""
 
     name = "baselines"
     about = "Preservation metrics that ignore the text: L2, perceptual distance, embeddings, segmentation."
@@ -43,49 +43,51 @@ class Baselines(Protocol):
         "and the mean overlap of the classes that either picture has (`sc_miou`).",
         "The paper does not name its networks: a score is named after its model.",
     )
-    uses = (*NAMED, SEGMENTER)
+    uses = (*DEFAULT_NAMES, SEGMENTER)
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({})) -> None:
         self._l2 = metrics.get("l2")
-        self._seen = Comparers({role: models.get(role, usual) for role, usual in NAMED.items()})
+        self._models = ModelComparison(
+            {role: models.get(role, default_name) for role, default_name in DEFAULT_NAMES.items()}
+        )
         self._agreement, self._overlap = (named_after(name, models.get(SEGMENTER)) for name in ("sc", "sc_miou"))
         info = self._l2.info
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec(info.name, info.higher_is_better, info.range, info.about),
-            *self._seen.specs,
+            *self._models.specs,
             ScoreSpec(self._agreement, True, (0.0, 1.0), AGREEMENT),
             ScoreSpec(self._overlap, True, (0.0, 1.0), OVERLAP),
         )
 
     def with_models(self, models: Mapping[str, str]) -> Baselines:
-        """With each score under the name of the model that makes it."""
+        """Return the protocol with each score named after its model."""
         return Baselines(models)
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """Every distance and similarity of the two pictures."""
+        """Return every distance and similarity of the two images."""
         l2 = self._l2(as_unit(item.source), as_unit(item.edited))
-        seen, consistency = await gather(
-            self._seen.compare(item.source, item.edited, perception),
+        similarities, consistency = await gather(
+            self._models.compare(item.source, item.edited, perception),
             attempt_all(self._consistency(item, perception), (self._agreement, self._overlap)),
         )
-        return {"l2": Score(l2)} | seen | consistency
+        return {"l2": Score(l2)} | similarities | consistency
 
     async def _consistency(self, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
         before, after = await gather(perception.classes(item.source), perception.classes(item.edited))
         return {
-            self._agreement: Score(label_agreement(before.places, after.places), _what_turned(before, after)),
+            self._agreement: Score(label_agreement(before.places, after.places), _class_changes(before, after)),
             self._overlap: Score(mean_class_overlap(before.places, after.places)),
         }
 
 
-def _what_turned(before: ClassMap, after: ClassMap) -> tuple[Evidence, ...]:
+def _class_changes(before: ClassMap, after: ClassMap) -> tuple[Evidence, ...]:
     """Where the class of a pixel changed, and from what to what."""
     turned = np.asarray(before.places != after.places)
     if not turned.any():
         return (Note("Every pixel kept its class."),)
     pairs = np.stack([before.places[turned], after.places[turned]])
     kinds, counts = np.unique(pairs, axis=1, return_counts=True)
-    most = np.argsort(-counts, kind="stable")[:MOST_NAMED]
+    most = np.argsort(-counts, kind="stable")[:MAX_CLASSES_IN_NOTE]
     changes = [
         f"{before.classes[kinds[0, kind]]} became {after.classes[kinds[1, kind]]} ({counts[kind] / turned.size:.1%})"
         for kind in most
@@ -97,11 +99,11 @@ baselines = Baselines()
 
 
 Labels = NDArray[np.integer]
-"""height x width: a number for the class of every pixel."""
+"""Class index of every pixel, height x width."""
 
 
 def label_agreement(before: Labels, after: Labels) -> float:
-    """The share of pixels whose class stayed.
+    """Return the fraction of pixels whose class stayed.
 
     >>> label_agreement(np.array([[0, 0, 1, 1]]), np.array([[0, 0, 0, 1]]))
     0.75
@@ -111,7 +113,7 @@ def label_agreement(before: Labels, after: Labels) -> float:
 
 
 def mean_class_overlap(before: Labels, after: Labels) -> float:
-    """Intersection over union of each class that either map has, and their mean: a small thing counts like a large one.
+    """Return the mean intersection over union of all classes in either map.
 
     >>> mean_class_overlap(np.array([[0, 0, 0, 1]]), np.array([[0, 0, 0, 0]]))
     0.375

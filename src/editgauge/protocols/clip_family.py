@@ -1,4 +1,4 @@
-"""CLIP-T, CLIP-I and directional CLIP: pictures and texts compared in the space that they share."""
+"""CLIP-T, CLIP-I and directional CLIP: compare images and texts in their shared embedding space."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from editgauge.benchmarks.attributes import of_edit
 from editgauge.errors import BadInputError
 from editgauge.evidence import Evidence, Heat, Note
+from editgauge.metrics.embeddings import Floats, Vectors, cosine_similarity, directional_similarity
 from editgauge.protocols import Protocol, named_after, variant_name
 from editgauge.protocols._rules import attempt
-from editgauge.protocols._text_image import Floats, Side, Vectors, attribute_mean, cosine, directional, edit_text
+from editgauge.protocols._text_image import Side, attribute_mean, edit_text
 from editgauge.protocols.augclip._hyperplane import relative_weights
 from editgauge.types import Item, Score, Scores, ScoreSpec
 
@@ -27,7 +28,7 @@ OPTIONS = {
     "weighted": "attributes weighed by eq. 6 (eq. 14) instead of evenly (eq. 13)",
 }
 SIDES: tuple[Side, ...] = ("source", "target")
-ABOUT = {
+DESCRIPTIONS = {
     "clip_t": "Does the edited image show the target text? Cosine of their embeddings.",
     "clip_i": "How alike are source and edited image? Cosine of their embeddings.",
     "clip_directional": "Did the picture change in the direction in which the text changed (eq. 1-2)?",
@@ -35,12 +36,12 @@ ABOUT = {
     "clip_directional_target_attributes": "The same with the target attributes in place of the target text.",
     "clip_directional_attributes": "The same with attributes in place of both texts.",
 }
-SIGNED = "relevancy of the change of text, edited minus source: above 0 counts more than before, below 0 less"
-ALIKE = "The weights of a whole set were not positive: all attributes weigh the same."
+SIGNED_MAP_LABEL = "relevancy of the change of text, edited minus source: above 0 counts more than before, below 0 less"
+EQUAL_WEIGHTS_NOTE = "The weights of a whole set were not positive: all attributes weigh the same."
 
 
 class ClipFamily(Protocol):
-    """Every score carries the encoder's name: the same formula means another number with another CLIP."""
+    """CLIP scores; their names carry the encoder's name."""
 
     about = "CLIP-T, CLIP-I and directional CLIP, also with attributes; relevancy maps with [maps]."
     paper = "Kim et al. 2024, AugCLIP, section 5, eq. 13-14 and appendix D, arXiv 2410.11374"
@@ -72,94 +73,98 @@ class ClipFamily(Protocol):
             ),
         }
         self.scores = tuple(
-            ScoreSpec(named_after(rule, encoder), True, (-1.0, 1.0), ABOUT[rule]) for rule in self._rules
+            ScoreSpec(named_after(rule, encoder), True, (-1.0, 1.0), DESCRIPTIONS[rule]) for rule in self._rules
         )
 
     def variant(self, options: Mapping[str, str]) -> ClipFamily:
-        """`clip-family[maps]`, `clip-family[weighted]`, or both."""
-        wrong = [f"there is no option '{option}'" for option in options if option not in OPTIONS]
-        wrong += [f"'{option}' takes no value, got '{value}'" for option, value in options.items() if value]
-        if wrong:
-            known = "; ".join(f"{option} ({meaning})" for option, meaning in OPTIONS.items())
+        """Return `clip-family[maps]`, `clip-family[weighted]`, or both."""
+        faults = [f"there is no option '{option}'" for option in options if option not in OPTIONS]
+        faults += [f"'{option}' takes no value, got '{value}'" for option, value in options.items() if value]
+        if faults:
+            available = "; ".join(f"{option} ({meaning})" for option, meaning in OPTIONS.items())
             raise BadInputError(
-                f"'{variant_name('clip-family', options)}' cannot be understood. It takes {known}.", wrong
+                f"'{variant_name('clip-family', options)}' cannot be understood. It takes {available}.", faults
             )
         return ClipFamily(tuple(options), self._encoder)
 
     def with_models(self, models: Mapping[str, str]) -> ClipFamily:
-        """With the encoder's name in the name of every score."""
+        """Return the protocol with the encoder's name in its scores."""
         return ClipFamily(self._options, models.get("joint_embedder", ""))
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
-        """Every rule on its own: what one cannot tell leaves the others alone."""
+        """Score each rule independently."""
         answers = await gather(*(attempt(rule(item, perception)) for rule in self._rules.values()))
         return {spec.name: score for spec, score in zip(self.scores, answers, strict=True)}
 
     async def _clip_t(self, item: Item, perception: Perception) -> Score:
         text = edit_text(item.edit, "target")
-        picture, words = await gather(perception.joint_image(item.edited), perception.joint_text(text.words))
+        image_vector, text_vector = await gather(perception.joint_image(item.edited), perception.joint_text(text.words))
         evidence: list[Evidence] = [Note(text.source_note)]
         if "maps" in self._options:
-            seen = await perception.explain(item.edited, words)
-            evidence.append(Heat("edited", _to_one(seen), f'relevancy of "{text.words}"'))
-        return Score(cosine(picture, words), tuple(evidence))
+            relevancy = await perception.explain(item.edited, text_vector)
+            evidence.append(Heat("edited", _normalize(relevancy), f'relevancy of "{text.words}"'))
+        return Score(cosine_similarity(image_vector, text_vector), tuple(evidence))
 
     async def _directional(self, item: Item, perception: Perception) -> Score:
         texts = [edit_text(item.edit, side) for side in SIDES]
-        pictures, (before, after) = await gather(
-            _pictures(item, perception), gather(*(perception.joint_text(text.words) for text in texts))
+        image_vectors, (before, after) = await gather(
+            _embed_images(item, perception), gather(*(perception.joint_text(text.words) for text in texts))
         )
-        value = directional(*pictures, before, after)
+        value = directional_similarity(*image_vectors, before, after)
         evidence: list[Evidence] = [Note(text.source_note) for text in texts]
         if "maps" in self._options:
             change = np.asarray(after - before)
-            was, seen = await gather(perception.explain(item.source, change), perception.explain(item.edited, change))
-            evidence.append(Heat("edited", _to_one(seen - was), SIGNED, signed=True))
+            source_map, edited_map = await gather(
+                perception.explain(item.source, change), perception.explain(item.edited, change)
+            )
+            evidence.append(Heat("edited", _normalize(edited_map - source_map), SIGNED_MAP_LABEL, signed=True))
         return Score(value, tuple(evidence))
 
     async def _augmented(self, item: Item, perception: Perception, by_attributes: Collection[Side]) -> Score:
         attributes = of_edit(item.edit)
         phrases: dict[Side, tuple[str, ...]] = {"source": attributes.source, "target": attributes.target}
-        pictures, named = await gather(_pictures(item, perception), _embedded(phrases, perception))
-        weights, notes = self._weights(named)
+        image_vectors, embedded = await gather(_embed_images(item, perception), _embed_phrases(phrases, perception))
+        weights, notes = self._weights(embedded)
         ends: list[Vectors] = []
         for side in SIDES:
             if side in by_attributes:
-                ends.append(attribute_mean(named[side], weights[side]))
+                ends.append(attribute_mean(embedded[side], weights[side]))
             else:
                 text = edit_text(item.edit, side)
                 notes.append(Note(text.source_note))
                 ends.append(await perception.joint_text(text.words))
         if attributes.by:
             notes.append(Note(f"Attributes by {attributes.by}."))
-        return Score(directional(*pictures, *ends), tuple(notes))
+        return Score(directional_similarity(*image_vectors, *ends), tuple(notes))
 
-    def _weights(self, named: Mapping[Side, Vectors]) -> tuple[dict[Side, Floats | None], list[Note]]:
+    def _weights(self, embedded: Mapping[Side, Vectors]) -> tuple[dict[Side, Floats | None], list[Note]]:
         if "weighted" not in self._options:
             return {"source": None, "target": None}, []
-        weights = relative_weights(named["source"], named["target"]).scaled()
-        return {"source": weights.source, "target": weights.target}, [Note(ALIKE)] if weights.abandoned else []
+        weights = relative_weights(embedded["source"], embedded["target"]).scaled()
+        return {"source": weights.source, "target": weights.target}, [
+            Note(EQUAL_WEIGHTS_NOTE)
+        ] if weights.abandoned else []
 
 
 async def _clip_i(item: Item, perception: Perception) -> Score:
-    return Score(cosine(*await _pictures(item, perception)))
+    return Score(cosine_similarity(*await _embed_images(item, perception)))
 
 
-async def _pictures(item: Item, perception: Perception) -> tuple[Vectors, Vectors]:
+async def _embed_images(item: Item, perception: Perception) -> tuple[Vectors, Vectors]:
     source, edited = await gather(perception.joint_image(item.source), perception.joint_image(item.edited))
     return source, edited
 
 
-async def _embedded(phrases: Mapping[Side, tuple[str, ...]], perception: Perception) -> dict[Side, Vectors]:
-    """One row per phrase."""
-    rows = await gather(*(gather(*map(perception.joint_text, each)) for each in phrases.values()))
+async def _embed_phrases(phrases: Mapping[Side, tuple[str, ...]], perception: Perception) -> dict[Side, Vectors]:
+    """Embed the phrases of each side, one row per phrase."""
+    rows = await gather(*(gather(*map(perception.joint_text, side_phrases)) for side_phrases in phrases.values()))
     return {side: np.stack(vectors) for side, vectors in zip(phrases, rows, strict=True)}
 
 
-def _to_one(shares: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The same map with 1 as the largest number, whatever its sign, so that it can be shown."""
-    most = np.abs(shares).max()
-    return shares / most if most > 0 else shares
+def _normalize(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Scale a map to an absolute maximum of 1."""
+    maximum = np.abs(values).max()
+    return values / maximum if maximum > 0 else values
 
 
 clip_family = ClipFamily()

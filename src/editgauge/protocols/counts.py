@@ -1,4 +1,4 @@
-"""The protocol `counts`: are there as many things as the instruction asks for?"""
+"""The protocol `counts`: are there as many objects as requested?"""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from typing import TYPE_CHECKING, NamedTuple
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
-from editgauge.instructions.readings import steps_of
+from editgauge.instructions.parsed import split_steps
 from editgauge.protocols import Protocol
 from editgauge.protocols._objects import detect
-from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Step, Unscored
+from editgauge.types import Edit, Item, ParsedStep, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
-MORE = re.compile(r"\b(add|insert|put|place|draw|paint|include|more|another|extra|additional|new)\b", re.IGNORECASE)
-"""Words after which a number is added to what was there; without them it is the total."""
-MOST = 1000.0
+RELATIVE_WORDS = re.compile(
+    r"\b(add|insert|put|place|draw|paint|include|more|another|extra|additional|new)\b", re.IGNORECASE
+)
+"""Words after which a number adds to the objects in the source; without them it is the total."""
+MAX_COUNT = 1000.0
 """No detector counts this far."""
 
 
-class WantedCount(NamedTuple):
-    """How many of a thing there should be."""
+class RequestedCount(NamedTuple):
+    """The number of objects that an edit requests."""
 
-    thing: str
+    label: str
     number: int
-    """With `more`, to what was there before; below 0 for things that should go."""
-    more: bool
+    """Relative to the source if `is_relative`; negative for removals."""
+    is_relative: bool
 
 
 class Counts(Protocol):
-    """The number of things that a detector sees, against the number asked for."""
+    """The number of detected objects against the requested number."""
 
     name = "counts"
     about = "Are there as many things as asked for? The number that a detector sees, before and after."
@@ -47,58 +49,58 @@ class Counts(Protocol):
     needs = ("detector",)
     scores: tuple[ScoreSpec, ...] = (
         ScoreSpec("count_right", True, (0.0, 1.0), "Is exactly the number asked for seen?"),
-        ScoreSpec("count_error", False, (0.0, MOST), "How many too many or too few are seen?"),
+        ScoreSpec("count_error", False, (0.0, MAX_COUNT), "How many too many or too few are seen?"),
     )
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """Counted in both pictures."""
+        """Count the objects in both images."""
         names = [spec.name for spec in self.scores]
-        steps = steps_of(item.edit)
+        steps = split_steps(item.edit)
         if len(steps) > 1:
-            several = Unscored("not_applicable", "the instruction asks for several changes, and this counts one thing")
-            return dict.fromkeys(names, several)
+            unscored = Unscored("not_applicable", "the instruction asks for several changes, and this counts one thing")
+            return dict.fromkeys(names, unscored)
         try:
-            wanted = wanted_count(steps[0], item.edit.instruction)
-            before = await detect(perception, item, "source", wanted.thing)
-            after = await detect(perception, item, "edited", wanted.thing)
-            number = _number(wanted, len(before))
-        except UnscorableError as unable:
-            return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
-        seen = len(after)
-        note = Note(f"{wanted.thing}: {len(before)} before, {seen} now, {number} asked for.")
+            requested = requested_count(steps[0], item.edit.instruction)
+            before = await detect(perception, item, "source", requested.label)
+            after = await detect(perception, item, "edited", requested.label)
+            number = _expected_count(requested, len(before))
+        except UnscorableError as error:
+            return dict.fromkeys(names, Unscored(error.reason, error.detail))
+        detected_count = len(after)
+        note = Note(f"{requested.label}: {len(before)} before, {detected_count} now, {number} asked for.")
         evidence = (note, *after.evidence)
         return {
-            "count_right": Score(float(seen == number), evidence),
-            "count_error": Score(float(abs(seen - number)), (note,)),
+            "count_right": Score(float(detected_count == number), evidence),
+            "count_error": Score(float(abs(detected_count - number)), (note,)),
         }
 
 
-def wanted_count(step: Edit | Step, instruction: str) -> WantedCount:
-    """How many of what an edit asks for; raises `UnscorableError` where it gives no number.
+def requested_count(step: Edit | ParsedStep, instruction: str) -> RequestedCount:
+    """Return the requested number of objects; raise `UnscorableError` if the edit has none.
 
-    >>> wanted_count(Step(type="object_addition", to="cats", count=2), "add two cats")
-    WantedCount(thing='cats', number=2, more=True)
-    >>> wanted_count(Step(type="single_instance_removal", subject="dogs", count=1), "remove one of the dogs")
-    WantedCount(thing='dogs', number=-1, more=True)
-    >>> wanted_count(Step(type="object_removal", subject="apples", count=2), "remove two apples")
-    WantedCount(thing='apples', number=-2, more=True)
+    >>> requested_count(Step(type="object_addition", to="cats", count=2), "add two cats")
+    RequestedCount(label='cats', number=2, is_relative=True)
+    >>> requested_count(Step(type="single_instance_removal", subject="dogs", count=1), "remove one of the dogs")
+    RequestedCount(label='dogs', number=-1, is_relative=True)
+    >>> requested_count(Step(type="object_removal", subject="apples", count=2), "remove two apples")
+    RequestedCount(label='apples', number=-2, is_relative=True)
     """
     effect = EDIT_TYPES[step.type].effect
-    thing = step.to if effect in ("adds", "replaces") else step.subject or step.from_
-    if effect == "removes" and thing:
-        gone = step.count or (1 if step.type == "single_instance_removal" else None)
-        return WantedCount(thing, -(gone or 0), more=gone is not None)
-    if not thing or step.count is None or effect not in ("adds", "replaces"):
+    label = step.to if effect in ("adds", "replaces") else step.subject or step.from_
+    if effect == "removes" and label:
+        removed = step.count or (1 if step.type == "single_instance_removal" else None)
+        return RequestedCount(label, -(removed or 0), is_relative=removed is not None)
+    if not label or step.count is None or effect not in ("adds", "replaces"):
         raise UnscorableError("not_applicable", "the edit asks for no number of things")
-    return WantedCount(thing, step.count, effect == "replaces" or bool(MORE.search(instruction)))
+    return RequestedCount(label, step.count, effect == "replaces" or bool(RELATIVE_WORDS.search(instruction)))
 
 
-def _number(wanted: WantedCount, before: int) -> int:
-    """How many there should be in all."""
-    number = wanted.number + (before if wanted.more else 0)
-    if number < 0 or (not before and wanted.number <= 0):
+def _expected_count(requested: RequestedCount, before: int) -> int:
+    """Return the total number of objects that the edited image should have."""
+    number = requested.number + (before if requested.is_relative else 0)
+    if number < 0 or (not before and requested.number <= 0):
         raise UnscorableError(
-            "not_detected", f"{before} of '{wanted.thing}' are seen in the source: nothing can be taken away"
+            "not_detected", f"{before} of '{requested.label}' are seen in the source: nothing can be taken away"
         )
     return number
 

@@ -1,4 +1,4 @@
-"""The protocol `drift`: how much of the first picture is left after several turns, where nothing was asked for."""
+"""The protocol `drift`: how much of the first image is left after several turns?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels, as_unit
 from editgauge._util.text import counted
-from editgauge._vision.tokens import semantic_change
+from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics.l1 import l1
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
 UNCHANGED = "unchanged_objects"
-"""Where an edit keeps the names of the things that no turn so far asks to change, among its extras."""
+"""Key in an edit's extras with the labels of objects that no turn so far changes."""
 NO_REGION = Unscored("not_applicable", "not every turn so far has a mask, so nothing says what should have stayed")
 NO_OBJECTS = Unscored("not_applicable", "the benchmark names no object that should stay")
-TINY = 4
-"""A box of fewer pixels on a side shows nothing."""
+MIN_BOX_SIDE = 4
+"""Minimum side of a box in pixels."""
 
 
 class TurnDrift(Protocol):
-    """The outcome of a turn against the picture before the first turn."""
+    """Compare the outcome of a turn with the image before the first turn."""
 
     name = "drift"
     about = "Several turns: how much of the first source is left in the regions that no turn so far should change?"
@@ -72,15 +72,15 @@ class TurnDrift(Protocol):
         )
 
     def with_models(self, models: Mapping[str, str]) -> TurnDrift:
-        """With the name of the embedder in the scores that it makes."""
+        """Return the protocol with the embedder's name in its scores."""
         return TurnDrift(models)
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """Outside the masks, and of the objects that should stay."""
+        """Score the region outside all masks, and the objects that should stay."""
         first = item.source if item.first is None else item.first
-        return await self._outside(first, item, perception) | await self._of_objects(first, item, perception)
+        return await self._score_outside(first, item, perception) | await self._score_objects(first, item, perception)
 
-    async def _outside(self, first: Pixels, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
+    async def _score_outside(self, first: Pixels, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
         if item.unchanged is None or not item.unchanged.any():
             return {"unchanged_l1": NO_REGION, self._tokens: NO_REGION}
         pixels = 1 - l1(as_unit(first), as_unit(item.edited), item.unchanged)
@@ -88,67 +88,67 @@ class TurnDrift(Protocol):
         tokens = await attempt(_token_similarity(first, item.edited, item.unchanged, perception))
         return {"unchanged_l1": Score(pixels, evidence), self._tokens: tokens}
 
-    async def _of_objects(self, first: Pixels, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
+    async def _score_objects(self, first: Pixels, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
         names = [str(name) for name in item.edit.extras.get(UNCHANGED) or ()]
         if not names:
             return {"object_l1": NO_OBJECTS, self._objects: NO_OBJECTS}
         boxes, unknown = await _boxes(first, names, perception)
         if not boxes:
-            why = unknown or Unscored("not_detected", f"none is seen of {', '.join(names)}")
-            return {"object_l1": why, self._objects: why}
+            reason = unknown or Unscored("not_detected", f"none is seen of {', '.join(names)}")
+            return {"object_l1": reason, self._objects: reason}
         marks = tuple(Box("source", *box, name) for name, box in boxes)
-        crops = [(_cropped(first, box), _cropped(item.edited, box)) for _, box in boxes]
+        crops = [(_crop(first, box), _crop(item.edited, box)) for _, box in boxes]
         pixels = float(np.mean([1 - l1(as_unit(before), as_unit(after)) for before, after in crops]))
         tokens = await attempt(_object_similarity(crops, perception))
         note = Note(f"{counted(len(boxes), 'box')} of {', '.join(names)} in the first picture, looked at in the last.")
         return {"object_l1": Score(pixels, (*marks, note)), self._objects: tokens}
 
 
-BoxOf = tuple[str, tuple[float, float, float, float]]
+LabeledBox = tuple[str, tuple[float, float, float, float]]
 
 
-async def _boxes(first: Pixels, names: list[str], perception: Perception) -> tuple[list[BoxOf], Unscored | None]:
-    """Where the objects are in the first picture, and why one could not be looked for."""
-    boxes: list[BoxOf] = []
+async def _boxes(first: Pixels, names: list[str], perception: Perception) -> tuple[list[LabeledBox], Unscored | None]:
+    """Detect the objects in the first image; also return why one could not be queried."""
+    boxes: list[LabeledBox] = []
     problem = None
     for name in names:
         try:
-            seen = await perception.detect(first, name)
-        except UnscorableError as unable:
-            problem = Unscored(unable.reason, unable.detail)
+            detections = await perception.detect(first, name)
+        except UnscorableError as error:
+            problem = Unscored(error.reason, error.detail)
             continue
-        for left, top, right, bottom in seen.boxes.tolist():
-            if min(right - left, bottom - top) >= TINY:
+        for left, top, right, bottom in detections.boxes.tolist():
+            if min(right - left, bottom - top) >= MIN_BOX_SIDE:
                 boxes.append((name, (left, top, right, bottom)))
     return boxes, problem
 
 
-def _cropped(picture: Pixels, box: tuple[float, float, float, float]) -> Pixels:
+def _crop(image: Pixels, box: tuple[float, float, float, float]) -> Pixels:
     left, top, right, bottom = (max(0, int(edge)) for edge in box)
-    return np.ascontiguousarray(picture[top : max(bottom, top + 1), left : max(right, left + 1)])
+    return np.ascontiguousarray(image[top : max(bottom, top + 1), left : max(right, left + 1)])
 
 
 async def _token_similarity(
     first: Pixels, edited: Pixels, unchanged: BoolMask, perception: Perception
 ) -> Score | Unscored:
-    """The mean cosine of patches that lie wholly in what should have stayed."""
+    """Return the mean cosine of patches entirely inside the unchanged region."""
     before, after = await gather(perception.patches(first), perception.patches(edited))
     rows, columns = before.tokens.shape[:2]
-    share = cv2.resize(unchanged.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
-    whole = np.asarray(share > 0.999)
-    if not whole.any():
+    inside_fraction = cv2.resize(unchanged.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
+    is_inside = np.asarray(inside_fraction > 0.999)
+    if not is_inside.any():
         return Unscored("not_applicable", "no patch is entirely outside the masks of all turns so far")
-    return Score(float(1 - semantic_change(before.tokens, after.tokens)[whole].mean()))
+    return Score(float(1 - semantic_change(before.tokens, after.tokens)[is_inside].mean()))
 
 
 async def _object_similarity(crops: Sequence[tuple[Pixels, Pixels]], perception: Perception) -> Score:
-    seen = await gather(*(perception.patches(picture) for pair in crops for picture in pair))
-    return Score(float(np.mean([_similarity(*pair) for pair in zip(seen[::2], seen[1::2], strict=True)])))
+    patches = await gather(*(perception.patches(image) for pair in crops for image in pair))
+    return Score(float(np.mean([_similarity(*pair) for pair in zip(patches[::2], patches[1::2], strict=True)])))
 
 
 def _similarity(before: Patches, after: Patches) -> float:
-    """EdiVal's: half the cosine of the class tokens, half that of the mean patch tokens."""
-    means = [each.tokens.astype(np.float64).mean(axis=(0, 1)) for each in (before, after)]
+    """Return EdiVal's similarity: half cosine of class tokens, half cosine of mean patch tokens."""
+    means = [patches.tokens.astype(np.float64).mean(axis=(0, 1)) for patches in (before, after)]
     return 0.5 * _cosine(before.whole, after.whole) + 0.5 * _cosine(*means)
 
 

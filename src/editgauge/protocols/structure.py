@@ -1,4 +1,4 @@
-"""The protocol `structure`: is the layout of the picture still the same, whatever it shows now?"""
+"""The protocol `structure`: is the layout of the image the same?"""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from asyncio import gather
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from editgauge._vision.tokens import structure_distance
+from editgauge.metrics.structure_distance import self_similarity_distance
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec
@@ -22,9 +20,9 @@ DEVIATIONS = (
     "The whole picture is pressed into the network's square; PnPInversion scales the shorter side to 224 pixels, "
     "which is the same for the square pictures of PIE-Bench.",
 )
-RELEASED = "As released: pixels from 0 to 255 go into a network that was trained on pixels from 0 to 1."
-FARTHEST = 4.0
-"""Two cosines differ by 2 at most."""
+RELEASED_DEVIATION = "As released: pixels from 0 to 255 go into a network that was trained on pixels from 0 to 1."
+MAX_DISTANCE = 4.0
+"""Maximum, because two cosines differ by at most 2."""
 
 
 class Structure(Protocol):
@@ -35,28 +33,28 @@ class Structure(Protocol):
     version = "1"
     needs = ("image_embedder",)
 
-    def __init__(self, embedder: str = "", *, as_released: bool = False) -> None:
-        self.name: str = "structure@released" if as_released else "structure"
-        self.deviations = (*DEVIATIONS, RELEASED) if as_released else DEVIATIONS
-        self._as_released = as_released
+    def __init__(self, embedder: str = "", *, released: bool = False) -> None:
+        self.name: str = "structure@released" if released else "structure"
+        self.deviations = (*DEVIATIONS, RELEASED_DEVIATION) if released else DEVIATIONS
+        self._released = released
         self._score = named_after("structure_distance", embedder)
         about = "Mean squared difference of the cosines between all keys of the last attention; 0 for the same layout."
-        self.scores = (ScoreSpec(self._score, False, (0.0, FARTHEST), about),)
+        self.scores = (ScoreSpec(self._score, False, (0.0, MAX_DISTANCE), about),)
 
     def with_models(self, models: Mapping[str, str]) -> Structure:
-        """With the embedder's name in the name of the score."""
-        return Structure(models.get("image_embedder", ""), as_released=self._as_released)
+        """Return the protocol with the embedder's name in its score."""
+        return Structure(models.get("image_embedder", ""), released=self._released)
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """One number for the whole picture; a mask makes no difference."""
+        """Score the whole image; a mask makes no difference."""
         return {self._score: await attempt(self._distance(item, perception))}
 
     async def _distance(self, item: Item, perception: Perception) -> Score:
         before, after = await gather(
-            *(perception.keys(picture, of_bytes=self._as_released) for picture in (item.source, item.edited))
+            *(perception.keys(image, of_bytes=self._released) for image in (item.source, item.edited))
         )
-        return Score(structure_distance(before[np.newaxis], after[np.newaxis]))
+        return Score(self_similarity_distance(before, after))
 
 
 structure = Structure()
-structure_as_released = Structure(as_released=True)
+structure_as_released = Structure(released=True)

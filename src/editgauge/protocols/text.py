@@ -1,8 +1,8 @@
 """The protocol `text`: edits of words that can be read in a picture.
 
-Are the requested words there, letter by letter; are the old ones gone; do the new ones stand where the old ones stood;
-and can all other text still be read? Letters are compared without case, blanks and punctuation, because readers of
-text lose blanks between words.
+Are the requested words present, letter by letter; are the old ones gone; are the new ones in the old position; and can
+all other text still be read? Letters are compared without case, spaces and punctuation, because OCR loses spaces
+between words.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.masks import box_of
+from editgauge._util.text import edit_distance
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
-from editgauge.instructions.readings import steps_of
-from editgauge.instructions.tokens import edit_distance
+from editgauge.instructions.parsed import split_steps
 from editgauge.protocols import Protocol
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from editgauge.models.answers import TextLines
     from editgauge.models.interfaces import Perception
 
-READ = 0.25
-"""Up to this character error rate words count as read."""
-OTHER_WORDS = 0.5
-"""From this character error rate on it is another text: unrelated words share letters by chance."""
-MOST_LINES = 3
-"""This many lines, one below the other, may hold the words together."""
+MAX_READ_ERROR = 0.25
+"""Maximum character error rate at which words count as read."""
+MIN_OTHER_ERROR = 0.5
+"""Character error rate from which it is another text: unrelated words share letters by chance."""
+MAX_LINES = 3
+"""Maximum number of consecutive lines that may hold the words together."""
 NOT_A_TEXT_EDIT = Unscored("not_applicable", "the edit asks for no words, or for several changes")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
-    """The stretch of text that is most like some words."""
+    """The passage most similar to some words."""
 
     text: str
     error_rate: float
@@ -47,7 +47,7 @@ class Passage:
 
 
 class TextEdit(Protocol):
-    """Words asked for, words that should go, and all others."""
+    """Requested words, words that should go, and all other text."""
 
     name = "text"
     about = "Text in the picture: are the requested words there, are the old ones gone, is all other text unchanged?"
@@ -77,31 +77,33 @@ class TextEdit(Protocol):
     )
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """What can be read in both pictures, compared."""
+        """Compare the text of both images."""
         names = [spec.name for spec in self.scores]
         try:
             before, after = await perception.read_text(item.source), await perception.read_text(item.edited)
-        except UnscorableError as unable:
-            return dict.fromkeys(names, Unscored(unable.reason, unable.detail))
-        steps = steps_of(item.edit)
-        nothing: Scores = dict.fromkeys(names, NOT_A_TEXT_EDIT)
+        except UnscorableError as error:
+            return dict.fromkeys(names, Unscored(error.reason, error.detail))
+        steps = split_steps(item.edit)
+        unscored: Scores = dict.fromkeys(names, NOT_A_TEXT_EDIT)
         if not any(step.type == "text" for step in steps):
-            return {**nothing, "other_text": kept(before, after)}
+            return {**unscored, "other_text": score_other_text(before, after)}
         if len(steps) > 1 or not letters(steps[0].to or ""):
-            return nothing
+            return unscored
         new, old = steps[0].to or "", steps[0].from_ or ""
         passage, former = best_passage(new, after), best_passage(old, before) if letters(old) else None
-        replaced = former if former and former.error_rate <= READ else None
+        replaced = former if former and former.error_rate <= MAX_READ_ERROR else None
         return {
-            "words": _words(new, passage, before, after),
-            "old_words_gone": _gone(old, new, replaced, after),
-            "place": _place(passage, replaced.box if replaced else _mask_box(item), after),
-            "other_text": kept(before, after, replaced.lines if replaced else _overlapped(before, passage)),
+            "words": _score_words(new, passage, before, after),
+            "old_words_gone": _score_removal(old, new, replaced, after),
+            "place": _score_position(passage, replaced.box if replaced else _mask_box(item), after),
+            "other_text": score_other_text(
+                before, after, replaced.lines if replaced else _covered_lines(before, passage)
+            ),
         }
 
 
 def letters(text: str) -> str:
-    """The letters and digits that are compared.
+    """Return the letters and digits of a text, which are compared.
 
     >>> letters("Open, 24 hours!")
     'open24hours'
@@ -109,73 +111,75 @@ def letters(text: str) -> str:
     return "".join(sign for sign in text.casefold() if sign.isalnum())
 
 
-def error_rate(wanted: str, text: str) -> float:
-    """The share of the wanted letters that are wrong, missing or too many, at most 1.
+def error_rate(target: str, text: str) -> float:
+    """Return the character error rate of a text against the target, at most 1.
 
     >>> error_rate("OPEN", "0PEN"), error_rate("OPEN", "open.")
     (0.25, 0.0)
     """
-    expected, present = letters(wanted), letters(text)
+    expected, present = letters(target), letters(text)
     return min(edit_distance(expected, present) / max(len(expected), 1), 1.0)
 
 
-def best_passage(wanted: str, lines: TextLines) -> Passage | None:
-    """The words of a line, or of lines one below the other, that are most like the wanted ones; None without text."""
-    length = len(letters(wanted))
+def best_passage(target: str, lines: TextLines) -> Passage | None:
+    """Return the passage, within a line or over consecutive lines, most similar to the target; None without text."""
+    length = len(letters(target))
     candidates: list[tuple[str, frozenset[int]]] = []
-    for place, line in enumerate(lines.texts):
+    for index, line in enumerate(lines.texts):
         words = line.split()
         for start, end in combinations(range(len(words) + 1), 2):
-            stretch = " ".join(words[start:end])
-            if length <= 2 * len(letters(stretch)) and len(letters(stretch)) <= 2 * length:
-                candidates.append((stretch, frozenset({place})))
-        for count in range(1, MOST_LINES + 1):
-            together = range(place, min(place + count, len(lines)))
-            candidates.append((" ".join(lines.texts[each] for each in together), frozenset(together)))
+            passage = " ".join(words[start:end])
+            if length <= 2 * len(letters(passage)) and len(letters(passage)) <= 2 * length:
+                candidates.append((passage, frozenset({index})))
+        for count in range(1, MAX_LINES + 1):
+            span = range(index, min(index + count, len(lines)))
+            candidates.append((" ".join(lines.texts[line_index] for line_index in span), frozenset(span)))
     if not candidates:
         return None
-    text, places = min(candidates, key=lambda each: (error_rate(wanted, each[0]), len(each[1]), len(each[0])))
-    boxes = lines.boxes[sorted(places)]
+    text, line_indices = min(
+        candidates, key=lambda candidate: (error_rate(target, candidate[0]), len(candidate[1]), len(candidate[0]))
+    )
+    boxes = lines.boxes[sorted(line_indices)]
     box = np.concatenate([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
-    return Passage(text, error_rate(wanted, text), box, places)
+    return Passage(text, error_rate(target, text), box, line_indices)
 
 
-def kept(before: TextLines, after: TextLines, apart_from: frozenset[int] = frozenset()) -> Score | Unscored:
-    """How many letters of the source's lines can be read at the same place, apart from some lines."""
-    others = [place for place in range(len(before)) if place not in apart_from and letters(before.texts[place])]
-    if not others:
+def score_other_text(before: TextLines, after: TextLines, excluded: frozenset[int] = frozenset()) -> Score | Unscored:
+    """Return the fraction of letters of the source's lines that are read in the same position."""
+    indices = [index for index in range(len(before)) if index not in excluded and letters(before.texts[index])]
+    if not indices:
         return Unscored("not_detected", "no other text is read in the source")
-    rates = {place: _rate_at(before.texts[place], before.boxes[place], after) for place in others}
-    sizes = {place: len(letters(before.texts[place])) for place in others}
-    value = 1 - sum(rates[place] * sizes[place] for place in others) / sum(sizes.values())
-    lost = ", ".join(f"“{before.texts[place]}”" for place in others if rates[place] > READ)
-    note = f"{len(others)} other lines in the source; " + (
+    rates = {index: _rate_at(before.texts[index], before.boxes[index], after) for index in indices}
+    sizes = {index: len(letters(before.texts[index])) for index in indices}
+    value = 1 - sum(rates[index] * sizes[index] for index in indices) / sum(sizes.values())
+    lost = ", ".join(f"“{before.texts[index]}”" for index in indices if rates[index] > MAX_READ_ERROR)
+    note = f"{len(indices)} other lines in the source; " + (
         f"no longer read: {lost}." if lost else "all can still be read."
     )
     return Score(min(max(value, 0.0), 1.0), (Note(note), *before.evidence("source"), *after.evidence("edited")))
 
 
 def _rate_at(text: str, box: NDArray[np.float32], lines: TextLines) -> float:
-    """The least error rate of a line among those that touch a place, alone and together."""
-    touching = [place for place in range(len(lines)) if overlap_share(box, lines.boxes[place]) > 0]
-    texts = [lines.texts[place] for place in touching]
-    return min((error_rate(text, each) for each in (*texts, " ".join(texts))), default=1.0)
+    """Return the lowest error rate of the lines that touch a box, alone and together."""
+    indices = [index for index in range(len(lines)) if overlap_fraction(box, lines.boxes[index]) > 0]
+    texts = [lines.texts[index] for index in indices]
+    return min((error_rate(text, candidate) for candidate in (*texts, " ".join(texts))), default=1.0)
 
 
-def overlap_share(one: Sequence[float] | NDArray[Any], other: Sequence[float] | NDArray[Any]) -> float:
-    """The share of the smaller of two boxes that is in the larger one.
+def overlap_fraction(first: Sequence[float] | NDArray[Any], second: Sequence[float] | NDArray[Any]) -> float:
+    """Return the fraction of the smaller box that lies in the larger one.
 
-    >>> overlap_share([0, 0, 10, 10], [5, 0, 25, 10])
+    >>> overlap_fraction([0, 0, 10, 10], [5, 0, 25, 10])
     0.5
     """
-    (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) = map(list, (one, other))
-    across = min(right, other_right) - max(left, other_left)
-    down = min(bottom, other_bottom) - max(top, other_top)
+    (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) = map(list, (first, second))
+    width = min(right, other_right) - max(left, other_left)
+    height = min(bottom, other_bottom) - max(top, other_top)
     areas = (right - left) * (bottom - top), (other_right - other_left) * (other_bottom - other_top)
-    return float(max(across, 0) * max(down, 0) / max(min(areas), 1e-6))
+    return float(max(width, 0) * max(height, 0) / max(min(areas), 1e-6))
 
 
-def _words(new: str, passage: Passage | None, before: TextLines, after: TextLines) -> Score:
+def _score_words(new: str, passage: Passage | None, before: TextLines, after: TextLines) -> Score:
     earlier = best_passage(new, before)
     readable = f"most like it: “{passage.text}”, error rate {passage.error_rate:.2f}" if passage else "no text is read"
     former = f" Before: “{earlier.text}”, {earlier.error_rate:.2f}." if earlier else ""
@@ -183,39 +187,39 @@ def _words(new: str, passage: Passage | None, before: TextLines, after: TextLine
     return Score(value, (Note(f"Asked for “{new}”; {readable}.{former}"), *after.evidence("edited")))
 
 
-def _gone(old: str, new: str, replaced: Passage | None, after: TextLines) -> Score | Unscored:
+def _score_removal(old: str, new: str, replaced: Passage | None, after: TextLines) -> Score | Unscored:
     if not letters(old):
         return Unscored("not_applicable", "the edit does not say which words should go")
     if letters(old) in letters(new):
         return Unscored("not_applicable", f"“{old}” is part of the new words")
     if replaced is None:
         return Unscored("not_detected", f"“{old}” is not read in the source")
-    left = best_passage(old, after)
-    value = min(left.error_rate / OTHER_WORDS, 1.0) if left else 1.0
-    return Score(value, (Note(f"Most like “{old}” now: " + (f"“{left.text}”." if left else "nothing.")),))
+    remaining = best_passage(old, after)
+    value = min(remaining.error_rate / MIN_OTHER_ERROR, 1.0) if remaining else 1.0
+    return Score(value, (Note(f"Most like “{old}” now: " + (f"“{remaining.text}”." if remaining else "nothing.")),))
 
 
 def _mask_box(item: Item) -> Sequence[float] | None:
     return box_of(item.mask) if item.mask is not None and item.mask.any() else None
 
 
-def _place(
-    passage: Passage | None, wanted: Sequence[float] | NDArray[Any] | None, after: TextLines
+def _score_position(
+    passage: Passage | None, target: Sequence[float] | NDArray[Any] | None, after: TextLines
 ) -> Score | Unscored:
-    if wanted is None:
+    if target is None:
         return Unscored(
             "not_applicable", "nothing says where the words belong: no words that they replace are read, and no mask"
         )
-    if passage is None or passage.error_rate > READ:
+    if passage is None or passage.error_rate > MAX_READ_ERROR:
         return Unscored("not_detected", "the new words are not read")
-    return Score(min(overlap_share(passage.box, wanted), 1.0), after.evidence("edited"))
+    return Score(min(overlap_fraction(passage.box, target), 1.0), after.evidence("edited"))
 
 
-def _overlapped(before: TextLines, passage: Passage | None) -> frozenset[int]:
-    """The lines of the source that the new words cover, where it is not stated which words are removed."""
-    if passage is None or passage.error_rate > READ:
+def _covered_lines(before: TextLines, passage: Passage | None) -> frozenset[int]:
+    """Return the source lines that the new words cover, if the edit does not name the old words."""
+    if passage is None or passage.error_rate > MAX_READ_ERROR:
         return frozenset()
-    return frozenset(place for place in range(len(before)) if overlap_share(before.boxes[place], passage.box) > 0.5)
+    return frozenset(index for index in range(len(before)) if overlap_fraction(before.boxes[index], passage.box) > 0.5)
 
 
 text = TextEdit()

@@ -57,7 +57,7 @@ class Marks:
 
     def _read(self, run: Run, edits: Collection[str] | None) -> None:
         places: dict[str, int] = {}
-        for key, name, text in run.all_evidence(edits):
+        for key, name, text in run.iter_evidence(edits):
             if text not in places:
                 places[text] = len(self._distinct)
                 self._distinct.append(_mark(text, name))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from editgauge._render.text import without_folders
 from editgauge.analysis.columns import WordColumn
-from editgauge.results.segments import of_edits
+from editgauge.results.tables import filter_edits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -36,7 +36,7 @@ NOT_APPLICABLE = "not_applicable"
 """The reason of a score that the edit does not ask for: it is reported, and is not missing."""
 
 
-class ImageFile(NamedTuple):
+class ScoredImage(NamedTuple):
     """An image file and the pixel hash it had when it was scored; None if it could not be decoded."""
 
     path: str
@@ -57,8 +57,8 @@ class ScoredOutcome:
     edit: str
     method: str
     seed: int
-    source: ImageFile
-    edited: ImageFile | None
+    source: ScoredImage
+    edited: ScoredImage | None
     scores: dict[tuple[str, str], float | Why] = field(default_factory=dict)
     """By protocol and name."""
 
@@ -99,7 +99,7 @@ class Missing:
 def collect(run: Run, edits: Collection[str] | None = None) -> dict[str, list[ScoredOutcome]]:
     """The outcomes by edit, of all edits or of some, edits in the benchmark's order, methods in the run's."""
     chosen = [edit for edit in run.edits if edits is None or edit in edits]
-    return gathered(of_edits(run.scores, edits), chosen)
+    return gathered(filter_edits(run.scores, edits), chosen)
 
 
 def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[ScoredOutcome]]:
@@ -111,8 +111,8 @@ def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[Scor
             of_edit = by_edit.setdefault(edit, {})
             if (method, seed) not in of_edit:
                 source_path, source_pixels, edited_path, edited_pixels = files
-                edited = None if edited_path is None else ImageFile(edited_path, edited_pixels)
-                source = ImageFile(source_path, source_pixels)
+                edited = None if edited_path is None else ScoredImage(edited_path, edited_pixels)
+                source = ScoredImage(source_path, source_pixels)
                 of_edit[method, seed] = ScoredOutcome(edit, method, seed, source, edited)
             of_edit[method, seed].scores[protocol, name] = (
                 Why(reason, without_folders(detail or "")) if value is None else value

@@ -13,9 +13,22 @@ RUN/
 ```
 """
 
-from editgauge.results.reader import Run
-from editgauge.results.records import ImageStamp, Key, Record, Row
+from editgauge.results._journal import EncodedEntry, JournalEntry
+from editgauge.results._records import ImageStamp, Key, ScoreRecord
+from editgauge.results.manifest import Manifest, ProtocolEntry
+from editgauge.results.run import Run
 from editgauge.results.sets import SetScore
 from editgauge.results.writer import RunWriter
 
-__all__ = ["ImageStamp", "Key", "Record", "Row", "Run", "RunWriter", "SetScore"]
+__all__ = [
+    "EncodedEntry",
+    "ImageStamp",
+    "JournalEntry",
+    "Key",
+    "Manifest",
+    "ProtocolEntry",
+    "Run",
+    "RunWriter",
+    "ScoreRecord",
+    "SetScore",
+]

@@ -6,17 +6,18 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
-from typing import Annotated, Any
+from dataclasses import asdict, fields
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
-from editgauge.engine.result import ScoreResult, Verdict
+from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import KnownFields
-from editgauge.engine.verdict import Summary
+from editgauge.engine.verdict import Verdict
 from editgauge.errors import BadInputError
-from editgauge.types import Position, Step
+from editgauge.results import ScoreRecord
+from editgauge.types import ParsedStep, Position
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
@@ -68,14 +69,14 @@ class Reward(BaseModel):
 
 
 @pydantic_dataclass(frozen=True)
-class VerdictAnswer(Summary):
+class VerdictAnswer(Verdict):
     """The verdict on one edited picture."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def sentence(self) -> str:
         """One plain line."""
-        return Summary.sentence.fget(self)  # type: ignore[attr-defined,no-any-return]
+        return Verdict.sentence.fget(self)  # type: ignore[attr-defined,no-any-return]
 
 
 class EditAnswer(BaseModel):
@@ -86,7 +87,20 @@ class EditAnswer(BaseModel):
     from_: str | None = Field(alias="from")
     to: str | None
     position: Position | None
-    steps: list[Step]
+    steps: list[ParsedStep]
+
+
+class ScoreAnswer(BaseModel):
+    """One score of one protocol."""
+
+    protocol: str
+    name: str
+    value: float | None
+    status: Literal["scored", "unscored"]
+    reason: str | None
+    higher_is_better: bool
+    range: tuple[float, float]
+    evidence: tuple[dict[str, Any], ...] = ()
 
 
 class ScoreResponse(BaseModel):
@@ -94,7 +108,7 @@ class ScoreResponse(BaseModel):
 
     verdict: VerdictAnswer
     reward: Reward
-    scores: list[Verdict] = Field(description="with evidence only if the request asks for it")
+    scores: list[ScoreAnswer] = Field(description="with evidence only if the request asks for it")
     edit: EditAnswer
 
 
@@ -152,7 +166,7 @@ def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
     return ScoreResponse(
         verdict=VerdictAnswer(**asdict(result.verdict)),
         reward=_reward(list(result)),
-        scores=[each if evidence else replace(each, evidence=()) for each in result],
+        scores=[ScoreAnswer(**record.to_dict(with_evidence=evidence)) for record in result],
         edit=EditAnswer(
             edit_type=edit.type,
             subject=edit.subject,
@@ -164,8 +178,8 @@ def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
     )
 
 
-def _reward(scores: Sequence[Verdict]) -> Reward:
-    for each in scores:
-        if (each.protocol.split("[")[0], each.name) == REWARD:
-            return Reward(value=each.value, abstained=each.value is None, reason=each.reason)
+def _reward(scores: Sequence[ScoreRecord]) -> Reward:
+    for score in scores:
+        if (score.protocol.split("[")[0], score.name) == REWARD:
+            return Reward(value=score.value, abstained=score.value is None, reason=score.reason)
     return Reward(value=None, abstained=True, reason="no_rule")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from editgauge.engine.schedule.local import start_process
+from editgauge.engine._schedule import start_process
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import EditGaugeError
 from editgauge.options import JudgeOptions, ModelOptions
@@ -135,7 +135,7 @@ class OneScorer:
         scores = await asyncio.wrap_future(self._scorer.warm_up())
         crashes = [each for each in scores if each.reason == "crashed"]
         if crashes:
-            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].evidence[0]['note']}")
+            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].detail}")
 
     async def score(self, request: ScoreRequest) -> BatchResult:
         """What became of an item."""

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 
-from editgauge._util.progress import say
-from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
+from editgauge._util.progress import log_info
+from editgauge.engine._machine import choose_worker_count, this_machine, uses_gpus, weight_bytes
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
 
@@ -73,11 +73,11 @@ def serve(
     )
     scorer = options.scorer()
     if scorer.remark:
-        say(scorer.remark, quiet=quiet)
+        log_info(scorer.remark, quiet=quiet)
     number = _processes(processes, scorer.models, bool(judge))
     names = ", ".join(each.name for each in scorer.protocols)
     scorers = f"{number} processes" if number > 1 else "one process"
-    say(f"http://{host}:{port} scores with {names} in {scorers}.", quiet=quiet)
+    log_info(f"http://{host}:{port} scores with {names} in {scorers}.", quiet=quiet)
     with ExitStack() as stack:
         work = (
             scoring.ScorerProcesses(options, scorer.models, number)
@@ -91,9 +91,9 @@ def serve(
 
 def _processes(wanted: int, models: Mapping[str, str], judges: bool) -> int:
     """How many processes score; models of GPUs stay in one, which fills its batches."""
-    if not wanted and run_on_cards(models):
+    if not wanted and uses_gpus(models):
         return 1
-    weights = bytes_of_weights(models)
+    weights = weight_bytes(models)
     return choose_worker_count(wanted, sys.maxsize, this_machine(), judges=judges, weights=weights).processes
 
 

@@ -26,7 +26,7 @@ import uvicorn
 
 from editgauge._util.http import server_config
 from editgauge._util.images import pixel_hash, read_image, write_png
-from editgauge.results import ImageStamp, Record
+from editgauge.results import ImageStamp, JournalEntry
 from editgauge.studies import Study
 from editgauge.studies.web import make_app
 from editgauge.studies.web.guard import Rate, RateLimits
@@ -115,7 +115,7 @@ def come(visit: Callable[[str], Visit]) -> Callable[[str, str], Visit]:
 
 
 @pytest.fixture
-def photo_run(tmp_path: Path, make_record: Callable[..., Record], make_run: Callable[..., Path]) -> Path:
+def photo_run(tmp_path: Path, make_record: Callable[..., JournalEntry], make_run: Callable[..., Path]) -> Path:
     """Two edits by two methods, of a photograph and with a patch in it, so that there is something to look at."""
     whole = read_image(Path(skimage.__file__).parent / "data" / "astronaut.png")
     photo = np.asarray(cv2.resize(whole, (160, 120), interpolation=cv2.INTER_AREA), dtype=np.uint8)

@@ -15,7 +15,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels, pixel_hash, read_image, resized
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.judges import Question, Shown, ask_scale, ask_yes_no
+from editgauge.judges import LabeledImage, Question, ask_scale, ask_yes_no
 from editgauge.judges._questions import Ratings, Scale, YesNo
 from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.judges.prompts import RenderedPrompt
@@ -73,7 +73,7 @@ def _can_be_asked_again(call: Call) -> bool:
 def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
     description = call.asked
     prompt, _, version = str(description["prompt"]).rpartition(".v")
-    images = tuple(Shown(label, pictures[pixels]) for label, pixels in description["images"])
+    images = tuple(LabeledImage(label, pictures[pixels]) for label, pixels in description["images"])
     return Question(
         words=RenderedPrompt(prompt, int(version), str(description["text"])),
         form=recorded_form(description["form"]),
@@ -119,7 +119,7 @@ def _shown(source: str | None, edited: str | None) -> Iterator[Pixels]:
 def _about_shapes() -> Iterator[Anchor]:
     for place, color in enumerate(COLORS):
         for shape in ("circle", "square"):
-            picture = Shown("The picture:", _drawn([(shape, color, (112, 112))]))
+            picture = LabeledImage("The picture:", _drawn([(shape, color, (112, 112))]))
             yield Anchor(f"{shape} is {color}", ask_yes_no(f"Is the {shape} {color}?", picture))
             other = list(COLORS)[(place + 1) % len(COLORS)]
             yield Anchor(f"{color} {shape} is {other}", ask_yes_no(f"Is the {shape} {other}?", picture))
@@ -130,7 +130,7 @@ def _about_changes() -> Iterator[Anchor]:
         before = _drawn([("circle", color, (70, 112))])
         after = _drawn([("circle", color, (70, 112)), ("square", "blue" if color != "blue" else "red", (160, 112))])
         for name, pair in (("added", (before, after)), ("unchanged", (before, before))):
-            shown = Shown("Before:", pair[0]), Shown("After:", pair[1])
+            shown = LabeledImage("Before:", pair[0]), LabeledImage("After:", pair[1])
             yield Anchor(f"square {name} {place}", ask_yes_no("Was a square added to the second picture?", *shown))
 
 
@@ -146,7 +146,7 @@ def _about_damage() -> Iterator[Anchor]:
 
 def _quality(name: str, picture: Pixels) -> Anchor:
     ends = "badly damaged by noise or blur", "perfectly clean"
-    return Anchor(name, ask_scale("How clean is the picture?", 1, 10, *ends, Shown("The picture:", picture)))
+    return Anchor(name, ask_scale("How clean is the picture?", 1, 10, *ends, LabeledImage("The picture:", picture)))
 
 
 def _drawn(shapes: Iterable[tuple[str, str, tuple[int, int]]]) -> Pixels:

@@ -12,8 +12,8 @@ from statistics import fmean
 from typing import Any
 
 from editgauge.errors import BadInputError
-from editgauge.judges._endpoint import fault_in, read_reply
-from editgauge.judges._parsing import Unreadable
+from editgauge.judges._endpoint import find_fault, parse_reply
+from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import Ratings
 from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.protocols.rubric._model import guessed, open_rubric, rubric_names
@@ -159,7 +159,7 @@ def _guesses(rule: str, texts: list[str], name: str, form: Ratings) -> list[floa
     for text in texts:
         try:
             guesses.append(guessed(rule, text, form)[name])
-        except Unreadable:
+        except UnparsableReplyError:
             continue
     return guesses
 
@@ -174,8 +174,8 @@ def _said(call: Call, model: str) -> str | None:
     """The text of an answer, or a refusal; None where nothing was said to the end."""
     if call.body is None:
         return None
-    reply = read_reply(call.body)
-    fault = fault_in(reply, model)
+    reply = parse_reply(call.body)
+    fault = find_fault(reply, model)
     if fault and fault[0] == "refused":
         return reply.refusal
     return None if fault and fault[0] != "unparsable" else reply.text
@@ -186,7 +186,7 @@ def _read(form: Ratings, text: str | None) -> Mapping[str, float] | None:
         return None
     try:
         return form.read(text)
-    except Unreadable:
+    except UnparsableReplyError:
         return None
 
 

@@ -18,10 +18,10 @@ from editgauge._stats.intervals import clustered_mean
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_json
 from editgauge.audits.judges.anchors import VERSION, Anchor, anchors_of_run, drawn_anchors
-from editgauge.engine.judges import judge_name
+from editgauge.engine._judges import judge_name
 from editgauge.errors import BadInputError, BadRunError
-from editgauge.judges import ModelJudge, NoAnswer, Parameters, open_judge
-from editgauge.judges._endpoint import read_reply
+from editgauge.judges import ModelJudge, NoAnswerError, Parameters, open_judge
+from editgauge.judges._endpoint import parse_reply
 from editgauge.options import Count
 
 TIMES = 2
@@ -192,7 +192,7 @@ async def _answers(
     async def ask(anchor: Anchor, time: int) -> None:
         try:
             answer = await judge.ask(anchor.question.again(time))
-        except NoAnswer as error:
+        except NoAnswerError as error:
             faults[error.fault] = faults.get(error.fault, 0) + 1
             by_question.setdefault(anchor.name, [None] * TIMES)
             return
@@ -219,7 +219,7 @@ def _from_run(anchors: Sequence[Anchor], name: str) -> JudgeCheck | None:
         return None
     answers: dict[str, list[float | None]] = {}
     for anchor, call in calls:
-        text = read_reply(call.body).text if call.body is not None else ""
+        text = parse_reply(call.body).text if call.body is not None else ""
         for key, value in _numbers(anchor.name, anchor.question.form.read(text)).items():
             answers[key] = [value]
     first = min(call.at for _, call in calls)

@@ -15,10 +15,10 @@ from editgauge._stats.intervals import Mean, clustered_mean
 from editgauge._stats.raters import krippendorff
 from editgauge._stats.resampling import Estimate
 from editgauge.audits.judges.anchors import NUMERIC, recorded_form
-from editgauge.engine.judges import FOLDER
+from editgauge.engine._judges import FOLDER
 from editgauge.errors import BadInputError
-from editgauge.judges._endpoint import read_reply
-from editgauge.judges._parsing import Unreadable
+from editgauge.judges._endpoint import parse_reply
+from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._transcripts import Call, Transcripts
 from editgauge.reports.sections.judges import JudgedOutcome, Values, scores_by_judge, spreads, table_of, with_judge
 from editgauge.results import Run
@@ -167,7 +167,7 @@ def _answer(call: Call) -> Mapping[str, float] | None:
     if call.body is None or call.fault is not None or form.get("kind") not in NUMERIC:
         return None
     try:
-        answer = recorded_form(form).read(read_reply(call.body).text)
-    except Unreadable:
+        answer = recorded_form(form).read(parse_reply(call.body).text)
+    except UnparsableReplyError:
         return None
     return answer if isinstance(answer, Mapping) else {"answer": float(answer)}

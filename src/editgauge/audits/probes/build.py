@@ -17,7 +17,7 @@ from editgauge import __version__
 from editgauge._util.files import DRAFT
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import MaskFile
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.audits.people.answers import add_answers
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits.probes.gather import (
@@ -41,12 +41,12 @@ from editgauge.audits.probes.probes import (
 )
 from editgauge.benchmarks import open_benchmark
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.engine.folder_claim import claim
+from editgauge.engine._outcomes import claim
 from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.reference.editors import chance_of
 from editgauge.methods.reference.operations import covering
 from editgauge.options import Count, Paths
-from editgauge.results.edit_json import benchmark_entry
+from editgauge.results.edits import benchmark_entry
 from editgauge.types import Position
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def probes_from(
                 refused[str(error)] += 1
             advance()
     for why, count in refused.items():
-        say(f"{count} left out: {why}", quiet=quiet)
+        log_info(f"{count} left out: {why}", quiet=quiet)
     write_edits(folder, [benchmark_entry(edit) for edit, _ in made])
     write_probes(folder, [probe for _, probe in made])
     return read_probes(folder)

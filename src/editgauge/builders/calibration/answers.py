@@ -10,14 +10,14 @@ from statistics import fmean
 import numpy as np
 
 from editgauge._stats.intervals import Labels, Numbers
-from editgauge._util.progress import say
-from editgauge.analysis.binary_agreement import LEVELS as LEVELS_OF_EDITINSPECTOR
+from editgauge._util.progress import log_info
+from editgauge.analysis.binary_agreement import GOOD_LEVELS as LEVELS_OF_EDITINSPECTOR
 from editgauge.analysis.outcomes import (
     Matched,
     OutcomeKey,
     match,
     scored_outcomes,
-    wanted_scores,
+    select_scores,
 )
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
@@ -145,7 +145,7 @@ def _by_names(
     about = {each: _about(each, specs, alone=len(questions) == 1) for each in questions}
     left = [_named(each) for each, score in about.items() if score is None]
     if left and len(left) < len(about):
-        say(f"Left out: {', '.join(left)}; say with --score and --question what it is about.", quiet=quiet)
+        log_info(f"Left out: {', '.join(left)}; say with --score and --question what it is about.", quiet=quiet)
     return [(score, each) for each, score in about.items() if score and (not scores or score in scores)]
 
 
@@ -155,7 +155,7 @@ def _about(question: str, specs: Mapping[str, ScoreSpec], alone: bool) -> str | 
 
 
 def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
-    mine = [spec.name for protocol, spec in wanted_scores(run, [name]) if protocol == protocol_of(run)]
+    mine = [spec.name for protocol, spec in select_scores(run, [name]) if protocol == protocol_of(run)]
     if len(mine) != 1:
         full = [f"{PROTOCOL}/{each}" for each in specs]
         raise BadInputError(f"--score '{name}' names {len(mine)} scores of the protocol '{PROTOCOL}', which has:", full)
@@ -163,11 +163,13 @@ def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
 
 
 def _tell(matched: Matched[Rating], quiet: bool) -> None:
-    if matched.strangers:
-        first = matched.first_stranger
-        say(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {first}.", quiet=quiet)
-    if matched.undecided:
-        say(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.", quiet=quiet)
+    if matched.unmatched:
+        first = matched.first_unmatched
+        log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {first}.", quiet=quiet)
+    if matched.ambiguous:
+        log_info(
+            f"Left out: {matched.ambiguous} ratings that do not say of which of several seeds they are.", quiet=quiet
+        )
 
 
 def _answers(

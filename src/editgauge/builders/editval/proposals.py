@@ -131,7 +131,7 @@ class Operations(BaseModel, extra="forbid"):
 
 
 async def ask_classes(edit_type: str, classes: Sequence[str], ask: Ask, prompt: OpenPrompt) -> list[str]:
-    """The classes that suit an edit type, as the judge says; raises `NoAnswer`."""
+    """The classes that suit an edit type, as the judge says; raises `NoAnswerError`."""
     words = prompt(PROMPTS[0]).render(
         edit_type=_spoken(edit_type), meaning=EDIT_TYPES[edit_type].meaning, classes=", ".join(classes)
     )
@@ -140,7 +140,7 @@ async def ask_classes(edit_type: str, classes: Sequence[str], ask: Ask, prompt: 
 
 
 async def ask_operations(edit_type: str, class_: str, number: int, ask: Ask, prompt: OpenPrompt) -> list[str]:
-    """The operations of a type for a class, as the judge says; raises `NoAnswer`."""
+    """The operations of a type for a class, as the judge says; raises `NoAnswerError`."""
     if edit_type in FIXED:
         return list(FIXED[edit_type])
     words = prompt(PROMPTS[1]).render(

@@ -15,7 +15,7 @@ from editgauge.builders.judge_calls import OpenPrompt
 from editgauge.builders.training.authors import Author, Worded
 from editgauge.builders.training.decoys import ChangeScene
 from editgauge.errors import UnscorableError
-from editgauge.judges import NoAnswer
+from editgauge.judges import NoAnswerError
 from editgauge.protocols.difference._triplets import ACTIONS, Action
 from editgauge.protocols.editinspector import PROMPTS
 from editgauge.types import Edit
@@ -198,7 +198,7 @@ async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterat
 
 def left_out(edit: str, what: str, unable: UnscorableError) -> OmittedLesson:
     """What is missing, by the reason that was raised."""
-    reason = unable.fault if isinstance(unable, NoAnswer) else unable.reason
+    reason = unable.fault if isinstance(unable, NoAnswerError) else unable.reason
     return OmittedLesson(edit, what, reason, unable.detail)
 
 

@@ -12,7 +12,7 @@ from editgauge.builders.built import OmittedTask
 from editgauge.builders.judge_calls import Ask, OpenPrompt
 from editgauge.builders.unibench.proposals import Proposal, sorted_out
 from editgauge.builders.unibench.scenes import EditableScene
-from editgauge.judges import NoAnswer, Question, Shown
+from editgauge.judges import LabeledImage, NoAnswerError, Question
 from editgauge.judges._questions import Structured
 from editgauge.judges.prompts import RenderedPrompt
 
@@ -71,14 +71,14 @@ class Drafted:
 
 
 async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: OpenPrompt, number: int) -> Drafted:
-    """The candidates that a judge proposes, `number` of each kind; raises `NoAnswer` when it gives no draft."""
+    """The candidates that a judge proposes, `number` of each kind; raises `NoAnswerError` when it gives no draft."""
     first, again = (prompt(name) for name in PROMPTS)
     request = first.render(**_slots(scene, classes, number), **SLOTS)
     question = _question(request, scene)
     for correction in range(CORRECTIONS + 1):
         try:
             proposal: TaskProposal = (await ask(question)).value
-        except NoAnswer as unable:
+        except NoAnswerError as unable:
             if unable.fault not in MENDABLE or correction == CORRECTIONS:
                 raise
             written, faults = "(nothing that could be read)", [unable.message]
@@ -95,7 +95,7 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
 
 
 def _question(words: RenderedPrompt, scene: EditableScene) -> Question[TaskProposal]:
-    return Question(words=words, form=Structured(TaskProposal), images=(Shown("The picture:", scene.pixels),))
+    return Question(words=words, form=Structured(TaskProposal), images=(LabeledImage("The picture:", scene.pixels),))
 
 
 def _slots(scene: EditableScene, classes: Sequence[str], number: int) -> dict[str, object]:

@@ -15,8 +15,8 @@ from PIL import Image
 from editgauge._util.endpoints import OPENAI, EndpointAddress, model_and_url
 from editgauge._util.images import png_bytes, read_image
 from editgauge.errors import BadImageError, CannotEditError
-from editgauge.judges._faults import Trouble
-from editgauge.judges._retry import Patience
+from editgauge.judges._faults import RequestError
+from editgauge.judges._retry import RetryPolicy
 from editgauge.methods import Method
 from editgauge.methods.external.exchange import EndpointClient, Files
 from editgauge.methods.options import read_options
@@ -70,7 +70,9 @@ class ImageEndpoint(Method):
         self.at_once = read["at_once"]
         self.price = read["price"] if "price" in self._given else None
         self._with_mask, self._with_seed = read["mask"], read["send_seed"]
-        self._patience = Patience(attempts=read["attempts"], timeout=read["timeout"], longest_wait=read["longest_wait"])
+        self._patience = RetryPolicy(
+            attempts=read["attempts"], timeout=read["timeout"], longest_wait=read["longest_wait"]
+        )
         hosts = [host.strip().lower() for host in read["picture_hosts"].split(",") if host.strip()]
         self._exchange = EndpointClient(EndpointAddress(url, read["key"], USUAL_KEY), hosts)
 
@@ -109,9 +111,9 @@ class ImageEndpoint(Method):
         while True:
             try:
                 return self._exchange.send(fields, files, self._patience.timeout)
-            except Trouble as trouble:
+            except RequestError as trouble:
                 failed += 1
-                pause = self._patience.pause(failed, what) if trouble.wait is None else trouble.wait
+                pause = self._patience.backoff(failed, what) if trouble.wait is None else trouble.wait
                 if failed >= self._patience.attempts or pause > self._patience.longest_wait:
                     tries = f"{failed} {'try' if failed == 1 else 'tries'}"
                     raise CannotEditError(f"unreachable: after {tries}: {trouble.message}") from trouble

@@ -1,4 +1,4 @@
-"""One request to an endpoint for image edits, and what its answer holds: a picture, or a `Trouble`."""
+"""One request to an endpoint for image edits, and what its answer holds: a picture, or a `RequestError`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from editgauge._util.endpoints import TRIED_AGAIN, EndpointAddress, bounded_body, retry_after
 from editgauge.errors import BadInputError, CannotEditError, EditGaugeError
-from editgauge.judges._endpoint import is_filter
-from editgauge.judges._faults import Trouble, as_trouble
+from editgauge.judges._endpoint import is_content_filter
+from editgauge.judges._faults import RequestError, translate_http_errors
 from editgauge.methods.absence import Refused
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class EndpointClient:
         return self._address.place
 
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
-        """The picture that the endpoint makes of these, as a file; raises `Trouble` when another attempt may help."""
+        """The picture that the endpoint makes of these, as a file; raises `RequestError` when another attempt may help."""
         headers = {"Authorization": f"Bearer {self._address.key}"} if self._address.key else {}
         status, response_headers, content = self._ask(
             "POST", self._address.of("images/edits"), timeout, data=fields, files=files, headers=headers
@@ -64,7 +64,7 @@ class EndpointClient:
             )
         status, response_headers, content = self._ask("GET", answer, timeout)
         if status != 200:
-            raise Trouble(f"the picture's own address answered {status} {self._address.shown(content)}")
+            raise RequestError(f"the picture's own address answered {status} {self._address.shown(content)}")
         return content
 
     def _ask(self, verb: str, address: str, timeout: float, **what: Any) -> tuple[int, httpx.Headers, bytes]:
@@ -75,7 +75,7 @@ class EndpointClient:
         what["headers"] = {**what.get("headers", {}), "Accept-Encoding": "gzip, identity"}
         until = time.monotonic() + timeout
         with (
-            as_trouble(self._address, timeout, address),
+            translate_http_errors(self._address, timeout, address),
             # A redirect would carry pictures and key to someone else.
             httpx.stream(verb, address, timeout=timeout, follow_redirects=False, **what) as response,
         ):
@@ -83,9 +83,9 @@ class EndpointClient:
             for piece in response.iter_raw():
                 received += piece
                 if len(received) > MOST_BYTES:
-                    raise Trouble(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
+                    raise RequestError(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
                 if time.monotonic() > until:
-                    raise Trouble(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
+                    raise RequestError(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
             packing = response.headers.get("content-encoding", "")
             return response.status_code, response.headers, bounded_body(bytes(received), packing, MOST_BYTES)
 
@@ -102,7 +102,7 @@ class EndpointClient:
             if not isinstance(address, str) or not address.startswith(("https://", "http://")):
                 raise ValueError(f"the picture's address is {address!r:.60}")
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
-            raise Trouble(
+            raise RequestError(
                 f"an answer ({kind}) without a picture: {self._address.shown(content)}", maybe_paid=True
             ) from error
         return address
@@ -110,7 +110,7 @@ class EndpointClient:
     def _failure(self, status: int, wait: str | None, content: bytes) -> Exception:
         """What a failed request means: this edit will not be made, no edit will, or the next attempt may bring it."""
         message = f"{status} {self._address.shown(content)}"
-        if is_filter(message) or any(word in message.lower() for word in REFUSALS):
+        if is_content_filter(message) or any(word in message.lower() for word in REFUSALS):
             return Refused(message)
         if any(word in message for word in NOTHING_LEFT):
             return BadInputError(f"The account at {self.place} has nothing left: {message}")
@@ -121,7 +121,7 @@ class EndpointClient:
                 f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {message}"
             )
         if status in TRIED_AGAIN:
-            return Trouble(message, wait=retry_after(wait), too_fast=status in (429, 529))
+            return RequestError(message, wait=retry_after(wait), too_fast=status in (429, 529))
         return CannotEditError(f"crashed: the endpoint turned the request down: {message}")
 
 

@@ -18,7 +18,7 @@ from editgauge._vision.disturbances import Disturbance, measure_disturbance
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import BadInputError
 from editgauge.evidence import Note
-from editgauge.instructions.readings import steps_of
+from editgauge.instructions.parsed import split_steps
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge._calibration import Calibration, apply_calibration, combine_overall, read_calibration
@@ -144,7 +144,7 @@ class EditGaugeProtocol(Protocol):
         return scores if self._calibration is None else apply_calibration(scores, self._calibration)
 
     async def _scores(self, item: Item, perception: JudgingPerception) -> Scores:
-        views = [await build_view(replace(item, edit=step), perception) for step in steps_of(item.edit)]
+        views = [await build_view(replace(item, edit=step), perception) for step in split_steps(item.edit)]
         if self.judge:
             answer = await judge_evidence(item, perception, self.judge)
             views = [replace(view, further=view.further.with_also(answer)) for view in views]

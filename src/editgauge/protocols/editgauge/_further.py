@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge.errors import UnscorableError
-from editgauge.judges import Question, Shown
+from editgauge.judges import LabeledImage, Question
 from editgauge.judges._questions import Scale
 from editgauge.protocols.editgauge._roles import roles_of
 
@@ -72,7 +72,7 @@ def _texts(edit: Edit) -> tuple[str | None, str | None]:
 async def judge_evidence(item: Item, perception: JudgingPerception, judge: str) -> FurtherEvidence:
     """Ask the judge how well the instruction was carried out without changing anything else."""
     words = perception.prompt("edit_done").render(instruction=item.edit.instruction)
-    images = (Shown("Before:", item.source), Shown("After:", item.as_made))
+    images = (LabeledImage("Before:", item.source), LabeledImage("After:", item.as_made))
     try:
         answer = await perception.ask(Question(words=words, form=Scale(0, MAX_RATING), images=images), role=judge)
     except UnscorableError as error:

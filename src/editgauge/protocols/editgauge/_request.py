@@ -91,9 +91,9 @@ def _not_looked_for(view: View, role: str) -> Unscored | None:
     if view.edit.type == "background" and any(value is not None for value in attribute_features(view).values()):
         return None
     if role in view.classes:
-        detail = f"only the image classifier knows '{label}' and does not see it; it overlooks small objects; {HELP}"
-        return Unscored("not_detected", detail)
-    return Unscored("unknown_word", f"no model looked for '{label}': {view.unknown.get(role, 'unknown')}; {HELP}")
+        detail = f"only the image classifier knows '{label}' and does not see it; it overlooks small objects"
+        return Unscored("not_detected", detail, advice=HELP)
+    return Unscored("unknown_word", f"no model looked for '{label}': {view.unknown.get(role, 'unknown')}", advice=HELP)
 
 
 def _classified(view: View, role: str) -> ClassProbability | None:
@@ -114,7 +114,8 @@ def _not_detected(view: View, role: str) -> Unscored | None:
     if detected or (answer is not None and answer.before >= MIN_CLASS_PROBABILITY):
         return None
     label = view.roles.words()[role]
-    return Unscored("not_detected", f"{none_seen(str(label))} in the source, so its change cannot be measured; {HELP}")
+    detail = f"{none_seen(str(label))} in the source, so its change cannot be measured"
+    return Unscored("not_detected", detail, advice=HELP)
 
 
 def _several_remain(view: View) -> Unscored | None:

@@ -16,7 +16,7 @@ from editgauge._util.masks import BoolMask, Rectangle, grown
 from editgauge._vision.changed_regions import Changes
 from editgauge._vision.disturbances import Disturbance, measure_disturbance
 from editgauge._vision.object_changes import HALF_SURE, DetectedObject
-from editgauge._vision.tokens import semantic_change
+from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
 from editgauge.models.own_pixels import in_own_pixels

@@ -1,4 +1,4 @@
-"""EditVal: did the edit happen, by what a detector sees; and is the rest still the same picture?"""
+"""EditVal: did the edit happen, by detected objects, and is the context preserved?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, named_after, variant_name
 from editgauge.protocols import _set_distances as sets
-from editgauge.protocols._comparison import compared
+from editgauge.protocols._comparison import compare_by_role
 from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
 from editgauge.protocols.editval import _released, _rules
 from editgauge.protocols.editval._rules import EditValOptions, Rule
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
 
 PAPER = "Basu et al. 2023, EditVal: Benchmarking Diffusion Based Text-Guided Image Editing Methods, arXiv 2310.02426"
-COMMON = (
+COMMON_DEVIATIONS = (
     "Each image is processed at its own size; detections in the edited one are mapped to the source's size.",
     "A closed-vocabulary detector is queried with the plain word, not 'a photo of …'; a word it does not know is "
     "unscored.",
     "The threshold is the detector's own operating point; the paper's 0.1 is for OWL-ViT.",
 )
-AS_IN_THE_PAPER = (
-    *COMMON,
+PAPER_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
     "Of several boxes the most confident is used; the paper does not specify this.",
     "For an addition without a named class, only the new object must be detected.",
     "Boxes are compared by their centers and true areas, in the source's frame.",
@@ -39,12 +39,12 @@ AS_IN_THE_PAPER = (
     "Counts matter: fewer objects than requested is not done; the paper has no rule for it.",
     "An instruction of several steps is done if each step is; `steps_done` is the share of completed steps.",
 )
-APPENDIX_K = (
+APPENDIX_K_DEVIATION = (
     "Viewpoint, color, action, texture, shape and style are judged by whether the object is seen as asked for, in one "
     "phrase; appendix K does not say how it asked."
 )
-AS_RELEASED = (
-    *COMMON,
+RELEASED_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
     "Follows the authors' script: object and class compete for each box, corners are read as center and size, the last "
     "box counts instead of the best, above and below are swapped, only the first word of an object to be placed is "
     "asked, 0 for whatever is not found.",
@@ -53,7 +53,7 @@ AS_RELEASED = (
 
 
 class EditVal(Protocol):
-    """One rule per edit type, six types of thirteen."""
+    """EditVal's rules for six of its thirteen edit types."""
 
     about = "Did the edit happen? One rule per edit type on detected objects. Was the context kept?"
     paper = PAPER
@@ -78,61 +78,60 @@ class EditVal(Protocol):
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested? 1 or 0.", "done"),
             *([] if rule_set is _released.RULES else [STEPS_DONE]),
-            *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT)] if self._context else []),
+            *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT_DESCRIPTION)] if self._context else []),
         )
         self.sets = sets.specs(models["fid_features"]) if "fid_features" in models else ()
 
     def variant(self, options: Mapping[str, str]) -> EditVal:
-        """`editval[delta=200]`: how far an object must move; `editval[algorithm1]`: an added object alone counts;
-        `editval[other_types]`: the detector is asked about six further types too (appendix K)."""
+        """Return a variant: `delta=200`, `algorithm1` (an added object alone counts) or `other_types` (appendix K)."""
         if self._rules is not _rules.RULES or not set(options) <= {"delta", "algorithm1", "other_types"}:
             raise BadInputError(
                 f"The protocol '{self.name}' has no options [{', '.join(options)}]; editval takes delta=PIXELS "
                 "(or a share of the width below 1), algorithm1 and other_types."
             )
         try:
-            chosen = replace(self._options, needs_class="algorithm1" not in options)
+            selected = replace(self._options, needs_class="algorithm1" not in options)
             if "delta" in options:
-                chosen = replace(chosen, delta=float(options["delta"]))
+                selected = replace(selected, delta=float(options["delta"]))
         except ValueError as error:
             raise BadInputError(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
         name = variant_name(self.name, options)
         if "other_types" in options:
-            return EditVal(name, _rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K), chosen)
-        return EditVal(name, self._rules, self.deviations, chosen)
+            return EditVal(name, _rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K_DEVIATION), selected)
+        return EditVal(name, self._rules, self.deviations, selected)
 
     def with_models(self, models: Mapping[str, str]) -> EditVal:
-        """With the similarity of both pictures, named after the image embedder, and FID and KID of all outcomes."""
+        """Return the protocol with context preservation by the image embedder, and FID and KID of all outcomes."""
         return EditVal(self.name, self._rules, self.deviations, self._options, models)
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """The verdict on the edit, and how much of the picture's content stayed."""
+        """Score the edit by its type's rule, and the preservation of context."""
         if not self._context:
-            return await self._verdict(item, perception)
-        similarity = compared("image_embedder", item.source, item.edited, perception)
-        verdict, context = await gather(self._verdict(item, perception), attempt(similarity))
-        return {**verdict, self._context: context}
+            return await self._edit_scores(item, perception)
+        similarity = compare_by_role("image_embedder", item.source, item.edited, perception)
+        edit_scores, context = await gather(self._edit_scores(item, perception), attempt(similarity))
+        return {**edit_scores, self._context: context}
 
-    async def _verdict(self, item: Item, perception: Perception) -> Scores:
-        """By the rule of the edit type; step by step, except where the authors' script is followed."""
+    async def _edit_scores(self, item: Item, perception: Perception) -> Scores:
+        """Score the edit by its type's rule, step by step except in released variants."""
 
-        async def one(step: Item) -> Scores:
+        async def score_step(step: Item) -> Scores:
             rule = self._rules.get(step.edit.type)
             return {"edit": await attempt(rule(step, perception, self._options)) if rule else no_rule(step.edit)}
 
-        return await (one(item) if self._rules is _released.RULES else score_steps(item, one))
+        return await (score_step(item) if self._rules is _released.RULES else score_steps(item, score_step))
 
     async def part(self, item: Item, perception: Perception) -> Part:
-        """What FID and KID need: the features of both pictures."""
+        """Return the features of both images for FID and KID."""
         return await sets.part(item, perception)
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
-        """How far the edited images are from the sources, as sets."""
+        """Return the distances between edited images and source images."""
         return sets.score_set(parts, [spec.name for spec in self.sets])
 
 
-CONTEXT = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
+CONTEXT_DESCRIPTION = "Is it still the same picture? Cosine of both pictures' embeddings (EditVal, section 4.3)."
 
 
-editval = EditVal("editval", _rules.RULES, AS_IN_THE_PAPER)
-as_released = EditVal("editval@released", _released.RULES, AS_RELEASED)
+editval = EditVal("editval", _rules.RULES, PAPER_DEVIATIONS)
+as_released = EditVal("editval@released", _released.RULES, RELEASED_DEVIATIONS)

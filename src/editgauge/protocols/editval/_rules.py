@@ -1,4 +1,4 @@
-"""EditVal's rules (appendix C), read with true geometry: centers and areas of boxes, in the source picture's frame."""
+"""Rules of EditVal (appendix C) with true geometry: centers and areas of boxes in the source's frame."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from editgauge.types import Relation
 
 QUERY = "a photo of {}"
-"""What a detector for any phrase is asked, by the paper."""
+"""Query of open-vocabulary detectors in the paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditValOptions:
-    """What a variant may change."""
+    """Options of an EditVal variant."""
 
     delta: float = 250
-    """How far an object must move: in pixels, or as a share of the width when below 1."""
+    """Minimum movement of an object: in pixels, or as a fraction of the width if below 1."""
     needs_class: bool = True
-    """Whether an added object counts only while the image's class is still seen (section 3.2.2)."""
+    """Whether an added object counts only if the image's class is still detected (section 3.2.2)."""
 
 
 Rule = Callable[[Item, "Perception", EditValOptions], Awaitable[Score]]
@@ -51,112 +51,126 @@ rule = RULES.rule
 
 @rule("object_addition")
 async def object_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
-    """The new object is seen in the edited image, and the old one still is."""
-    wanted, subject = require(item.edit.to, "what to add"), item.edit.subject
-    if not (options.needs_class and subject) or subject == wanted:
-        added = await _seen(perception, item, "edited", wanted)
-        enough, counted = check_count(len(added), item.edit.count)
-        return score_with_evidence(enough, added, said=f"{added.summary}{counted}")
-    added, kept = await gather(_seen(perception, item, "edited", wanted), _seen(perception, item, "edited", subject))
-    enough, counted = check_count(len(added), item.edit.count)
-    return score_with_evidence(enough and kept.found, added, kept, said=f"{added.summary}{counted}, {kept.summary}")
+    """Require the new object and the old one in the edited image."""
+    label, subject = require(item.edit.to, "what to add"), item.edit.subject
+    if not (options.needs_class and subject) or subject == label:
+        added = await _detect(perception, item, "edited", label)
+        enough, count_note = check_count(len(added), item.edit.count)
+        return score_with_evidence(enough, added, note=f"{added.summary}{count_note}")
+    added, subject_objects = await gather(
+        _detect(perception, item, "edited", label), _detect(perception, item, "edited", subject)
+    )
+    enough, count_note = check_count(len(added), item.edit.count)
+    return score_with_evidence(
+        enough and subject_objects.found,
+        added,
+        subject_objects,
+        note=f"{added.summary}{count_note}, {subject_objects.summary}",
+    )
 
 
 @rule("object_replacement")
 async def object_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
-    """The new object is seen in the edited image, and the old one is not."""
+    """Require the new object in the edited image, and the old one to be gone."""
     old = item.edit.from_ or item.edit.subject
     if old is None:
-        return await _appeared(item, perception)
+        return await _require_new_object(item, perception)
     new, gone = await gather(
-        _seen(perception, item, "edited", require(item.edit.to, "what to put in its place")),
-        _seen(perception, item, "edited", old),
+        _detect(perception, item, "edited", require(item.edit.to, "what to put in its place")),
+        _detect(perception, item, "edited", old),
     )
-    fate = f"{gone.summary}: still there" if gone.found else f"{old} gone"
-    enough, counted = check_count(len(new), item.edit.count)
+    old_note = f"{gone.summary}: still there" if gone.found else f"{old} gone"
+    enough, count_note = check_count(len(new), item.edit.count)
     done = enough and not gone.found
     return score_with_evidence(
-        done, new, gone, said=f"{new.summary}{counted}, {fate}: {'replaced' if done else 'not replaced'}"
+        done, new, gone, note=f"{new.summary}{count_note}, {old_note}: {'replaced' if done else 'not replaced'}"
     )
 
 
-async def _appeared(item: Item, perception: Perception) -> Score:
-    """A target caption alone ("a photo of a zebra") names no old object: the new one must not have been there."""
-    wanted = require(item.edit.to, "what to put in its place")
-    before, new = await gather(*(_seen(perception, item, side, wanted) for side in ("source", "edited")))
-    require_absent(before.found, wanted)
-    enough, counted = check_count(len(new), item.edit.count)
-    came = ", none in the source image" if new.found else ""
-    return score_with_evidence(enough, before, new, said=f"{new.summary}{counted}{came}")
+async def _require_new_object(item: Item, perception: Perception) -> Score:
+    """Require that the new object is only in the edited image, if the edit names no old object."""
+    label = require(item.edit.to, "what to put in its place")
+    before, new = await gather(*(_detect(perception, item, side, label) for side in ("source", "edited")))
+    require_absent(label, detected_in_source=before.found)
+    enough, count_note = check_count(len(new), item.edit.count)
+    novelty = ", none in the source image" if new.found else ""
+    return score_with_evidence(enough, before, new, note=f"{new.summary}{count_note}{novelty}")
 
 
 @rule("positional_addition")
 async def positional_addition(item: Item, perception: Perception, options: EditValOptions) -> Score:
-    """The new object's center lies on the asked side of where the class was in the source image."""
+    """Require the new object's center on the requested side of the anchor in the source image."""
     position = item.edit.position
     if position is None:
         raise UnscorableError("not_applicable", "the edit does not say where to add it")
-    beside, wanted = position.anchor or subject_of(item.edit), require(item.edit.to, "what to add")
-    anchor, added = await gather(_seen(perception, item, "source", beside), _seen(perception, item, "edited", wanted))
-    _must_be_seen(anchor)
+    beside, label = position.anchor or subject_of(item.edit), require(item.edit.to, "what to add")
+    anchor, added = await gather(
+        _detect(perception, item, "source", beside), _detect(perception, item, "edited", label)
+    )
+    _require_in_source(anchor)
     if not added.found:
-        return score_with_evidence(False, anchor, added, said=added.summary)
+        return score_with_evidence(0, anchor, added, note=added.summary)
     right = on_side(middle(added.box), middle(anchor.box), position.relation)
-    place = f"{'' if right else 'not '}{relation_phrase(position.relation)} the {anchor.label}"
-    return score_with_evidence(right, anchor, added, said=f"{added.summary}, {place}", more=_way(anchor, added))
+    position_note = f"{'' if right else 'not '}{relation_phrase(position.relation)} the {anchor.label}"
+    return score_with_evidence(
+        right, anchor, added, note=f"{added.summary}, {position_note}", extra=_arrow(anchor, added)
+    )
 
 
 @rule("position_replacement")
 async def position_replacement(item: Item, perception: Perception, options: EditValOptions) -> Score:
-    """The object moved sideways, by more than delta, to where it should be."""
+    """Require a horizontal movement of more than delta in the requested direction."""
     goal = requested_position(item.edit)
     if goal.relation not in {"left", "right", "center"}:
         raise UnscorableError("no_rule", f"the rule knows left, right and center, not '{goal.relation}'")
-    before, after = await _both(perception, item)
+    before, after = await _detect_in_both(perception, item)
     if not after.found:
-        return score_with_evidence(False, before, after, said=f"{after.summary} in the edited image")
+        return score_with_evidence(0, before, after, note=f"{after.summary} in the edited image")
     width = item.source.shape[1]
     start, end = middle(before.box)[0], middle(after.box)[0]
     direction = _direction(start, width, goal.relation)
     moved = (end - start) * (1 if direction == "right" else -1)
     delta = options.delta if options.delta >= 1 else options.delta * width
-    said = (
+    note = (
         f"the {before.label} moved {moved:.0f} px ({moved / width:.0%} of the width) {direction}; {delta:.0f} are asked"
     )
-    return score_with_evidence(moved > delta, before, after, said=said, more=_way(before, after))
+    return score_with_evidence(moved > delta, before, after, note=note, extra=_arrow(before, after))
 
 
 @rule("size")
 async def size(item: Item, perception: Perception, options: EditValOptions) -> Score:
-    """The object's box is larger than it was, or smaller, as asked."""
-    wish = read_size(require(item.edit.to, "small or large"))
-    before, after = await _both(perception, item)
+    """Require a larger or smaller box, as requested."""
+    requested_size = read_size(require(item.edit.to, "small or large"))
+    before, after = await _detect_in_both(perception, item)
     if not after.found:
-        return score_with_evidence(False, before, after, said=f"{after.summary} in the edited image")
+        return score_with_evidence(0, before, after, note=f"{after.summary} in the edited image")
     ratio = box_area(after.box) / max(box_area(before.box), 1.0)
-    done = ratio > 1 if wish == "large" else ratio < 1
-    return score_with_evidence(done, before, after, said=f"the {before.label}'s box has {ratio:.0%} of its former area")
+    done = ratio > 1 if requested_size == "large" else ratio < 1
+    return score_with_evidence(done, before, after, note=f"the {before.label}'s box has {ratio:.0%} of its former area")
 
 
 @rule("alter_parts")
 async def alter_parts(item: Item, perception: Perception, options: EditValOptions) -> Score:
-    """The part is seen, and its center is in the box of the class."""
-    wanted, subject = require(item.edit.to, "which part"), subject_of(item.edit)
-    part, whole = await gather(
-        _seen(perception, item, "edited", wanted),
+    """Require the part, with its center in the box of the class."""
+    label, subject = require(item.edit.to, "which part"), subject_of(item.edit)
+    part, subject_objects = await gather(
+        _detect(perception, item, "edited", label),
         detect(perception, item, "edited", subject, QUERY, min_confidence=0.0),
     )
-    if not (part.found and whole.found):
-        return score_with_evidence(False, part, whole, said=f"{part.summary}, {whole.summary}")
-    (x, y), (left, top, right, bottom) = middle(part.box), whole.box
+    if not (part.found and subject_objects.found):
+        return score_with_evidence(0, part, subject_objects, note=f"{part.summary}, {subject_objects.summary}")
+    (x, y), (left, top, right, bottom) = middle(part.box), subject_objects.box
     inside = left <= x <= right and top <= y <= bottom
     return score_with_evidence(
-        inside, part, whole, said=f"{part.summary}, {'on' if inside else 'not on'} the {whole.label}"
+        inside,
+        part,
+        subject_objects,
+        note=f"{part.summary}, {'on' if inside else 'not on'} the {subject_objects.label}",
     )
 
 
 def on_side(point: tuple[float, float], anchor: tuple[float, float], relation: Relation) -> bool:
-    """Does a point lie left of, right of, above or below another? y grows downwards."""
+    """Return whether a point lies left of, right of, above or below another; y grows downwards."""
     (x, y), (anchor_x, anchor_y) = point, anchor
     match relation:
         case "left":
@@ -171,54 +185,54 @@ def on_side(point: tuple[float, float], anchor: tuple[float, float], relation: R
 
 
 def _direction(start: float, width: float, relation: Relation) -> Relation:
-    """Left, right, or from the object's own side to the middle."""
+    """Return left or right; for the center, the direction from the object's side to the middle."""
     if relation != "center":
         return relation
-    towards: Third = "center"
-    return way(third(start, width), towards) or ("right" if start < width / 2 else "left")
+    center: Third = "center"
+    return way(third(start, width), center) or ("right" if start < width / 2 else "left")
 
 
-async def _both(perception: Perception, item: Item) -> tuple[DetectedObjects, DetectedObjects]:
-    """The class in the source image, without which nothing can be compared, and in the edited one."""
+async def _detect_in_both(perception: Perception, item: Item) -> tuple[DetectedObjects, DetectedObjects]:
+    """Detect the class in both images; raise `UnscorableError` if it is not in the source image."""
     before, after = await gather(
-        *(_seen(perception, item, side, subject_of(item.edit)) for side in ("source", "edited"))
+        *(_detect(perception, item, side, subject_of(item.edit)) for side in ("source", "edited"))
     )
-    _must_be_seen(before)
+    _require_in_source(before)
     return before, after
 
 
-async def _seen(perception: Perception, item: Item, on: Side, thing: str) -> DetectedObjects:
-    return await detect(perception, item, on, thing, QUERY)
+async def _detect(perception: Perception, item: Item, on: Side, label: str) -> DetectedObjects:
+    return await detect(perception, item, on, label, QUERY)
 
 
-def _must_be_seen(sighting: DetectedObjects) -> None:
-    if not sighting.found:
-        raise UnscorableError("not_detected", f"{none_seen(sighting.label)} in the source image, where the rule starts")
+def _require_in_source(objects: DetectedObjects) -> None:
+    if not objects.found:
+        raise UnscorableError("not_detected", f"{none_seen(objects.label)} in the source image, where the rule starts")
 
 
-def _way(before: DetectedObjects, after: DetectedObjects) -> tuple[Evidence, ...]:
+def _arrow(before: DetectedObjects, after: DetectedObjects) -> tuple[Evidence, ...]:
     label = f"from {before.label} to {after.label}"
     return (Arrow("edited", *middle(before.box), *middle(after.box), label=label),)
 
 
-def _seen_as(phrase: str) -> Rule:
-    async def seen_as_asked(item: Item, perception: Perception, options: EditValOptions) -> Score:
-        """The detector finds the object as the edit wants it."""
-        query = phrase.format(thing=subject_of(item.edit), to=require(item.edit.to, "what it becomes"))
-        seen = await _seen(perception, item, "edited", query)
-        return score_with_evidence(seen.found, seen, said=seen.summary)
+def _detects_phrase(phrase: str) -> Rule:
+    async def detects_phrase(item: Item, perception: Perception, options: EditValOptions) -> Score:
+        """Require the object as the edit describes it, in one phrase."""
+        query = phrase.format(label=subject_of(item.edit), to=require(item.edit.to, "what it becomes"))
+        objects = await _detect(perception, item, "edited", query)
+        return score_with_evidence(objects.found, objects, note=objects.summary)
 
-    return seen_as_asked
+    return detects_phrase
 
 
 PHRASES = {
-    "action": "{thing} {to}",
-    "color": "{to} {thing}",
-    "shape": "{thing} in the shape of {to}",
-    "style": "{thing} in {to} style",
-    "texture": "{to} {thing}",
-    "viewpoint": "{thing} from the {to}",
+    "action": "{label} {to}",
+    "color": "{to} {label}",
+    "shape": "{label} in the shape of {to}",
+    "style": "{label} in {to} style",
+    "texture": "{to} {label}",
+    "viewpoint": "{label} from the {to}",
 }
-"""The types that the paper leaves to people, because detector scores correlate little with them (appendix K). It does
-not say how the detector is asked: here, for the object as the edit wants it, in one phrase."""
-WITH_OTHER_TYPES: RuleSet[Rule] = RuleSet(RULES | {name: _seen_as(phrase) for name, phrase in PHRASES.items()})
+"""Queries for the types that the paper leaves to people, because detector scores correlate little with them
+(appendix K). The paper does not say how the detector was queried."""
+WITH_OTHER_TYPES: RuleSet[Rule] = RuleSet(RULES | {name: _detects_phrase(phrase) for name, phrase in PHRASES.items()})

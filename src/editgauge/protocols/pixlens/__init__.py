@@ -13,7 +13,7 @@ from editgauge.protocols import Protocol
 from editgauge.protocols._rules import STEPS_DONE, attempt, attempt_all, no_rule, score_steps
 from editgauge.protocols.pixlens import _released
 from editgauge.protocols.pixlens import _rules as rules
-from editgauge.protocols.pixlens._preservation import SUBJECT, background, in_both_pictures, subject_scores
+from editgauge.protocols.pixlens._preservation import SUBJECT, background, objects_of_both, subject_scores
 from editgauge.protocols.pixlens._rules import PixLensScene
 from editgauge.types import Item, Scores, ScoreSpec
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAPER = (
     "Stefanache et al. 2024, PixLens: A Novel Framework for Disentangled Evaluation in Diffusion-Based Image Editing"
 )
-COMMON = (
+COMMON_DEVIATIONS = (
     "Each image is processed at its own size; detections in the edited one are mapped to the source's size.",
     "The threshold is the detector's own operating point, unless another is set.",
     "The target color's histogram is computed exactly; the released code draws it at random from a generator that "
@@ -34,8 +34,8 @@ COMMON = (
     "More color names are known than in the released code; with an unknown one the edit is unscored.",
     "The subject is compared for the four types of table 5: color, size, position replacement, object addition.",
 )
-AS_IN_THE_PAPER = (
-    *COMMON,
+PAPER_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
     "Boxes of one name that overlap by more than a half are one object, the most confident.",
     "Names match as whole phrases: the released code finds 'apple' in 'pineapple'.",
     "SSIM uses the Gaussian window of its own paper.",
@@ -46,8 +46,8 @@ AS_IN_THE_PAPER = (
     "paper has no rule for it.",
     "An instruction of several steps is done if each step is; `steps_done` is the share of completed steps.",
 )
-AS_RELEASED = (
-    *COMMON,
+RELEASED_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
     "All names of a picture are asked in one question; boxes that overlap by more than a half are one object, whatever "
     "their names, and a name matches every phrase that contains it.",
     "SSIM uses scikit-image's uniform window of 7 x 7 pixels.",
@@ -57,19 +57,19 @@ AS_RELEASED = (
     "released code fails there.",
     "Background: outside the added object in the edited image, or outside the category in the source image alone.",
 )
-ABOUT_SUBJECT = {
+SUBJECT_DESCRIPTIONS = {
     "subject_sift": "Share of the subject's key points that are found again.",
     "subject_iou": "Overlap of the subject's outlines, moved onto each other.",
     "subject_ssim": "Structural similarity of the subject alone.",
     "subject_color": "Correlation of the subject's color histograms.",
     "subject_position": "How far the subject's center moved, as a share of height and width.",
 }
-RANGES = {"subject_ssim": (-1.0, 1.0), "subject_color": (-1.0, 1.0), "subject_position": (0.0, sqrt(2))}
+SUBJECT_RANGES = {"subject_ssim": (-1.0, 1.0), "subject_color": (-1.0, 1.0), "subject_position": (0.0, sqrt(2))}
 
 
 @dataclass(frozen=True, slots=True)
 class PixLensReading:
-    """What a rule set decides: how objects are found, the rules, what is no background, and which SSIM."""
+    """How a variant detects objects, its rules, its background masks and its SSIM."""
 
     scene: type[PixLensScene]
     rules: Mapping[str, Rule]
@@ -78,7 +78,7 @@ class PixLensReading:
 
 
 class PixLens(Protocol):
-    """One rule per edit type, nine types; five scores of the subject; one of the background."""
+    """Nine rules by edit type, five scores of the subject and one of the background."""
 
     about = "Did the edit happen, is the subject the same, did the background stay? By segmented objects."
     paper = f"{PAPER}, arXiv 2410.05710"
@@ -88,7 +88,9 @@ class PixLens(Protocol):
         ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested?", "done"),
         STEPS_DONE,
         *(
-            ScoreSpec(name, name != "subject_position", RANGES.get(name, (0.0, 1.0)), ABOUT_SUBJECT[name])
+            ScoreSpec(
+                name, name != "subject_position", SUBJECT_RANGES.get(name, (0.0, 1.0)), SUBJECT_DESCRIPTIONS[name]
+            )
             for name in SUBJECT
         ),
         ScoreSpec("background", True, (0.0, 1.0), "Did everything but the objects of the edit stay?", "kept"),
@@ -103,30 +105,30 @@ class PixLens(Protocol):
             self.scores = tuple(spec for spec in self.scores if spec is not STEPS_DONE)
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """The verdict on the edit, then what stayed."""
+        """Score the edit, the subject and the background."""
 
-        async def one(step: Item) -> Scores:
-            return await self._of_step(step, perception)
+        async def score_step(step: Item) -> Scores:
+            return await self._score_step(step, perception)
 
         uncounted = replace(item, edit=replace(item.edit, count=None))
-        return await (score_steps(item, one) if self._by_step else one(uncounted))
+        return await (score_steps(item, score_step) if self._by_step else score_step(uncounted))
 
-    async def _of_step(self, item: Item, perception: Perception) -> Scores:
+    async def _score_step(self, item: Item, perception: Perception) -> Scores:
         scene = self._reading.scene(item, perception)
         rule = self._reading.rules.get(item.edit.type)
         if rule is None:
             return {spec.name: no_rule(item.edit) for spec in self.scores if spec is not STEPS_DONE}
-        edit, subject, rest = await gather(
+        edit, subject, background_result = await gather(
             attempt(rule(scene)),
             attempt_all(subject_scores(scene, self._reading.similarity), SUBJECT),
             attempt(background(scene, self._reading.masks)),
         )
-        return {"edit": edit, **subject, "background": rest}
+        return {"edit": edit, **subject, "background": background_result}
 
 
-PAPER_READING = PixLensReading(PixLensScene, rules.RULES, in_both_pictures, ssim)
+PAPER_READING = PixLensReading(PixLensScene, rules.RULES, objects_of_both, ssim)
 RELEASED_READING = PixLensReading(
     _released.ReleasedScene, _released.RULES, _released.background_masks, _released.similarity
 )
-pixlens = PixLens("pixlens", PAPER_READING, AS_IN_THE_PAPER)
-pixlens_as_released = PixLens("pixlens@released", RELEASED_READING, AS_RELEASED)
+pixlens = PixLens("pixlens", PAPER_READING, PAPER_DEVIATIONS)
+pixlens_as_released = PixLens("pixlens@released", RELEASED_READING, RELEASED_DEVIATIONS)

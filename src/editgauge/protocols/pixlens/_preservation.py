@@ -1,4 +1,4 @@
-"""PixLens: is the subject still the same thing, and did the background stay? (section 3.1.2, 3.1.3, supplement 10)"""
+"""PixLens: is the subject the same, and did the background stay (sections 3.1.2 and 3.1.3, supplement 10)?"""
 
 from __future__ import annotations
 
@@ -34,41 +34,43 @@ if TYPE_CHECKING:
 
 SUBJECT = ("subject_sift", "subject_iou", "subject_ssim", "subject_color", "subject_position")
 SUBJECT_TYPES = ("color", "size", "position_replacement", "object_addition")
-"""The types whose subject is compared (tables 2 and 5 have no others, nor has the released code)."""
-MEANT_TO_CHANGE = {"color": "subject_color", "size": "subject_iou", "position_replacement": "subject_position"}
-"""Shown, but left out of the averages: the edit asks for that change (table 5 averages so)."""
-MOST_ARROWS = 20
+"""Edit types whose subject is compared, as in tables 2 and 5 and in the released code."""
+INTENDED_CHANGES = {"color": "subject_color", "size": "subject_iou", "position_replacement": "subject_position"}
+"""Scores that the edit itself changes: shown, but left out of averages as in table 5."""
+MAX_ARROWS = 20
 
 
 async def subject_scores(scene: PixLensScene, similarity: Similarity = ssim) -> dict[str, Score | Unscored]:
-    """Five ways to ask whether the subject is still the same thing."""
+    """Compare the subject before and after in five ways."""
     edit = scene.item.edit
     if edit.type not in SUBJECT_TYPES:
-        why = f"PixLens compares the subject only for {', '.join(SUBJECT_TYPES)}"
-        return dict.fromkeys(SUBJECT, Unscored("not_applicable", why))
+        reason = f"PixLens compares the subject only for {', '.join(SUBJECT_TYPES)}"
+        return dict.fromkeys(SUBJECT, Unscored("not_applicable", reason))
     before, after = await scene.both(subject_of(edit))
     require_found(before)
     require_found(after)
     was = before.largest
     now = after.closest(centroid(was))
-    scores = _compared(scene, was, now, similarity)
-    meant = MEANT_TO_CHANGE.get(edit.type)
-    if meant:
-        value = scores[meant]
-        measured = f"{value.value:.2f}" if isinstance(value, Score) else ""
-        scores[meant] = Unscored("not_applicable", f"the edit asks for this to change; measured {measured}")
+    scores = _subject_comparison(scene, was, now, similarity)
+    intended = INTENDED_CHANGES.get(edit.type)
+    if intended:
+        score = scores[intended]
+        measured = f"{score.value:.2f}" if isinstance(score, Score) else ""
+        scores[intended] = Unscored("not_applicable", f"the edit asks for this to change; measured {measured}")
     return scores
 
 
-def _compared(scene: PixLensScene, was: BoolMask, now: BoolMask, similarity: Similarity) -> dict[str, Score | Unscored]:
+def _subject_comparison(
+    scene: PixLensScene, was: BoolMask, now: BoolMask, similarity: Similarity
+) -> dict[str, Score | Unscored]:
     source, edited = scene.item.source, scene.item.edited
     height, width = was.shape
     (x, y), (new_x, new_y) = centroid(was), centroid(now)
     alone = [np.where(mask[..., np.newaxis], picture, 0) for mask, picture in ((was, source), (now, edited))]
-    matches = found_again(source, edited, was, now)
+    matches = match_keypoints(source, edited, was, now)
     outlines = (Region("edited", was, "the subject before"), Region("edited", now, "the subject now"))
     return {
-        "subject_sift": Score(matches.score, _arrows(matches)),
+        "subject_sift": Score(matches.score, _match_arrows(matches)),
         "subject_iou": Score(aligned_overlap(was, now), outlines),
         "subject_ssim": Score(similarity(as_unit(alone[0].astype(np.uint8)), as_unit(alone[1].astype(np.uint8)))),
         "subject_color": Score(color_likeness(source, was, edited, now)),
@@ -76,16 +78,16 @@ def _compared(scene: PixLensScene, was: BoolMask, now: BoolMask, similarity: Sim
     }
 
 
-def _arrows(matches: KeypointMatches) -> tuple[Evidence, ...]:
-    """The most confident points found again, each from where it lay to where it lies (PixLens, figures 3 and 4)."""
-    shown = matches.points[:MOST_ARROWS]
-    fewer = f"; drawn are the {len(shown)} most confident" if len(shown) < len(matches.points) else ""
+def _match_arrows(matches: KeypointMatches) -> tuple[Evidence, ...]:
+    """Return arrows of the most confident matches, from before to after (PixLens, figures 3 and 4)."""
+    drawn = matches.points[:MAX_ARROWS]
+    fewer = f"; drawn are the {len(drawn)} most confident" if len(drawn) < len(matches.points) else ""
     note = Note(f"Key points found again: {len(matches.points)}{fewer}.")
-    return (*(Arrow("edited", *before, *after) for before, after in shown), note)
+    return (*(Arrow("edited", *before, *after) for before, after in drawn), note)
 
 
 async def background(scene: PixLensScene, masks: Masks) -> Score:
-    """What lies outside the objects that the edit is about, compared pixel by pixel."""
+    """Compare the images outside the objects of the edit."""
     inside = await masks(scene)
     if inside.all():
         raise UnscorableError("not_applicable", "the objects cover the whole picture: there is no background")
@@ -94,8 +96,8 @@ async def background(scene: PixLensScene, masks: Masks) -> Score:
     return Score(value, (*evidence, Note(f"The background is {(~inside).mean():.0%} of the picture.")))
 
 
-async def in_both_pictures(scene: PixLensScene) -> BoolMask:
-    """Everything that may change, wherever it is seen: what is added, what the edit is about, or both."""
+async def objects_of_both(scene: PixLensScene) -> BoolMask:
+    """Return all pixels that may change: what is added, what the edit is about, or both, in both images."""
     edit = scene.item.edit
     kind = EDIT_TYPES[edit.type]
     if kind.effect == "adds":
@@ -104,20 +106,20 @@ async def in_both_pictures(scene: PixLensScene) -> BoolMask:
         names = [subject_of(edit)]
     else:
         names = [name for name in (edit.subject, edit.from_, edit.to) if name]
-    seen = await gather(*(scene.both(name) for name in dict.fromkeys(names)))
-    return covered(scene, [things for pair in seen for things in pair])
+    pairs = await gather(*(scene.both(name) for name in dict.fromkeys(names)))
+    return union_of(scene, [objects for pair in pairs for objects in pair])
 
 
-def covered(scene: PixLensScene, seen: Sequence[DetectedObjects]) -> BoolMask:
-    """Every pixel that belongs to one of the objects."""
+def union_of(scene: PixLensScene, detected: Sequence[DetectedObjects]) -> BoolMask:
+    """Return every pixel that belongs to one of the objects."""
     mask = np.zeros(scene.item.source.shape[:2], np.bool_)
-    for things in seen:
-        mask |= things.union
+    for objects in detected:
+        mask |= objects.union
     return mask
 
 
 def background_score(before: Unit, after: Unit, outside: BoolMask) -> float:
-    """1 when nothing outside changed, 0 from a mean squared error of a tenth on.
+    """Return 1 if nothing outside changed, and 0 from a mean squared error of a tenth on.
 
     PixLens, section 3.1.3: the mean of the errors in color and in gray, stretched so that the last tenth counts.
 
@@ -126,30 +128,30 @@ def background_score(before: Unit, after: Unit, outside: BoolMask) -> float:
     """
     check_pair(before, after, outside)
     color = float(np.mean((before[outside] - after[outside]) ** 2))
-    grays = [cv2.cvtColor(each.astype(np.float32), cv2.COLOR_RGB2GRAY) for each in (before, after)]
+    grays = [cv2.cvtColor(image.astype(np.float32), cv2.COLOR_RGB2GRAY) for image in (before, after)]
     gray = float(np.mean((grays[0][outside] - grays[1][outside]) ** 2))
     return max(0.0, 1 - 5 * (color + gray))  # 10 ((1 - (color + gray) / 2) - 0.9), without its rounding
 
 
 KeyPoints = tuple[Sequence[cv2.KeyPoint], Any]
-"""Points, and a row of numbers for each; None for the rows where there are no points."""
-CLEARER = 0.75
-"""Lowe's ratio: the best match must be this much nearer than the second."""
-FEWEST = 5
+"""Key points and one descriptor row each; None for the rows if there are no points."""
+MAX_DISTANCE_RATIO = 0.75
+"""Lowe's ratio of the distances to the best and the second match."""
+MIN_MATCHES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class KeypointMatches:
-    """Which key points were found again, most confident first, and of how many."""
+    """Matched key points, most confident first."""
 
     score: float
-    """The share of key points that are found again; 0 when there are fewer than five."""
+    """Fraction of key points that match; 0 with fewer than five matches."""
     points: tuple[tuple[Point, Point], ...]
-    """Where each lay before, and where it lies now."""
+    """Position before and after of each match."""
 
 
-def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_after: BoolMask) -> KeypointMatches:
-    """Key points of a part of one picture, looked for in a part of the other.
+def match_keypoints(before: Pixels, after: Pixels, where_before: BoolMask, where_after: BoolMask) -> KeypointMatches:
+    """Match SIFT key points of a region of one image with a region of another.
 
     PixLens, supplement 10: good matches by Lowe's ratio over the larger of both counts. Matches are searched
     exhaustively, so that the score does not depend on an approximate index.
@@ -160,11 +162,13 @@ def found_again(before: Pixels, after: Pixels, where_before: BoolMask, where_aft
         return KeypointMatches(0.0, ())
     pairs = cv2.BFMatcher(cv2.NORM_L2).knnMatch(first, second, k=2)
     good = sorted(
-        (best for best, next_best in pairs if best.distance < CLEARER * next_best.distance),
+        (best for best, next_best in pairs if best.distance < MAX_DISTANCE_RATIO * next_best.distance),
         key=lambda match: match.distance,
     )
-    score = len(good) / max(len(first), len(second)) if len(good) >= FEWEST else 0.0
-    return KeypointMatches(score, tuple((_at(points[one.queryIdx]), _at(new_points[one.trainIdx])) for one in good))
+    score = len(good) / max(len(first), len(second)) if len(good) >= MIN_MATCHES else 0.0
+    return KeypointMatches(
+        score, tuple((_at(points[match.queryIdx]), _at(new_points[match.trainIdx])) for match in good)
+    )
 
 
 @cache_latest_images

@@ -20,7 +20,7 @@ from editgauge.protocols._objects import (
 )
 from editgauge.protocols._rules import RuleSet, require, score_with_evidence, subject_of
 from editgauge.protocols.pixlens import _rules
-from editgauge.protocols.pixlens._preservation import covered
+from editgauge.protocols.pixlens._preservation import union_of
 from editgauge.protocols.pixlens._rules import PixLensScene, Rule
 from editgauge.types import Score
 
@@ -34,57 +34,57 @@ if TYPE_CHECKING:
 _structural_similarity: Any = skimage.metrics.structural_similarity  # says no types
 RULES: RuleSet[Rule] = RuleSet(_rules.RULES)
 rule = RULES.rule
-TOWARDS: dict[Third, Relation] = {"left": "left", "right": "right"}
-FROM_THE_SIDE: dict[str, Relation] = {"left": "right", "right": "left"}
-"""The way to the center."""
+DIRECTIONS: dict[Third, Relation] = {"left": "left", "right": "right"}
+DIRECTIONS_TO_CENTER: dict[str, Relation] = {"left": "right", "right": "left"}
+"""Direction from a side to the center."""
 
 
 class ReleasedScene(PixLensScene):
-    """What the released code sees: all names of a picture in one question, whose boxes suppress each other.
+    """Objects as the released code detects them: one query per image, whose boxes suppress each other.
 
-    A name matches every phrase that contains it, so 'apple' is found where 'pineapple' was asked for.
+    A label matches every phrase that contains it, so 'apple' matches 'pineapple'.
     """
 
-    async def objects(self, on: Side, name: str) -> DetectedObjects:
-        """The objects whose phrase contains the name."""
-        return await self._matching(on, name, lambda phrases: any(name in each for each in phrases))
+    async def objects(self, side: Side, name: str) -> DetectedObjects:
+        """Return the objects whose phrase contains the label."""
+        return await self._matching(side, name, lambda phrases: any(name in phrase for phrase in phrases))
 
-    async def named_exactly(self, on: Side, name: str) -> DetectedObjects:
-        """The objects that answer this name and no other, which the background score asks for."""
-        return await self._matching(on, name, lambda phrases: phrases == {name})
+    async def named_exactly(self, side: Side, name: str) -> DetectedObjects:
+        """Return the objects that match this label and no other; for the background score."""
+        return await self._matching(side, name, lambda phrases: phrases == {name})
 
-    async def everything(self, on: Side) -> DetectedObjects:
-        """All objects of the question about one picture."""
-        seen, _ = await self._all(on)
-        return from_instances("any object of the edit", on, with_outline(seen))
+    async def everything(self, side: Side) -> DetectedObjects:
+        """Return all objects of one image's query."""
+        instances, _ = await self._all(side)
+        return from_instances("any object of the edit", side, with_outline(instances))
 
-    async def _matching(self, on: Side, name: str, matches: Callable[[set[str]], bool]) -> DetectedObjects:
-        seen, phrases = await self._all(on)
-        places = [place for place, its in enumerate(phrases) if matches(its)]
-        return from_instances(name, on, with_outline(seen.only(places)))
+    async def _matching(self, side: Side, name: str, matches: Callable[[set[str]], bool]) -> DetectedObjects:
+        instances, phrases = await self._all(side)
+        indices = [index for index, matched in enumerate(phrases) if matches(matched)]
+        return from_instances(name, side, with_outline(instances.only(indices)))
 
-    async def _all(self, on: Side) -> tuple[Instances, list[set[str]]]:
-        """The objects of one picture, and the phrases that each of them answers."""
-        instances = await self._perception.instances(image_of(self.item, on), *phrases_asked(self.item.edit, on))
+    async def _all(self, side: Side) -> tuple[Instances, list[set[str]]]:
+        """Return the objects of one image, and the phrases that each of them matches."""
+        instances = await self._perception.instances(image_of(self.item, side), *queried_phrases(self.item.edit, side))
         answers: dict[tuple[float, ...], set[str]] = {}
         first: dict[tuple[float, ...], int] = {}
-        for place, box in enumerate(map(tuple, instances.detections.boxes.tolist())):
-            answers.setdefault(box, set()).add(instances.detections.phrases[place])
-            first.setdefault(box, place)
+        for index, box in enumerate(map(tuple, instances.detections.boxes.tolist())):
+            answers.setdefault(box, set()).add(instances.detections.phrases[index])
+            first.setdefault(box, index)
         boxes = instances.only(list(first.values()))
-        kept = suppress_duplicates(boxes.detections.boxes)
+        unique = suppress_duplicates(boxes.detections.boxes)
         phrases = list(answers.values())
-        return boxes.only(kept), [phrases[place] for place in kept]
+        return boxes.only(unique), [phrases[index] for index in unique]
 
 
-def phrases_asked(edit: Edit, on: Side) -> tuple[str, ...]:
-    """What the released code asks its detector about one of the pictures."""
+def queried_phrases(edit: Edit, side: Side) -> tuple[str, ...]:
+    """Return what the released code queries for one of the images."""
     kind = EDIT_TYPES[edit.type]
     if edit.type == "object_replacement":
-        names = [edit.from_ if on == "source" else edit.to]
-    elif on == "edited" and edit.type == "alter_parts":
+        names = [edit.from_ if side == "source" else edit.to]
+    elif side == "edited" and edit.type == "alter_parts":
         names = [edit.to]
-    elif on == "edited" and kind.effect == "adds":
+    elif side == "edited" and kind.effect == "adds":
         names = [edit.subject, edit.to]
     else:
         names = [edit.subject]
@@ -93,63 +93,63 @@ def phrases_asked(edit: Edit, on: Side) -> tuple[str, ...]:
 
 @rule("size")
 async def size(scene: PixLensScene) -> Score:
-    """A change of size as asked is worth a half where the object did not stay in its place."""
-    return await _rules.resized(scene, worth_elsewhere=0.5)
+    """Score a resized object that moved by a half."""
+    return await _rules.score_resized(scene, score_if_moved=0.5)
 
 
 @rule("positional_addition")
 async def positional_addition(scene: PixLensScene) -> Score:
-    """Half of the score is whether the category is still there."""
-    value, anchor, added = await _rules.placed(scene)
-    kept = await scene.objects("edited", subject_of(scene.item.edit))
-    final = (value + (len(kept) > 0)) / 2 if value > 0 else 0
+    """Average the direction with whether the category is still detected."""
+    value, anchor, added = await _rules.score_placed(scene)
+    remaining = await scene.objects("edited", subject_of(scene.item.edit))
+    final = (value + (len(remaining) > 0)) / 2 if value > 0 else 0
     return score_with_evidence(
-        final, anchor, added, said=f"{added.count_summary}, direction {value:.2f}, {kept.count_summary}"
+        final, anchor, added, note=f"{added.count_summary}, direction {value:.2f}, {remaining.count_summary}"
     )
 
 
 @rule("position_replacement")
 async def position_replacement(scene: PixLensScene) -> Score:
-    """Where the object was is what the edit says, not what is seen; a move to the center fails without it."""
+    """Take the object's former position from the edit, not from the image."""
     edit = scene.item.edit
     before, after = await scene.both(subject_of(edit))
     require_found(before)
     if not len(after):
-        return score_with_evidence(0, before, after, said=f"{after.count_summary} in the edited image")
-    wanted = _rules.asked_third(edit)
-    towards = TOWARDS.get(wanted) or FROM_THE_SIDE.get(edit.from_ or "")
-    if towards is None:
+        return score_with_evidence(0, before, after, note=f"{after.count_summary} in the edited image")
+    target = _rules.requested_third(edit)
+    direction = DIRECTIONS.get(target) or DIRECTIONS_TO_CENTER.get(edit.from_ or "")
+    if direction is None:
         raise UnscorableError("no_rule", "the released code fails for a move to the center from neither left nor right")
     start, end = centroid(before.largest), centroid(after.largest)
     now = third(end[0] - 0.5, scene.width)  # it counts pixels from 0, not from their centers
-    relative = direction_score(start, end, towards, scene.diagonal)
+    relative = direction_score(start, end, direction, scene.diagonal)
     was = _rules.named_third(edit.from_)
-    absolute = third_score(was, now, wanted) if was else float(now == wanted)
+    absolute = third_score(was, now, target) if was else float(now == target)
     value = (relative + absolute) / 2 if relative > 0 else 0
-    said = f"the {before.label} is now in the {now}, asked was the {wanted}"
-    return score_with_evidence(value, before, after, said=said, more=_rules.way_between(before, after))
+    note = f"the {before.label} is now in the {now}, asked was the {target}"
+    return score_with_evidence(value, before, after, note=note, extra=_rules.arrow_between(before, after))
 
 
 @rule("object_replacement")
 async def object_replacement(scene: PixLensScene) -> Score:
-    """The old object is not looked for in the edited image."""
-    value, old, new = await _rules.replaced(scene)
+    """Ignore whether the old object is gone."""
+    value, old, new = await _rules.score_replaced(scene)
     where = "" if not len(new) else " in its place" if value else " elsewhere"
-    return score_with_evidence(value, old, new, said=f"{new.count_summary}{where}")
+    return score_with_evidence(value, old, new, note=f"{new.count_summary}{where}")
 
 
 async def background_masks(scene: PixLensScene) -> BoolMask:
-    """What is no background: a moved object's new place is background, and only exact names count."""
+    """Return the pixels that are no background; a moved object's new position is background."""
     if not isinstance(scene, ReleasedScene):
         raise TypeError("the released background score needs what the released code sees")
     edit = scene.item.edit
     if edit.type in {"object_addition", "positional_addition"}:
-        return covered(scene, [await scene.named_exactly("edited", require(edit.to, "what to add"))])
+        return union_of(scene, [await scene.named_exactly("edited", require(edit.to, "what to add"))])
     if edit.type in {"object_replacement", "alter_parts", "single_instance_removal"}:
-        return covered(scene, [await scene.everything("source"), await scene.everything("edited")])
-    return covered(scene, [await scene.named_exactly("source", subject_of(edit))])
+        return union_of(scene, [await scene.everything("source"), await scene.everything("edited")])
+    return union_of(scene, [await scene.named_exactly("source", subject_of(edit))])
 
 
 def similarity(before: Unit, after: Unit) -> float:
-    """SSIM with scikit-image's defaults: a plain window of 7 x 7 pixels."""
+    """Return SSIM with scikit-image's defaults, a uniform window of 7 x 7 pixels."""
     return float(_structural_similarity(before, after, channel_axis=2, data_range=1.0))

@@ -18,9 +18,9 @@ import numpy as np
 
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.evidence import Note
-from editgauge.judges import Answer, NoAnswer, Question, Shown
-from editgauge.judges._endpoint import read_reply
-from editgauge.judges._parsing import read_object
+from editgauge.judges import Answer, LabeledImage, NoAnswerError, Question
+from editgauge.judges._endpoint import parse_reply
+from editgauge.judges._parsing import parse_object
 from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import Prompt
 from editgauge.protocols import Part, Protocol, variant_name
@@ -188,7 +188,7 @@ class RubricProtocol(Protocol):
             question = self.question(rubric_question, item, perception).again(repetition)
             answer = await perception.ask(question.swapped() if swap else question, role=self.judge or "judge")
         except UnscorableError as unable:
-            if self._released and self._released.failed == "zero" and isinstance(unable, NoAnswer):
+            if self._released and self._released.failed == "zero" and isinstance(unable, NoAnswerError):
                 return dict.fromkeys(names, 0.0), [Note(f"{rubric_question.name}: no answer counts as 0, as released")]
             return dict.fromkeys(names, Unscored(unable.reason, unable.detail)), []
         return dict(answer.value), [Note(_note(rubric_question.name, self.judge or "", answer))]
@@ -271,14 +271,14 @@ def _filled(text: str, slots: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda slot: slots.get(slot[1], slot[0]), text).strip()
 
 
-def _shown(which: str, item: Item) -> list[Shown]:
+def _shown(which: str, item: Item) -> list[LabeledImage]:
     """A picture with its label; behind the source come the further pictures of the edit."""
-    shown = [Shown(LABELS[which], _picture(which, item))]
+    shown = [LabeledImage(LABELS[which], _picture(which, item))]
     if which == "source":
         roles = [each.role for each in item.edit.inputs]
         for number, (role, pixels) in enumerate(zip(roles, item.inputs, strict=True), start=2):
             kind = "" if role == "image" else f" ({role})"
-            shown.append(Shown(f"Picture {number} that the edit starts from{kind}:", pixels))
+            shown.append(LabeledImage(f"Picture {number} that the edit starts from{kind}:", pixels))
     return shown
 
 
@@ -327,7 +327,7 @@ def _note(question: str, judge: str, answer: Answer[Mapping[str, float]]) -> str
     if answer.members:
         each = "; ".join(f"{name}: {_listed(values)}" for name, values in answer.members.items())
         return f"{question}: {judge} gives {numbers} ({each})"
-    said = read_object(read_reply(answer.call.body).text) if answer.call.body else None
+    said = parse_object(parse_reply(answer.call.body).text) if answer.call.body else None
     reasons = (said or {}).get("reasoning")
     because = f": {reasons[:400]}" if isinstance(reasons, str) and reasons else ""
     return f"{question}: {judge} gives {numbers}{because} (call {answer.call.identity[:12]})"

@@ -17,7 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from editgauge.errors import BadInputError, UnknownNameError, summarize_error
-from editgauge.judges._parsing import Unreadable
+from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import Ratings
 from editgauge.types import Edit, Question, Unscored
 
@@ -353,7 +353,7 @@ _LONE_DIGIT = re.compile(r"(?<![\d.])([1-5])(?![\d.])")
 
 
 def guessed(rule: str, text: str, form: Ratings) -> Mapping[str, float]:
-    """The numbers that a rule puts in place of an unreadable answer; raises `Unreadable` where it drops it.
+    """The numbers that a rule puts in place of an unreadable answer; raises `UnparsableReplyError` where it drops it.
 
     Args:
         rule: `random` (a whole number each, drawn from the text itself, so that a second look gives the same),
@@ -371,7 +371,7 @@ def guessed(rule: str, text: str, form: Ratings) -> Mapping[str, float]:
         return dict.fromkeys(names, (form.low + form.high) / 2)
     digit = _LONE_DIGIT.search(text) if rule == "lone_digit" else None
     if digit is None:
-        raise Unreadable("numbers", text)
+        raise UnparsableReplyError("numbers", text)
     return dict.fromkeys(names, float(digit[1]))
 
 
@@ -385,5 +385,5 @@ class GuessedRatings(Ratings):
         """The numbers, read or guessed."""
         try:
             return Ratings.read(self, text)
-        except Unreadable:
+        except UnparsableReplyError:
             return guessed(self.rule, text, self)

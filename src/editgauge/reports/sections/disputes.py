@@ -84,8 +84,8 @@ def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
     return Dispute(
         disputed.outcome,
         str(run.edits.get(disputed.outcome.edit, {}).get("instruction") or ""),
-        f"{words.number(disputed.score, DECIMALS)}, above {disputed.place:.0%} of the outcomes",
-        f"{mean}{several}, above {disputed.people_place:.0%}",
+        f"{words.number(disputed.score, DECIMALS)}, above {disputed.percentile:.0%} of the outcomes",
+        f"{mean}{several}, above {disputed.people_percentile:.0%}",
         reasons[:MOST_REASONS],
     )
 
@@ -110,7 +110,7 @@ def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[Key, str, str]]
 
     What is damaged is left out: the gallery says so.
     """
-    for key, name, text in run.all_evidence(edits):
+    for key, name, text in run.iter_evidence(edits):
         try:
             piece = from_json(json.loads(text))
         except (ValueError, KeyError, TypeError):
