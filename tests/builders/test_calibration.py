@@ -18,7 +18,7 @@ from editgauge.builders.calibration.build import calibration
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import Own
-from editgauge.protocols.editgauge.further import JUDGED, WORDS
+from editgauge.protocols.editgauge._further import JUDGED, WORDS
 from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 

@@ -15,10 +15,10 @@ from PIL import Image
 import editgauge
 from editgauge._util.images import Pixels, read_image, write_png
 from editgauge.engine.result import ScoreResult
-from editgauge.engine.verdict import CLEAN_BY, KEPT_BY, make_verdict
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.evidence import Box, Evidence, Note
 from editgauge.protocols import open_protocol
+from editgauge.protocols.verdict import CLEAN_BY, KEPT_BY, make_verdict
 from editgauge.reports.report import ReportPage
 from editgauge.results import ScoreRecord
 from editgauge.types import Edit, Item, Outcome, ScoreSpec

@@ -8,8 +8,8 @@ import numpy as np
 
 from editgauge._util.images import ImageFile
 from editgauge.engine.result import ScoreResult
-from editgauge.engine.verdict import make_verdict
 from editgauge.evidence import Box, Evidence, ImageNote, Note, Side
+from editgauge.protocols.verdict import make_verdict
 from editgauge.results import ScoreRecord
 from editgauge.types import Edit, Item, Outcome, Reason, ScoreSpec
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from editgauge.engine.verdict import HEADLINES, NO_RULE
+from editgauge.protocols.verdict import HEADLINES, NO_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge._util.images import Pixels
-    from editgauge.engine.verdict import Verdict
     from editgauge.evidence import Evidence, Side
+    from editgauge.protocols.verdict import Verdict
     from editgauge.results import ScoreRecord
     from editgauge.types import Item
 

@@ -21,12 +21,12 @@ from editgauge.engine._perception import MemoryGate, RunPerception, admission_by
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.engine.parse import read_instruction
 from editgauge.engine.result import ScoreResult
-from editgauge.engine.verdict import make_verdict
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
 from editgauge.models.cache import place
 from editgauge.options import JudgeOptions, ModelOptions
+from editgauge.protocols.verdict import make_verdict
 from editgauge.types import Edit, Item, Outcome, Position, Relation
 
 T = TypeVar("T")
@@ -125,7 +125,7 @@ class Scorer:
             reserve(admission_bytes(item.pixel_bytes))
             scores = await score_item(item, self.protocols, self._see)
         records = [record for records in scores.values() for record in records]
-        return ScoreResult(records, item, make_verdict(records, item.edit), self.remark)
+        return ScoreResult(records, item, make_verdict(records), self.remark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import KnownFields
-from editgauge.engine.verdict import Verdict
 from editgauge.errors import BadInputError
+from editgauge.protocols.verdict import Verdict
 from editgauge.results import ScoreRecord
 from editgauge.types import ParsedStep, Position
 

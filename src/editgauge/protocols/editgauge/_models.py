@@ -126,9 +126,7 @@ class FittedModels:
         relative = min(1.0, fitted_value.value / sigmoid(model.intercept))
         return Prediction(min(relative, 1 - MAX_PENALTY * max(severities.values())), fitted_value.effects)
 
-    def quality(
-        self, values: Values, token: NDArray[np.float32] | None, severities: Mapping[str, float]
-    ) -> Prediction:
+    def quality(self, values: Values, token: NDArray[np.float32] | None, severities: Mapping[str, float]) -> Prediction:
         """Return how natural people would call the image; no disturbance raises it above an untouched image."""
         model = self.linear["quality"]
         answer = model.predict(values, token)
