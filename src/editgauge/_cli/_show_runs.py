@@ -253,7 +253,7 @@ def _show_figures(run: Run) -> None:
     for figure in measured:
         label = Label(figure.title, figure.figure.averaging)
         rows.append([label, *(_estimate_cell(figure.methods[method], figure.spec) for method in methods)])
-        for average, of_methods in figure.others.items():
+        for average, of_methods in figure.alternatives.items():
             values = (_estimate_cell(of_methods[method], figure.spec) for method in methods)
             rows.append([Label(f"  instead {average}", style="weak"), *values])
     title = "figures of the papers: mean and 95% confidence interval"
