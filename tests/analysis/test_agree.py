@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from editgauge.analysis.agree import LEVELS, Agreement, agree
-from editgauge.analysis.choice_agreement import ChosenScore
+from editgauge.analysis.choice_agreement import ChoiceScore
 from editgauge.analysis.rating_agreement import RatedScore
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.benchmarks.datasets import ratings as write_ratings
@@ -74,7 +74,7 @@ def rated(found: Agreement, name: str) -> RatedScore:
     return next(each for each in found.rated if each.spec.name == name)
 
 
-def chosen(found: Agreement, name: str) -> ChosenScore:
+def chosen(found: Agreement, name: str) -> ChoiceScore:
     assert found.chosen is not None
     return next(each for each in found.chosen.scores if each.spec.name == name)
 
@@ -147,7 +147,7 @@ def test_choices_by_hand(run: Path, tmp_path: Path) -> None:
     found = agree(run, choices=lines(tmp_path, "c.jsonl", told))
     assert found.choices is not None
     assert found.chosen is not None
-    assert (found.choices.strangers, found.chosen.ties, found.rated) == (1, 1, ())
+    assert (found.choices.unmatched, found.chosen.ties, found.rated) == (1, 1, ())
     gain, loss = (chosen(found, name) for name in ("gain", "loss"))
     assert gain.share is not None
     assert loss.share is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from editgauge.analysis.agree import Agreement, agree
-from editgauge.analysis.choice_agreement import ChosenScore, SelectedScore, read_roles
+from editgauge.analysis.choice_agreement import ChoiceScore, SelectedScore, read_roles
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import JournalEntry
 
@@ -89,7 +89,7 @@ def test_a_judge_is_one_more_score_beside_choices(run: Path, people: Path, tmp_p
     assert found.rankings[0].scores[0].ranks["a"].value == 1
 
 
-def evaluator(found: Agreement, protocol: str) -> ChosenScore:
+def evaluator(found: Agreement, protocol: str) -> ChoiceScore:
     assert found.chosen is not None
     return next(each for each in found.chosen.scores if each.protocol == protocol)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from editgauge._stats.conformal import acceptance_threshold, high_probability_threshold
-from editgauge._stats.prediction_powered import CHOSEN, prediction_powered_mean, selection_p
+from editgauge._stats.prediction_powered import SELECTION_ALPHA, prediction_powered_mean, selection_p
 from editgauge.analysis.accept import accept
 from editgauge.analysis.estimate import estimate
 from editgauge.errors import BadInputError, UnknownNameError
@@ -231,7 +231,7 @@ def test_random_samples_raise_few_alarms() -> None:
         picked = random.permutation(60)[:20]
         here = np.isin(clusters, picked)
         p = selection_p(scores[here], clusters[here], scores[~here], clusters[~here])
-        alarms += p is not None and p < CHOSEN
+        alarms += p is not None and p < SELECTION_ALPHA
     assert alarms / 400 <= 0.03
 
 

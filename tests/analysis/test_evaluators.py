@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.analysis._evaluators import lists_alike, rouge_l
+from editgauge.analysis._evaluators import list_similarity, rouge_l
 from editgauge.analysis.agree import agree
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.errors import BadInputError
@@ -185,7 +185,7 @@ def test_lists_of_three_seeds_are_compared_two_by_two() -> None:
         {"e0": Attributes(("red cap",), ("black dog",))},
         {"e0": Attributes(("red cap",), ("white dog",)), "once": Attributes(("sky",), ("sea",))},
     ]
-    source, target = lists_alike(seeds)
+    source, target = list_similarity(seeds)
     assert (source.side, source.edits, source.joined.n, source.joined.value) == ("source", 1, 3, 1.0)
     assert target.joined.value == pytest.approx((0.5 + 0 + 0.5) / 3)
-    assert lists_alike([{"once": Attributes(("sky",), ("sea",))}]) == []
+    assert list_similarity([{"once": Attributes(("sky",), ("sea",))}]) == []

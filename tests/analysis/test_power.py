@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import nct, t
 
-from editgauge._stats.intervals import FEWEST_SOURCES, Labels, Numbers
+from editgauge._stats.intervals import MIN_SOURCES, Labels, Numbers
 from editgauge._stats.pairwise import differences as differences_of
 from editgauge.analysis.power import FEW, MORE_OF_FEW, Spread, power, sources_for_width, sources_to_detect, spread
 from editgauge.errors import BadInputError, UnknownNameError
@@ -89,7 +89,7 @@ def test_the_interval_is_as_narrow_as_asked_and_one_source_less_is_not_enough(ha
 
     sources = sources_for_width(half_width, 1.0)
     assert reach(sources) <= half_width
-    assert sources == FEWEST_SOURCES or reach(sources - 1) > half_width
+    assert sources == MIN_SOURCES or reach(sources - 1) > half_width
 
 
 def test_smaller_differences_and_larger_variances_and_more_power_need_more() -> None:
@@ -102,7 +102,7 @@ def test_smaller_differences_and_larger_variances_and_more_power_need_more() -> 
 
 
 def test_no_plan_has_fewer_sources_than_are_tested() -> None:
-    assert sources_to_detect(100.0, 1.0) == sources_for_width(100.0, 1.0) == FEWEST_SOURCES
+    assert sources_to_detect(100.0, 1.0) == sources_for_width(100.0, 1.0) == MIN_SOURCES
 
 
 def test_planned_evaluations_find_the_difference() -> None:

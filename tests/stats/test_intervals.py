@@ -21,8 +21,8 @@ from editgauge._stats.intervals import (
     Numbers,
     bounds,
     clustered_mean,
-    extremes,
     holm,
+    score_limits,
     share_interval,
     student_interval,
     student_p,
@@ -279,9 +279,9 @@ def test_without_any_score_everything_is_possible() -> None:
 
 def test_a_range_without_an_end_takes_the_extremes_seen() -> None:
     seen = np.array([3.0, math.nan, -2.0, 8.0])
-    assert extremes(ScoreSpec("x", True, (-1.0, 1.0)), seen) == Limits(-1, 1, declared=True)
-    assert extremes(ScoreSpec("x", True, (-math.inf, math.inf)), seen) == Limits(-2, 8, declared=False)
-    assert extremes(ScoreSpec("x", True, (0.0, math.inf)), np.array([math.nan])) is None
+    assert score_limits(ScoreSpec("x", True, (-1.0, 1.0)), seen) == Limits(-1, 1, declared=True)
+    assert score_limits(ScoreSpec("x", True, (-math.inf, math.inf)), seen) == Limits(-2, 8, declared=False)
+    assert score_limits(ScoreSpec("x", True, (0.0, math.inf)), np.array([math.nan])) is None
 
 
 @given(st.lists(st.floats(0, 1), max_size=20), st.integers(0, 20), st.booleans())

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from editgauge._stats.intervals import FEWEST_SOURCES, Numbers
-from editgauge._stats.pairwise import against_the_first, complementarity, paired_difference, rank_methods
+from editgauge._stats.intervals import MIN_SOURCES, Numbers
+from editgauge._stats.pairwise import compare_with_first, complementarity, paired_difference, rank_methods
 from editgauge.analysis.agree import agree
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL
 from editgauge.results import JournalEntry, Run
 
@@ -60,7 +60,7 @@ def test_pairing_by_source_image_tells_methods_apart_that_their_means_do_not() -
 
 
 def test_few_source_images_leave_every_place_possible() -> None:
-    rows = FEWEST_SOURCES - 1
+    rows = MIN_SOURCES - 1
     assert table([0.9] * rows, [0.1] * rows) == ["1 [1-2]", "2 [1-2]"]
 
 
@@ -88,7 +88,7 @@ def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Calla
             records.append(
                 make_record(f"e{place}", scores, method=method, place=place, source=f"{place}", edit_type=kind)
             )
-    found = RunVerdicts(Run.open(make_run(*records))).ranks(["color", "size", ALL])
+    found = RunTests(Run.open(make_run(*records))).ranks(["color", "size", ALL])
     assert str(found["toy", "gain", "color", "mine"]) == "1 [1-1]"
     assert found["toy", "gain", "size", "mine"].high == 2
     assert str(found["toy", "gain", ALL, "theirs"]) == "2 [2-2]"
@@ -155,12 +155,12 @@ def test_who_comes_first_only_turns_the_sign(answers: list[tuple[float, float]])
 
 def test_many_comparisons_raise_the_p_values() -> None:
     good, fair, poor = np.ones(10), np.array([1.0] * 5 + [0.0] * 5), np.zeros(10)
-    over_fair, over_poor = against_the_first([("good", good), ("fair", fair), ("poor", poor)], np.arange(10))
+    over_fair, over_poor = compare_with_first([("good", good), ("fair", fair), ("poor", poor)], np.arange(10))
     assert [over_fair.second, over_poor.second] == ["fair", "poor"]
     assert over_poor.p is not None
     assert over_poor.adjusted == pytest.approx(2 * over_poor.p)
     assert over_fair.adjusted == over_fair.p
-    assert against_the_first([], np.arange(0)) == ()
+    assert compare_with_first([], np.arange(0)) == ()
 
 
 credit = st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1, max_size=30)

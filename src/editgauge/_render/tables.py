@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-from editgauge._stats.intervals import FEWEST_SOURCES
+from editgauge._stats.intervals import MIN_SOURCES
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
@@ -102,7 +102,7 @@ def value_cell(
     """The cell of a mean or an estimate; `EmptyCell` with its reason where there is no value."""
     if estimate is None or estimate.value is None:
         return EmptyCell(unscored, reason=getattr(estimate, "reason", ""))
-    few = estimate.clusters < FEWEST_SOURCES
+    few = estimate.clusters < MIN_SOURCES
     return ValueCell(estimate.value, estimate.low, estimate.high, n, unscored, few, format=form)
 
 

@@ -17,7 +17,7 @@ from scipy.stats import t as student
 
 from editgauge._stats import resampling
 from editgauge._stats.intervals import LEVEL, Labels, Numbers, clustered_mean
-from editgauge._stats.resampling import Estimate, all_equal, as_estimate, divided, estimate, no_estimate, resampled
+from editgauge._stats.resampling import Estimate, all_equal, as_estimate, estimate, no_estimate, resampled, safe_divide
 
 FEWEST_PAIRS = 3
 """Two pairs always lie on a line."""
@@ -116,7 +116,7 @@ def choice_credit(first: ArrayLike, second: ArrayLike, chose_first: ArrayLike) -
 
 
 @dataclass(frozen=True, slots=True)
-class Verdicts:
+class BinaryRates:
     """How often a yes or no agrees with that of people, asked from every side."""
 
     balanced_accuracy: Estimate
@@ -131,12 +131,12 @@ class Verdicts:
     """Of those called bad, the share that is."""
 
 
-def verdicts(called_good: ArrayLike, is_good: ArrayLike, clusters: Labels | None = None) -> Verdicts:
+def binary_rates(called_good: ArrayLike, is_good: ArrayLike, clusters: Labels | None = None) -> BinaryRates:
     """Compares yes-or-no answers with those of people."""
     called, good, labels = paired(called_good, is_good, clusters)
     recall = _share(called, good > 0, labels, "people call none good")
     specificity = _share(1 - called, good <= 0, labels, "people call none bad")
-    return Verdicts(
+    return BinaryRates(
         _balanced(recall, specificity, labels),
         _share(good, called > 0, labels, "none is called good"),
         recall,
@@ -214,7 +214,7 @@ def between(
     """
     x, y, labels = paired(scores, ratings, clusters)
     belongs = (np.asarray(groups) == np.unique(groups)[:, None]).astype(np.float64)
-    means = [divided(belongs @ each, belongs.sum(axis=1)) for each in (x, y)]
+    means = [safe_divide(belongs @ each, belongs.sum(axis=1)) for each in (x, y)]
     if reason := measure.undefined(*means):
         return Estimate(None, None, None, len(belongs), np.unique(labels).size, reason)
     drawn = resampled(lambda weights: _of_means(measure, belongs, x, y, weights), labels)
@@ -251,7 +251,7 @@ def nested_mean(
     belongs = (index.reshape(-1) == np.arange(len(cells))[:, None]).astype(np.float64)
 
     def answer(weights: Numbers) -> Numbers:
-        means = divided(belongs @ (numbers[:, None] * weights), belongs @ weights)
+        means = safe_divide(belongs @ (numbers[:, None] * weights), belongs @ weights)
         within = cells
         for depth in range(len(levels) - 1, -1, -1):
             within, above = np.unique(within[:, :depth], axis=0, return_inverse=True)
@@ -275,7 +275,7 @@ def fisher_average(correlations: Numbers) -> Numbers:
 
 def _plain_average(numbers: Numbers) -> Numbers:
     there = ~np.isnan(numbers)
-    return divided(np.where(there, numbers, 0).sum(axis=0), there.sum(axis=0))
+    return safe_divide(np.where(there, numbers, 0).sum(axis=0), there.sum(axis=0))
 
 
 def _in_each(measure: Measure, x: Numbers, y: Numbers, weights: Numbers, members: Mapping[str, Rows]) -> Numbers:
@@ -284,7 +284,7 @@ def _in_each(measure: Measure, x: Numbers, y: Numbers, weights: Numbers, members
 
 def _of_means(measure: Measure, belongs: Numbers, x: Numbers, y: Numbers, weights: Numbers) -> Numbers:
     sizes = belongs @ weights
-    x_means, y_means = (divided(belongs @ (each[:, None] * weights), sizes) for each in (x, y))
+    x_means, y_means = (safe_divide(belongs @ (each[:, None] * weights), sizes) for each in (x, y))
     whole = (sizes > 0).all(axis=0)
     answers = np.full(whole.shape, np.nan)
     answers[whole] = measure.of_columns(x_means[:, whole], y_means[:, whole])

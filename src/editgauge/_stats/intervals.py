@@ -16,7 +16,7 @@ from editgauge.types import ScoreSpec
 
 RESAMPLES = 2_000
 LEVEL = 0.95
-FEWEST_SOURCES = 10
+MIN_SOURCES = 10
 """With fewer source images intervals miss the truth too often (docs/explanation/intervals.md): tables mark them, and no
 method is called better than another."""
 NUMBERS_AT_ONCE = 4_000_000
@@ -56,7 +56,7 @@ class Mean:
     @property
     def few(self) -> bool:
         """Whether too few source images stand behind the interval."""
-        return self.clusters < FEWEST_SOURCES
+        return self.clusters < MIN_SOURCES
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def _chunks(total: int, width: int) -> list[int]:
     return [min(size, total - start) for start in range(0, total, size)]
 
 
-NOT_MEANT = frozenset({"not_applicable", "no_rule"})
+INAPPLICABLE_REASONS = frozenset({"not_applicable", "no_rule"})
 """Reasons of edits that the score was never meant for: no better method or model would have given them one."""
 
 
@@ -276,7 +276,7 @@ class Bounds:
     limits: Limits
 
 
-def extremes(spec: ScoreSpec, seen: Numbers) -> Limits | None:
+def score_limits(spec: ScoreSpec, seen: Numbers) -> Limits | None:
     """The score's range where it is finite, else the extremes among what was seen (NaN is nothing seen).
 
     >>> extremes(ScoreSpec("gain", True, (0.0, math.inf)), np.array([0.5, np.nan, 7.0]))
@@ -300,7 +300,7 @@ def bounds(spec: ScoreSpec, scores: Numbers, unscored: Mapping[str, int], limits
     >>> means.worst, means.best
     (0.75, 0.25)
     """
-    missing = sum(count for reason, count in unscored.items() if reason not in NOT_MEANT)
+    missing = sum(count for reason, count in unscored.items() if reason not in INAPPLICABLE_REASONS)
     n = scores.size + missing
     if not n:
         return None

@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, stdtr, stdtrit
 
 from editgauge._stats.intervals import (
-    FEWEST_SOURCES,
     LEVEL,
+    MIN_SOURCES,
     NOTHING_VARIED,
     ROUNDING,
     STUDENT,
@@ -220,8 +220,8 @@ def _test(first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float,
     ahead[np.abs(ahead) <= ROUNDING * max(np.abs(one).max(), np.abs(two).max())] = 0
     sums = ClusterSums.of(ahead, clusters[both])
     base = _Test(sums, sources, float(one.mean()), float(two.mean()), None, "")
-    if sources.size < FEWEST_SOURCES:
-        return replace(base, method=f"no test with fewer than {FEWEST_SOURCES} source images")
+    if sources.size < MIN_SOURCES:
+        return replace(base, method=f"no test with fewer than {MIN_SOURCES} source images")
     if is_binary(one) and is_binary(two):
         return _mcnemar(base, ahead)
     if sums.error <= ROUNDING * max(np.abs(one).max(), np.abs(two).max()):  # all source images say the same
@@ -431,7 +431,7 @@ def paired_difference(
     )
 
 
-def against_the_first(earned: Sequence[tuple[str, Numbers]], clusters: Labels) -> tuple[Paired, ...]:
+def compare_with_first(earned: Sequence[tuple[str, Numbers]], clusters: Labels) -> tuple[Paired, ...]:
     """The first evaluator against every other one, each on the questions that both can answer."""
     if not earned:
         return ()

@@ -104,7 +104,7 @@ def _population(
     return np.concatenate([scores, more_scores]), np.concatenate([clusters, more_clusters])
 
 
-CHOSEN = 0.01
+SELECTION_ALPHA = 0.01
 """Below this p-value the labeled edits were probably not picked at random."""
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from editgauge._stats.agreement import SPEARMAN, within
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge._stats.resampling import Estimate, divided, estimate, no_estimate, resampled
+from editgauge._stats.resampling import Estimate, estimate, no_estimate, resampled, safe_divide
 
 Scale = Literal["nominal", "ordinal", "interval"]
 """Whether answers are names, an order, or numbers whose differences count."""
@@ -28,7 +28,7 @@ class Panel:
     """The share of outcomes for which more than half of the raters give one answer."""
     full_agreement: Mean
     """The share for which all give the same."""
-    on_the_commonest: Mean
+    modal_share: Mean
     """The mean share of raters who give the commonest answer."""
     without_majority: int
     """How many outcomes have none."""
@@ -64,7 +64,7 @@ def panel(answers: ArrayLike, clusters: Labels | None = None) -> Panel | None:
     return Panel(
         majority=clustered_mean(has_one, labels),
         full_agreement=clustered_mean(all_alike, labels),
-        on_the_commonest=clustered_mean(commonest, labels),
+        modal_share=clustered_mean(commonest, labels),
         without_majority=int((has_one == 0).sum()),
     )
 
@@ -152,14 +152,14 @@ FEWEST_OUTCOMES = 3
 def _ceilings(counts: Numbers, sums: Numbers, squares: Numbers, weights: Numbers) -> Numbers:
     """For every draw, with one rater and with the mean; NaN where outcomes do not differ more than raters do."""
     outcomes, answers = weights.sum(axis=0), counts @ weights
-    within = divided((squares - sums**2 / counts) @ weights, (counts - 1) @ weights)
-    middle = divided(sums @ weights, answers)
+    within = safe_divide((squares - sums**2 / counts) @ weights, (counts - 1) @ weights)
+    middle = safe_divide(sums @ weights, answers)
     among = ((sums**2 / counts) @ weights - answers * middle**2) / np.maximum(outcomes - 1, 1)
-    typical = (answers - divided((counts**2) @ weights, answers)) / np.maximum(outcomes - 1, 1)
-    between = divided(among - within, typical)
-    single = divided(between, between + within)
+    typical = (answers - safe_divide((counts**2) @ weights, answers)) / np.maximum(outcomes - 1, 1)
+    between = safe_divide(among - within, typical)
+    single = safe_divide(between, between + within)
     single = np.where(single > 0, single, np.nan)
-    raters = divided(outcomes, (1 / counts) @ weights)
+    raters = safe_divide(outcomes, (1 / counts) @ weights)
     return np.sqrt(np.stack([single, raters * single / (1 + (raters - 1) * single)]))
 
 
@@ -193,14 +193,14 @@ def _alpha(counts: Numbers, values: Numbers, weights: Numbers, scale: Scale) -> 
     if scale == "nominal":
         observed = ((counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)) @ pairs)[None]
         expected = (n**2 - (totals**2).sum(axis=0))[None]
-        return np.asarray(1 - (n - 1) * divided(observed, expected)[0], dtype=np.float64)
+        return np.asarray(1 - (n - 1) * safe_divide(observed, expected)[0], dtype=np.float64)
     # Squared differences of ranks in the middle of equal answers are Krippendorff's ordinal metric.
     places = totals.cumsum(axis=0) - totals / 2 if scale == "ordinal" else np.repeat(values[:, None], n.size, axis=1)
     places = places - places.mean(axis=0)
     expected = n * (totals * places**2).sum(axis=0) - (totals * places).sum(axis=0) ** 2
     squares, sums = counts @ places**2, counts @ places
     observed = (pairs * (counts.sum(axis=1)[:, None] * squares - sums**2)).sum(axis=0)
-    return np.asarray(1 - (n - 1) * divided(observed, expected), dtype=np.float64)
+    return np.asarray(1 - (n - 1) * safe_divide(observed, expected), dtype=np.float64)
 
 
 def _counts(matrix: Numbers) -> Numbers:

@@ -98,7 +98,7 @@ def half_sample_interval(
     """
     _, index = np.unique(clusters, return_inverse=True)
     sources = int(index.max()) + 1
-    if sources < intervals.FEWEST_SOURCES:
+    if sources < intervals.MIN_SOURCES:
         return None
     random, half = np.random.default_rng(seed), sources // 2
     drawn = [np.isin(index, random.permutation(sources)[:half]) for _ in range(HALF_SAMPLES)]
@@ -113,7 +113,7 @@ def all_equal(numbers: Numbers) -> bool:
     return bool(np.ptp(numbers) <= ROUNDING * np.abs(numbers).max())
 
 
-def divided(above: Numbers, below: Numbers) -> Numbers:
+def safe_divide(above: Numbers, below: Numbers) -> Numbers:
     """The quotient, and NaN where nothing is to be divided by."""
     quotient: Numbers = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
     return quotient
@@ -129,7 +129,7 @@ def pearson_of_columns(x: Numbers, y: Numbers, weights: Numbers | None = None) -
         for apart, each in ((x_apart, x), (y_apart, y))
     )
     together = (times * x_apart * y_apart).sum(axis=0)
-    return np.clip(divided(together, np.sqrt(x_spread) * np.sqrt(y_spread)), -1, 1)
+    return np.clip(safe_divide(together, np.sqrt(x_spread) * np.sqrt(y_spread)), -1, 1)
 
 
 def _unless_rounding(spread: Numbers, numbers: Numbers, total: Numbers) -> Numbers:
@@ -175,7 +175,7 @@ def kendall_of_columns(x: Numbers, y: Numbers) -> Numbers:
         agreed += (x_sides * y_sides).sum(axis=0)
         x_apart += np.abs(x_sides).sum(axis=0)
         y_apart += np.abs(y_sides).sum(axis=0)
-    return divided(agreed, np.sqrt(x_apart * y_apart))
+    return safe_divide(agreed, np.sqrt(x_apart * y_apart))
 
 
 def kendall_of_draws(x: Numbers, y: Numbers, weights: Numbers) -> Numbers:
@@ -188,7 +188,7 @@ def cosine_of_columns(x: Numbers, y: Numbers, weights: Numbers | None = None) ->
     """The cosine of each column of `x` with that of `y`."""
     times = np.ones(x.shape) if weights is None else weights
     lengths = np.sqrt((times * x * x).sum(axis=0)) * np.sqrt((times * y * y).sum(axis=0))
-    return np.clip(divided((times * x * y).sum(axis=0), lengths), -1, 1)
+    return np.clip(safe_divide((times * x * y).sum(axis=0), lengths), -1, 1)
 
 
 def cosine_of_draws(x: Numbers, y: Numbers, weights: Numbers) -> Numbers:

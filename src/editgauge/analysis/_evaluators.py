@@ -267,7 +267,7 @@ def _spoken(curve: GammaCurve, interpolation: Interpolation) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class AgreementOverRuns:
     """Agreement with one thing that was asked, run by run."""
 
     asked: str
@@ -282,7 +282,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Steadiness:
+class Stability:
     """One score over several runs that should agree."""
 
     score: str
@@ -293,10 +293,10 @@ class Steadiness:
     """The variance of an outcome's score over the runs, averaged over outcomes."""
     of_all: float | None
     """How much of all variance is within outcomes: 0 is steady, 1 nothing but chance; None when all are equal."""
-    agreement: tuple[Moved, ...]
+    agreement: tuple[AgreementOverRuns, ...]
 
 
-def steadiness(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], known: ScoredOutcomes) -> Steadiness:
+def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], known: ScoredOutcomes) -> Stability:
     """How steady a score is, given once for every run."""
     if len(scores) < 2:
         raise ValueError("steadiness needs the score of at least two runs")
@@ -304,8 +304,8 @@ def steadiness(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], kno
     table = np.array([[each.values[key] for each in scores] for key in shared], dtype=np.float64)
     moved = tuple(_moved(each, scores) for each in targets)
     if not shared:
-        return Steadiness(label(scores[0]), len(scores), 0, None, None, moved)
-    return Steadiness(
+        return Stability(label(scores[0]), len(scores), 0, None, None, moved)
+    return Stability(
         label(scores[0]),
         len(scores),
         len(shared),
@@ -315,29 +315,31 @@ def steadiness(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], kno
     )
 
 
-def over_runs(
+def stability_over_runs(
     runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
-) -> list[Steadiness]:
+) -> list[Stability]:
     """The steadiness of every score of the first run that the others have too."""
     moves = []
     for score in scores:
         name = (score.protocol, score.spec.name)
         again = [Scored(score.protocol, score.spec, run.values[name]) for run in runs[1:] if name in run.values]
         if len(again) == len(runs) - 1:
-            moves.append(steadiness([score, *again], targets, runs[0]))
+            moves.append(stability([score, *again], targets, runs[0]))
     if not moves:
         raise BadInputError("The runs have no score in common, so stability cannot be measured.")
     return moves
 
 
-def _moved(target: EvaluatorTarget, scores: Sequence[Scored]) -> Moved:
+def _moved(target: EvaluatorTarget, scores: Sequence[Scored]) -> AgreementOverRuns:
     values = tuple(target.ask(each).value for each in scores)
     known_values = [value for value in values if value is not None]
-    return Moved(target.name, values, float(np.var(known_values, ddof=1)) if len(known_values) > 1 else None)
+    return AgreementOverRuns(
+        target.name, values, float(np.var(known_values, ddof=1)) if len(known_values) > 1 else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class ListSimilarity:
     """How alike the lists of one side are, averaged over edits and over any two seeds."""
 
     side: str
@@ -364,7 +366,7 @@ def rouge_l(one: Sequence[str], two: Sequence[str]) -> tuple[float, float]:
     return float(there["rougeL"].fmeasure), float(each)
 
 
-def lists_alike(extractions: Sequence[Mapping[str, Attributes]]) -> list[Alike]:
+def list_similarity(extractions: Sequence[Mapping[str, Attributes]]) -> list[ListSimilarity]:
     """Compares what several extractions say of each edit, any two of them; empty when no edit is in two of them.
 
     Args:
@@ -382,7 +384,7 @@ def attributes_of(run: Run) -> dict[str, Attributes]:
     return {name: Attributes(tuple(its["source"]), tuple(its["target"])) for name, its in extras.items() if its}
 
 
-def _alike(side: str, again: Mapping[str, Sequence[Attributes]]) -> Alike:
+def _alike(side: str, again: Mapping[str, Sequence[Attributes]]) -> ListSimilarity:
     alike = [
         (edit, *rouge_l(getattr(one, side), getattr(two, side)))
         for edit, lists in again.items()
@@ -390,4 +392,6 @@ def _alike(side: str, again: Mapping[str, Sequence[Attributes]]) -> Alike:
     ]
     edits, joined, each = zip(*alike, strict=True)
     clusters = np.array(edits, dtype=np.str_)
-    return Alike(side, len(again), clustered_mean(np.array(joined), clusters), clustered_mean(np.array(each), clusters))
+    return ListSimilarity(
+        side, len(again), clustered_mean(np.array(joined), clusters), clustered_mean(np.array(each), clusters)
+    )

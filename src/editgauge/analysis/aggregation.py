@@ -16,10 +16,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from editgauge._stats.agreement import mean_of_clusters, nested_mean
-from editgauge._stats.intervals import LEVEL, NOT_MEANT, Labels, Numbers, clustered_mean, student_interval
+from editgauge._stats.intervals import INAPPLICABLE_REASONS, LEVEL, Labels, Numbers, clustered_mean, student_interval
 from editgauge._stats.prediction_powered import mean_by_clusters
 from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis._groups import columns_of, divisions, labels_of
 from editgauge.analysis.columns import Columns, Rows, WordColumn
 
@@ -85,7 +85,7 @@ class MeasuredFigure:
     def title(self) -> str:
         """Its name, and what the run lacks of the published set."""
         wanted = self.figure.edits
-        part = "" if wanted in (None, self.edits) else f" ({self.edits} of {counted(wanted or 0, 'edit')})"
+        part = "" if wanted in (None, self.edits) else f" ({self.edits} of {format_count(wanted or 0, 'edit')})"
         return f"{self.figure.name}{part}"
 
     @property
@@ -172,19 +172,19 @@ def _labels(run: Run, columns: Columns, level: str) -> Labels:
     return (fixed[level] if level in fixed else labels_of(run, columns, level)).codes
 
 
-OF_A_METHOD = {
+METHOD_AGGREGATIONS = {
     "count_weighted": "every scored outcome counts once, so an edit type counts as often as it has edits",
     "by_type": "every edit type counts once",
     "by_source": "every source image counts once",
 }
-OF_ALL_METHODS = {
+OVERALL_AGGREGATIONS = {
     "pooled": "every scored outcome of every method counts once",
     "per_method": "every method counts once; the interval draws source images and keeps these methods",
     "system": "every method counts once; the interval takes them as a sample of methods (Student's t)",
 }
 
 
-def chosen_by_paper(protocol: str) -> str | None:
+def paper_aggregation(protocol: str) -> str | None:
     """The aggregation in the paper of a protocol, whichever its rule set or variant; None when it chose another.
 
     >>> chosen_by_paper("pixlens@released")
@@ -244,7 +244,7 @@ def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Esti
     return {**estimates, "all": over_all}
 
 
-def apart(estimates: Mapping[str, Estimate]) -> bool:
+def aggregations_differ(estimates: Mapping[str, Estimate]) -> bool:
     """Whether a way of aggregating moves the number further than the doubt of the plain mean reaches."""
     plain = estimates.get("count_weighted") or estimates.get("pooled")
     if plain is None or plain.value is None or plain.low is None or plain.high is None:
@@ -338,7 +338,9 @@ def _of_score(columns: Columns, trial: Rows, rows: Rows, method: str) -> Iterato
 def _lacks_a_type(columns: Columns, own_rows: Rows, kinds: Rows) -> bool:
     """Is there a type of edit that should have this score and has none, for lack of a model or of a detection?"""
     without = own_rows[~np.isin(columns.edit_type.codes[own_rows], kinds)]
-    return any(columns.reason.words[code] not in NOT_MEANT for code in np.unique(columns.reason.codes[without]))
+    return any(
+        columns.reason.words[code] not in INAPPLICABLE_REASONS for code in np.unique(columns.reason.codes[without])
+    )
 
 
 def _mean(columns: Columns, trial: Rows, rows: Rows, kind: int, number: int) -> float:

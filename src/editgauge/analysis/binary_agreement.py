@@ -14,10 +14,10 @@ from statistics import fmean
 
 import numpy as np
 
-from editgauge._stats.agreement import Verdicts, verdicts
+from editgauge._stats.agreement import BinaryRates, binary_rates
 from editgauge._stats.intervals import Labels, Numbers
 from editgauge._stats.pairwise import Complementarity, complementarity
-from editgauge._stats.resampling import Estimate, divided, estimate, no_estimate, resampled
+from editgauge._stats.resampling import Estimate, estimate, no_estimate, resampled, safe_divide
 from editgauge.analysis._evaluators import Scored, best_first, label, scored
 from editgauge.analysis.outcomes import (
     Matched,
@@ -26,7 +26,7 @@ from editgauge.analysis.outcomes import (
     by_question,
     match,
     scored_outcomes,
-    wanted_scores,
+    select_scores,
 )
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.results import Run
@@ -34,7 +34,7 @@ from editgauge.types import ScoreSpec
 
 VERDICT = "edit"
 """The score that stands for questions without a score of their name."""
-LEVELS = {"accuracy": 2.0, "artifacts": 1.0}
+GOOD_LEVELS = {"accuracy": 2.0, "artifacts": 1.0}
 """From which level on an answer to these questions of EditInspector is good (section 3.2): what was asked for is there,
 be it unexpected; artifacts are mild at most. All other questions count when their answers are 0 and 1."""
 
@@ -73,14 +73,14 @@ class BinaryScore:
     question: str
     good_from: float
     """The answer of people from which it counts as good."""
-    verdicts: Verdicts
+    binary_rates: BinaryRates
     confusion: Confusion
     n: int
     unscored: Mapping[str, int]
     """Outcomes on which people agree and the score has no value, by reason."""
     without_majority: int
     """Outcomes on which people are evenly split: left out."""
-    by_action: Mapping[str, Verdicts]
+    by_action: Mapping[str, BinaryRates]
     """By the action that the benchmark gives, or else by edit type."""
     given: Mapping[str, Dependence]
     """How right the answers are, given what people say to each other question (section 3.3.1)."""
@@ -92,7 +92,7 @@ class Together:
 
     question: str
     shares: Complementarity
-    oracle: Verdicts
+    oracle: BinaryRates
     """Of an oracle that knows each time which of the two is right."""
 
 
@@ -118,7 +118,7 @@ def binary_agreement(
     opened = Run.open(Path(run))
     known = scored_outcomes(opened)
     matched = match(read_ratings(Path(ratings)), known.seeds)
-    return binary_scores(matched, scored(wanted_scores(opened, scores), known), opened, known, levels)
+    return binary_scores(matched, scored(select_scores(opened, scores), known), opened, known, levels)
 
 
 def binary_scores(
@@ -129,7 +129,7 @@ def binary_scores(
     levels: Mapping[str, float] | None = None,
 ) -> BinaryAgreement:
     """The same for ratings that were matched with a run already; nothing where no question is one of yes or no."""
-    people = majorities(matched, {**LEVELS, **(levels or {})})
+    people = majorities(matched, {**GOOD_LEVELS, **(levels or {})})
     compared = [
         _Compared.of(score, question, people[question], known)
         for question in people
@@ -233,8 +233,8 @@ def _beside(compared: _Compared, people: Mapping[str, Majority], actions: Mappin
     )
 
 
-def _verdicts(said: Numbers, truth: Numbers, sources: Labels) -> Verdicts:
-    return verdicts(said, truth, sources) if said.size else Verdicts(*[NOTHING] * 5)
+def _verdicts(said: Numbers, truth: Numbers, sources: Labels) -> BinaryRates:
+    return binary_rates(said, truth, sources) if said.size else BinaryRates(*[NOTHING] * 5)
 
 
 def _dependence(compared: _Compared, condition: Majority) -> Dependence:
@@ -246,7 +246,7 @@ def _dependence(compared: _Compared, condition: Majority) -> Dependence:
     good = np.array([condition.good[compared.keys[row]] for row in rows], dtype=np.float64)
 
     def shares(weights: Numbers) -> Numbers:
-        here, there = (divided((right * part) @ weights, part @ weights) for part in (good, 1 - good))
+        here, there = (safe_divide((right * part) @ weights, part @ weights) for part in (good, 1 - good))
         return np.stack([here, there, here - there])
 
     values = shares(np.ones((right.size, 1)))[:, 0]
@@ -273,4 +273,4 @@ def _together(first: _Compared, second: _Compared) -> Together | None:
     truth, sources = first.truth[here], first.sources[here]
     oracle = np.where(np.maximum(one, two) > 0, truth, 1 - truth)
     shares = complementarity(one, two, sources, names=(label(first.score), label(second.score)))
-    return Together(first.question, shares, verdicts(oracle, truth, sources))
+    return Together(first.question, shares, binary_rates(oracle, truth, sources))

@@ -90,7 +90,7 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCu
     return tuple(curves)
 
 
-def parted(counts: NDArray[np.float64], groups: int) -> list[NDArray[np.int64]]:
+def quantile_groups(counts: NDArray[np.float64], groups: int) -> list[NDArray[np.int64]]:
     """The places of the counts in groups of about the same size, from few to many; equal counts stay together.
 
     >>> [part.tolist() for part in parted(np.array([3.0, 1.0, 1.0, 9.0]), 2)]
@@ -109,7 +109,7 @@ def _steps(
 ) -> tuple[CaptionRates, ...]:
     counts = np.array([by_name[OBJECTS][key] for key in keys], dtype=np.float64)
     steps = []
-    for places in parted(counts, groups):
+    for places in quantile_groups(counts, groups):
         here = counts[places]
         rates = {name: _mean([keys[place] for place in places], by_name[name], known) for name in RATES}
         steps.append(CaptionRates(int(here.min()), int(here.max()), rates))

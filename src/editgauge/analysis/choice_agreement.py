@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from editgauge._stats.agreement import choice_agreement, choice_credit
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
-from editgauge._stats.pairwise import Complementarity, Paired, against_the_first, complementarity
+from editgauge._stats.pairwise import Complementarity, Paired, compare_with_first, complementarity
 from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
 from editgauge.analysis._evaluators import Evaluator, EvaluatorTarget, Scored, best_first, label, margins, shares
 from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
-from editgauge.analysis.ratings import Chosen, JudgePreference, PreferredOutcome, read_verdicts
+from editgauge.analysis.ratings import Choice, JudgePreference, PreferredOutcome, read_preferences
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import Choice as Named
 from editgauge.judges import combine_orders
@@ -29,7 +29,7 @@ MOST_PAIRED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenScore:
+class ChoiceScore:
     """One evaluator compared with people's choices."""
 
     protocol: str
@@ -44,10 +44,10 @@ class ChosenScore:
 
 
 @dataclass(frozen=True, slots=True)
-class ChosenScores:
+class ChoiceScores:
     """What the choices say about the evaluators, the one that agrees most first."""
 
-    scores: tuple[ChosenScore, ...]
+    scores: tuple[ChoiceScore, ...]
     ties: int
     """Choices in which people found both alike: no side to agree with, so they are left out."""
     behind: tuple[Paired, ...]
@@ -56,24 +56,24 @@ class ChosenScores:
     """Any two of the four that agree most, on the choices that both can answer: do they err alike?"""
 
 
-def chosen_scores(
+def choice_scores(
     matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
-) -> ChosenScores:
+) -> ChoiceScores:
     """Every evaluator compared with the choices."""
     answers = _Answers.of(matched, known)
     earned = [_Earned.of(each, answers) for each in evaluators]
     summaries = [_summary(each, answers) for each in earned]
     order = sorted(range(len(summaries)), key=lambda place: best_first(summaries[place].share))
     pairs = (_together(earned[one], earned[two], answers) for one, two in combinations(order[:MOST_PAIRED], 2))
-    return ChosenScores(
+    return ChoiceScores(
         tuple(summaries[place] for place in order),
         len(matched.pairs) - len(answers.outcomes),
-        against_the_first([(label(evaluators[place]), earned[place].credit) for place in order], answers.sources),
+        compare_with_first([(label(evaluators[place]), earned[place].credit) for place in order], answers.sources),
         tuple(pair for pair in pairs if pair),
     )
 
 
-def asked_by_choices(matched: Matched[PreferredOutcome], known: ScoredOutcomes) -> EvaluatorTarget:
+def choices_target(matched: Matched[PreferredOutcome], known: ScoredOutcomes) -> EvaluatorTarget:
     """People's choices, to hold one evaluator after another against."""
     answers = _Answers.of(matched, known)
 
@@ -121,8 +121,8 @@ class _Earned:
         return cls(evaluator, margin, choice_credit(margin, 0, answers.chose_first))
 
 
-def _summary(earned: _Earned, answers: _Answers) -> ChosenScore:
-    return ChosenScore(
+def _summary(earned: _Earned, answers: _Answers) -> ChoiceScore:
+    return ChoiceScore(
         earned.evaluator.protocol,
         earned.evaluator.spec,
         *shares(earned.credit, answers.sources, answers.edit_types),
@@ -253,11 +253,11 @@ def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], known: 
         len(triplets.outcomes),
         triplets.incomplete,
         tuple(summaries[place] for place in order),
-        against_the_first(both, sources),
+        compare_with_first(both, sources),
     )
 
 
-def asked_by_triplets(triplets: Triplets, known: ScoredOutcomes) -> EvaluatorTarget:
+def triplets_target(triplets: Triplets, known: ScoredOutcomes) -> EvaluatorTarget:
     """The triplets, to hold one evaluator after another against."""
     sources = known.sources_of(triplets.good)
 
@@ -310,14 +310,14 @@ def _selected_score(
     )
 
 
-SPEC = ScoreSpec("prefers", True, (-1.0, 1.0))
-NAMED: Mapping[Chosen, Named] = {"first": "one", "second": "two", "tie": "tie"}
+JUDGE_SPEC = ScoreSpec("prefers", True, (-1.0, 1.0))
+NAMED: Mapping[Choice, Named] = {"first": "one", "second": "two", "tie": "tie"}
 LEAD: Mapping[Named | None, int] = {"one": 1, "two": -1, "tie": 0, None: 0}
 """By how much the first leads; a judge that follows the order has no preference, as if both were equal."""
 
 
 @dataclass(frozen=True, slots=True)
-class Preferring:
+class JudgeEvaluator:
     """A judge as an evaluator."""
 
     name: str
@@ -332,7 +332,7 @@ class Preferring:
     @property
     def spec(self) -> ScoreSpec:
         """From the second (-1) to the first (1)."""
-        return SPEC
+        return JUDGE_SPEC
 
     def pair(self, first: OutcomeKey, second: OutcomeKey) -> tuple[float, float] | None:
         """Half its lead for each; None when it was not asked about the two, or gave no answer."""
@@ -358,16 +358,16 @@ class JudgeFindings:
     """From -1 (always the one shown second) to 1 (always the one shown first); 0 for one that looks at the edits."""
 
 
-def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[Preferring], list[JudgeFindings]]:
+def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[JudgeEvaluator], list[JudgeFindings]]:
     """The judges of these files, as evaluators and with what is known about them."""
-    answers = [verdict for file in files for verdict in read_verdicts(file)]
+    answers = [verdict for file in files for verdict in read_preferences(file)]
     if not answers:
         return [], []
     by_judge: dict[str, list[tuple[tuple[OutcomeKey, ...], JudgePreference]]] = defaultdict(list)
     matched: Matched[JudgePreference] = match(answers, known.seeds)
     for keys, verdict in matched.pairs:
         by_judge[verdict.rater or "judge"].append((keys, verdict))
-    evaluators = [Preferring(name, _leads(verdicts)) for name, verdicts in by_judge.items()]
+    evaluators = [JudgeEvaluator(name, _leads(verdicts)) for name, verdicts in by_judge.items()]
     return evaluators, [_findings(name, verdicts, known) for name, verdicts in by_judge.items()]
 
 

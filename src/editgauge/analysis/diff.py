@@ -194,7 +194,7 @@ def _shift(score: _Score, here: _Rows, there: _Rows, causes: _Causes) -> Shift:
 
 Cause = Literal["edits", "missing", "images", "models", "rules", "judge", "several", "software"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-MEANINGS: dict[Cause, str] = {
+CAUSE_MEANINGS: dict[Cause, str] = {
     "edits": "edits that only one run has, or that were changed",
     "missing": "scored in one run only",
     "images": "other pixels",

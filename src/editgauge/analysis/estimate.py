@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._stats.prediction_powered import (
-    CHOSEN,
+    SELECTION_ALPHA,
     PoweredMean,
     in_units_of,
     prediction_powered_mean,
     selection_p,
 )
 from editgauge._util.progress import log_info
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.outcomes import OneScore, match
 from editgauge.analysis.ratings import read_ratings
 from editgauge.errors import BadInputError
@@ -67,7 +67,7 @@ class HumanMean:
     def notes(self) -> tuple[str, ...]:
         """What is to be said about it, as sentences without a stop."""
         first = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
-        left_out = f"{counted(self.unscored, 'rated outcome')} left out: no score" if self.unscored else ""
+        left_out = f"{format_count(self.unscored, 'rated outcome')} left out: no score" if self.unscored else ""
         weights = "ratings are weighted by the chance with which their outcomes were picked" if self.weighted else ""
         return tuple(filter(None, (first, left_out, weights, self.warning)))
 
@@ -79,7 +79,7 @@ class HumanMean:
 
 def selection_warning(p: float | None, so: str) -> str:
     """That the rated outcomes were not picked at random, and what follows, without a stop; empty when they may be."""
-    if p is None or p >= CHOSEN:
+    if p is None or p >= SELECTION_ALPHA:
         return ""
     return (
         f"the rated outcomes score differently from the unrated ones (p = {p:.2g}): they were not picked at random, so "
@@ -131,10 +131,10 @@ def mean_ratings(file: Path, chosen: OneScore, question: str | None) -> RatedOut
         raise BadInputError(f"'{file}' holds ratings for several questions: choose one with --question.", questions)
     ratings = [each for each in ratings if question in (None, each.question)]
     matched = match(ratings, chosen.seeds)
-    if matched.strangers:
-        log_info(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {matched.first_stranger}.")
-    if matched.undecided:
-        log_info(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.")
+    if matched.unmatched:
+        log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {matched.first_unmatched}.")
+    if matched.ambiguous:
+        log_info(f"Left out: {matched.ambiguous} ratings that do not say of which of several seeds they are.")
     by_outcome: dict[str, dict[tuple[str, int], list[float]]] = {}
     chances: dict[str, dict[tuple[str, int], float]] = {}
     for (key,), rating in matched.pairs:

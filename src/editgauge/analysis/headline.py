@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge._util.text import counted, join_words
+from editgauge._util.text import format_count, join_words
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, ScoreKey, answers, headlines
 from editgauge.types import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from editgauge.analysis.significance import RunVerdicts, ScoreVerdicts
+    from editgauge.analysis.significance import RunTests, ScoreTests
 
-MOST_NAMED = 3
+MAX_NAMED = 3
 """Methods named in one clause; further ones are counted."""
 BEST: Mapping[Question | None, tuple[str, str]] = {
     "done": ("does what was asked best", "do what was asked best"),
@@ -27,7 +27,7 @@ BEST: Mapping[Question | None, tuple[str, str]] = {
     None: ("does best", "do best"),
 }
 """Words about one method, and about several."""
-LEVEL: Mapping[Question | None, str] = {
+NO_DIFFERENCE: Mapping[Question | None, str] = {
     "done": "No method does what was asked significantly better than another",
     "kept": "no method keeps the rest significantly better than another",
     "artifacts": "no method leaves significantly fewer artifacts than another",
@@ -54,10 +54,10 @@ class ScoreStandings:
     """The methods that edit by one score, the best place first."""
 
     cells: tuple[Cell, ...]
-    verdicts: ScoreVerdicts | None
+    verdicts: ScoreTests | None
 
     @classmethod
-    def of(cls, cells: Iterable[Cell], verdicts: ScoreVerdicts | None) -> ScoreStandings:
+    def of(cls, cells: Iterable[Cell], verdicts: ScoreTests | None) -> ScoreStandings:
         """Only methods with enough source images for a claim, and none that leaves the source as it is."""
         places = verdicts.ranks if verdicts else {}
         enough = [each for each in cells if each.mean and not each.mean.few and each.method in places]
@@ -92,7 +92,7 @@ class ScoreStandings:
 
 
 @dataclass(frozen=True, slots=True)
-class RunAnswer:
+class Headline:
     """What a run says first."""
 
     parts: tuple[Part, ...]
@@ -105,20 +105,20 @@ class RunAnswer:
         return "".join(self.parts)
 
 
-def answer(cells: Sequence[Cell], verdicts: RunVerdicts) -> RunAnswer:
+def make_headline(cells: Sequence[Cell], verdicts: RunTests) -> Headline:
     """The sentence of a run, and the scores it rests on."""
     overall = [cell for cell in cells if cell.edit_type == ALL]
     primary = {question: keys[0] for question, keys in answers(overall).items()}
     shown = headlines(overall)
     if not shown:
-        return RunAnswer(("Nothing has a score yet.",), primary)
+        return Headline(("Nothing has a score yet.",), primary)
     question: Question | None = next(iter(primary), None)
     first = _first(question, shown[0], overall, verdicts)
     second = _kept(primary, overall, verdicts) if question == "done" else []
-    return RunAnswer((*first, *(["; ", *second] if second else []), "."), primary)
+    return Headline((*first, *(["; ", *second] if second else []), "."), primary)
 
 
-def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verdicts: RunVerdicts) -> list[Part]:
+def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verdicts: RunTests) -> list[Part]:
     mine = _of(key, cells)
     standings = ScoreStandings.of(mine, verdicts.of(*key))
     on = "" if question else f" on {key[1]}"
@@ -132,7 +132,7 @@ def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verd
         does = "does what was asked" if question == "done" else f"is judged{on or f' by {key[1]}'}"
         return [MethodName(cell.method), f" {does}: {_numbers(cell)}{judged}"]
     if standings.level:
-        return [f"{LEVEL[question]}{on}: ", *_listed(standings.cells), judged]
+        return [f"{NO_DIFFERENCE[question]}{on}: ", *_listed(standings.cells), judged]
     top, others = standings.top, len(standings.cells)
     one, many = BEST[question]
     if standings.best:
@@ -143,7 +143,7 @@ def _first(question: Question | None, key: ScoreKey, cells: Sequence[Cell], verd
     return [*_listed(top, numbers=False), f" {many}{on}{between}", *_joined([_numbers(cell) for cell in top]), judged]
 
 
-def _kept(primary: Mapping[Question, ScoreKey], cells: Sequence[Cell], verdicts: RunVerdicts) -> list[Part]:
+def _kept(primary: Mapping[Question, ScoreKey], cells: Sequence[Cell], verdicts: RunTests) -> list[Part]:
     """Who breaks the rest, or who leaves artifacts where nothing says what was kept."""
     question: Question | None = next((each for each in ("kept", "artifacts") if each in primary), None)
     if question is None:
@@ -152,7 +152,7 @@ def _kept(primary: Mapping[Question, ScoreKey], cells: Sequence[Cell], verdicts:
     if len(standings.cells) < 2:
         return []
     if standings.level:
-        return [LEVEL[question]]
+        return [NO_DIFFERENCE[question]]
     if bottom := standings.bottom:
         return [*_listed(bottom, numbers=False), f" {WORST[question][len(bottom) > 1]}"]
     if standings.best:
@@ -164,23 +164,23 @@ def _of(key: ScoreKey, cells: Iterable[Cell]) -> list[Cell]:
     return [cell for cell in cells if (cell.protocol, cell.spec.name) == key and cell.mean]
 
 
-def _judged(question: Question | None, cells: Sequence[Cell], verdicts: RunVerdicts) -> str:
+def _judged(question: Question | None, cells: Sequence[Cell], verdicts: RunTests) -> str:
     """Over how many edits the means go; where methods have different numbers, the largest."""
     if question != "done" or not cells:
         return ""
     one_each = len(verdicts.run.scores["seed"].unique()) == 1
     numbers = {cell.scored for cell in cells}
-    most = counted(max(numbers), "edit" if one_each else "outcome")
+    most = format_count(max(numbers), "edit" if one_each else "outcome")
     return f" on average over {'up to ' if len(numbers) > 1 else ''}{most} that can be judged"
 
 
 def _listed(cells: Sequence[Cell], *, numbers: bool = True, intervals: bool = True) -> list[Part]:
     named: list[list[Part]] = [
         [MethodName(cell.method), *([f" {_numbers(cell, interval=intervals)}"] if numbers else [])]
-        for cell in cells[:MOST_NAMED]
+        for cell in cells[:MAX_NAMED]
     ]
-    if len(cells) > MOST_NAMED:
-        named.append([f"{len(cells) - MOST_NAMED} more"])
+    if len(cells) > MAX_NAMED:
+        named.append([f"{len(cells) - MAX_NAMED} more"])
     parts: list[Part] = []
     for place, each in enumerate(named):
         parts += [*([" and " if place == len(named) - 1 else ", "] if place else []), *each]
@@ -188,7 +188,7 @@ def _listed(cells: Sequence[Cell], *, numbers: bool = True, intervals: bool = Tr
 
 
 def _joined(texts: Sequence[str]) -> list[Part]:
-    return [join_words([*texts[:MOST_NAMED], *(["…"] if len(texts) > MOST_NAMED else [])])]
+    return [join_words([*texts[:MAX_NAMED], *(["…"] if len(texts) > MAX_NAMED else [])])]
 
 
 def _numbers(cell: Cell, *, interval: bool = True) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 import numpy as np
 
 from editgauge._stats.intervals import Labels
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
@@ -36,18 +36,18 @@ class Matched(Generic[Answer]):
     """What was said about outcomes of a run, and how much was said about others."""
 
     pairs: tuple[tuple[tuple[OutcomeKey, ...], Answer], ...]
-    strangers: int
+    unmatched: int
     """Of outcomes that the run does not have."""
-    first_stranger: str
-    undecided: int
+    first_unmatched: str
+    ambiguous: int
     """Without a seed, of outcomes that the run has with several seeds: which one was shown is unknown."""
 
 
 def match(answers: Sequence[Answer], seeds: Seeds) -> Matched[Answer]:
     """Finds the outcomes that were spoken of; raises `BadInputError` when the run has none of them."""
     pairs: list[tuple[tuple[OutcomeKey, ...], Answer]] = []
-    strangers: list[str] = []
-    undecided = 0
+    unmatched: list[str] = []
+    ambiguous = 0
     only_method = _only_method(seeds) if any(not method for one in answers for _, method, _ in one.about) else ""
     for each in answers:
         there = [_candidates(edit, method or only_method, seed, seeds) for edit, method, seed in each.about]
@@ -80,7 +80,7 @@ def _candidates(edit: str, method: str, seed: int | None, seeds: Seeds) -> list[
 
 
 def _spoken_of(edit: str, method: str, seed: int | None) -> str:
-    return f"edit {shown(edit)}, method {shown(method)}" + ("" if seed is None else f", seed {seed}")
+    return f"edit {format_value(edit)}, method {format_value(method)}" + ("" if seed is None else f", seed {seed}")
 
 
 def by_question(matched: Matched[Rating]) -> dict[str, dict[OutcomeKey, list[Rating]]]:
@@ -139,7 +139,7 @@ def mean_by_edit(values: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {edit: float(np.mean(some)) for edit, some in by_edit.items()}
 
 
-def wanted_scores(
+def select_scores(
     run: Run, names: Sequence[str], judges: Sequence[tuple[str, ScoreSpec]] = ()
 ) -> list[tuple[str, ScoreSpec]]:
     """The scores of the run and of judges with these names: `edit`, `pixlens/edit`, by wild cards `augclip*/*`; or all.
@@ -208,7 +208,7 @@ class OneScore:
 
 
 def _chosen(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
-    fitting = wanted_scores(run, [score] if score else [])
+    fitting = select_scores(run, [score] if score else [])
     if score is None:
         fitting = [pair for pair in fitting if pair[1].name == VERDICT] or fitting
     if len(fitting) != 1:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
-from editgauge._stats.intervals import FEWEST_SOURCES, Labels, Numbers
+from editgauge._stats.intervals import MIN_SOURCES, Labels, Numbers
 from editgauge._stats.pairwise import ALPHA
 from editgauge.analysis.outcomes import OneScore
 from editgauge.errors import BadInputError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 USUAL_EDITS_PER_SOURCE = (1, 2, 4, 8)
 FEW, MORE_OF_FEW = 20, 2
 """Measured: with 10 to 12 sources the plan of a t-test finds the difference in 66 to 71% instead of 80%."""
-CAUTION = 0.8
+CAUTION_LEVEL = 0.8
 """For this share of pilots with normal differences the cautious numbers suffice; with skewed ones for fewer."""
 
 
@@ -50,7 +50,7 @@ class Spread:
     @property
     def caution(self) -> float:
         """By how much the true variance may exceed what the pilot shows."""
-        return float((self.sources - 1) / chi2.ppf(1 - CAUTION, self.sources - 1))
+        return float((self.sources - 1) / chi2.ppf(1 - CAUTION_LEVEL, self.sources - 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def _note(pilot: Spread | None) -> str:
     if not pilot.per_source(1):
         return "All values of the pilot are equal: nothing can be planned from it."
     notes = []
-    if pilot.sources < FEWEST_SOURCES:
+    if pilot.sources < MIN_SOURCES:
         notes.append(f"The pilot has only {pilot.sources} source images: take the cautious numbers, or a larger pilot.")
     if pilot.within is None:
         notes.append("It has one edit per source image, so the effect of further edits per source image is unknown.")
@@ -222,7 +222,7 @@ def sources_to_detect(difference: float, variance: float, chance: float = 0.8, c
     """
     sure = float(norm.ppf(1 - ALPHA / comparisons / 2))
     sources = (sure + norm.ppf(chance)) ** 2 * variance / difference**2 + sure**2 / 2
-    return max(FEWEST_SOURCES, math.ceil(float(sources)) + (MORE_OF_FEW if sources < FEW else 0))
+    return max(MIN_SOURCES, math.ceil(float(sources)) + (MORE_OF_FEW if sources < FEW else 0))
 
 
 def sources_for_width(half_width: float, variance: float) -> int:
@@ -231,5 +231,5 @@ def sources_for_width(half_width: float, variance: float) -> int:
     >>> sources_for_width(0.5, 1.0)
     18
     """
-    start = max(FEWEST_SOURCES, math.floor(float(norm.ppf(1 - ALPHA / 2)) ** 2 * variance / half_width**2))
+    start = max(MIN_SOURCES, math.floor(float(norm.ppf(1 - ALPHA / 2)) ** 2 * variance / half_width**2))
     return next(m for m in count(start) if student.ppf(1 - ALPHA / 2, m - 1) ** 2 * variance <= half_width**2 * m)

@@ -58,7 +58,7 @@ def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], known: Scor
 _Ratings = dict[OutcomeKey, list[Rating]]
 
 
-def asked_by_ratings(matched: Matched[Rating], known: ScoredOutcomes) -> list[EvaluatorTarget]:
+def ratings_targets(matched: Matched[Rating], known: ScoredOutcomes) -> list[EvaluatorTarget]:
     """The ratings of every question, to hold one evaluator after another against, all outcomes together."""
     return [_asked(question, ratings, known) for question, ratings in by_question(matched).items()]
 

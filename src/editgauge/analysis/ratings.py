@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import read_jsonl
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.text import from_csv_text
 from editgauge.benchmarks.datasets import published_ratings, rated
 from editgauge.errors import BadInputError, UnknownNameError
@@ -33,7 +33,7 @@ def records(file: Path, fields: Sequence[str], problems: Problems) -> Iterator[t
         for name in [name for name in values if name not in questioned]:
             questioned.add(name)
             close = difflib.get_close_matches(name.strip().lower(), fields, n=1, cutoff=0.8)
-            problems += [(line, f"there is no field {shown(name)}; did you mean '{close[0]}'?")] if close else []
+            problems += [(line, f"there is no field {format_value(name)}; did you mean '{close[0]}'?")] if close else []
         yield line, values
 
 
@@ -63,14 +63,14 @@ def _jsonl(text: str, problems: Problems) -> Iterator[tuple[int, Mapping[str, An
         if isinstance(values, dict):
             yield spot.line, values
         else:
-            problems.append((spot.line, f"must be a mapping, got {shown(values)}"))
+            problems.append((spot.line, f"must be a mapping, got {format_value(values)}"))
 
 
 def seed_of(values: Mapping[str, Any], faults: list[str]) -> int | None:
     """The seed of an outcome, where the line names one."""
     seed = None if blank(values.get("seed")) else number(values, "seed", faults)
     if seed is not None and seed != int(seed):
-        faults.append(f"'seed' must be a whole number, got {shown(values['seed'])}")
+        faults.append(f"'seed' must be a whole number, got {format_value(values['seed'])}")
     return None if seed is None else int(seed)
 
 
@@ -87,7 +87,7 @@ def word(values: Mapping[str, Any], name: str, faults: list[str], *, needed: boo
         return None
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value).strip()
-    faults.append(f"'{name}' must be a text, got {shown(value)}")
+    faults.append(f"'{name}' must be a text, got {format_value(value)}")
     return None
 
 
@@ -104,12 +104,12 @@ def number(values: Mapping[str, Any], name: str, faults: list[str]) -> float | N
     if abs(parsed) <= LARGEST:
         return parsed
     limit = "" if math.isnan(parsed) else f" of at most {LARGEST:.0e}"
-    faults.append(f"'{name}' must be a number{limit}, got {shown(value)}")
+    faults.append(f"'{name}' must be a number{limit}, got {format_value(value)}")
     return None
 
 
-Chosen = Literal["first", "second", "tie"]
-SIDES: Mapping[str, Chosen] = {"first": "first", "second": "second", "tie": "tie"}
+Choice = Literal["first", "second", "tie"]
+SIDES: Mapping[str, Choice] = {"first": "first", "second": "second", "tie": "tie"}
 RATING_FIELDS = ("edit", "method", "value", "rater", "question", "seed", "probability")
 CHOICE_FIELDS = ("edit", "first", "second", "chosen", "rater")
 VERDICT_FIELDS = ("edit", "first", "second", "rater", "chosen", "swapped", "seed", "unanswered")
@@ -142,7 +142,7 @@ class PreferredOutcome:
     edit: str
     first: str
     second: str
-    chosen: Chosen
+    chosen: Choice
     rater: str | None = None
 
     @property
@@ -158,9 +158,9 @@ class JudgePreference:
     edit: str
     first: str
     second: str
-    chosen: Chosen | None
+    chosen: Choice | None
     """In the given order; None without an answer."""
-    swapped: Chosen | None
+    swapped: Choice | None
     """In the other order, still naming the outcome; None without an answer, or when it was not asked."""
     both_orders: bool
     rater: str | None = None
@@ -213,7 +213,7 @@ def read_choices(file: Path) -> list[PreferredOutcome]:
     return _read(file, "choices", CHOICE_FIELDS, _choice, lambda c: (c.edit, *sorted((c.first, c.second)), c.rater))
 
 
-def read_verdicts(file: Path) -> list[JudgePreference]:
+def read_preferences(file: Path) -> list[JudgePreference]:
     """What a judge said about pairs; raises `BadInputError` that lists everything wrong with the file, line by line."""
     return _read(
         file, "verdicts", VERDICT_FIELDS, _verdict, lambda v: (v.edit, *sorted((v.first, v.second)), v.rater, v.seed)
@@ -239,7 +239,7 @@ def _read(
         answers.append(one)
         before = lines.setdefault(identity(one), line)
         if one.rater is not None and before != line:  # without a name it may be another person
-            problems.append((line, f"rater {shown(one.rater)} answered this before, on line {before}"))
+            problems.append((line, f"rater {format_value(one.rater)} answered this before, on line {before}"))
     if problems:
         listed = [f"{file.name}:{line}: {text}" for line, text in sorted(problems)]
         raise BadInputError(f"The {what} in '{file}' have problems.", listed)
@@ -255,7 +255,7 @@ def _rating(values: Mapping[str, Any], faults: list[str]) -> Rating | None:
     seed = seed_of(values, faults)
     probability = None if blank(values.get("probability")) else number(values, "probability", faults)
     if probability is not None and not 0 < probability <= 1:
-        faults.append(f"'probability' must be above 0 and at most 1, got {shown(values['probability'])}")
+        faults.append(f"'probability' must be above 0 and at most 1, got {format_value(values['probability'])}")
     if faults or edit is None or method is None or value is None:
         return None
     return Rating(edit, method, value, rater, question or "", seed, probability)
@@ -282,12 +282,12 @@ def _verdict(values: Mapping[str, Any], faults: list[str]) -> JudgePreference | 
 def _compared(values: Mapping[str, Any], faults: list[str]) -> tuple[str | None, str | None, str | None]:
     edit, first, second = (word(values, name, faults) for name in ("edit", "first", "second"))
     if first is not None and first == second:
-        faults.append(f"'first' and 'second' are the same method, {shown(first)}")
+        faults.append(f"'first' and 'second' are the same method, {format_value(first)}")
     return edit, first, second
 
 
-def _side(values: Mapping[str, Any], name: str, faults: list[str], *, needed: bool) -> Chosen | None:
+def _side(values: Mapping[str, Any], name: str, faults: list[str], *, needed: bool) -> Choice | None:
     said = word(values, name, faults, needed=needed)
     if said is not None and said not in SIDES:
-        faults.append(f"'{name}' must be first, second or tie, got {shown(said)}")
+        faults.append(f"'{name}' must be first, second or tie, got {format_value(said)}")
     return SIDES.get(said or "")

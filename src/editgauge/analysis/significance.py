@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge._stats.intervals import FEWEST_SOURCES, NOT_MEANT, STUDENT, Limits, extremes
+from editgauge._stats.intervals import INAPPLICABLE_REASONS, MIN_SOURCES, STUDENT, Limits, score_limits
 from editgauge._stats.pairwise import (
     ALPHA,
     MCNEMAR,
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from editgauge.results import Run
     from editgauge.types import ScoreSpec
 
-HOW_TESTED = (
+TEST_DESCRIPTION = (
     f"Two methods are compared on the edits that both have. They differ significantly when the two-sided p-value, "
     f"adjusted for all pairs of methods (max-t), is below {ALPHA:g}, which is when the simultaneous confidence "
     f"interval of their difference excludes zero; places follow from the same verdicts. The test is {STUDENT}, for "
-    f"yes-or-no scores {MCNEMAR}; with fewer than {FEWEST_SOURCES} source images there is no test. Every score is "
+    f"yes-or-no scores {MCNEMAR}; with fewer than {MIN_SOURCES} source images there is no test. Every score is "
     "tested on its own."
 )
 
 
 @dataclass(frozen=True)
-class ScoreVerdicts:
+class ScoreTests:
     """All methods by one score: every pair with its verdict, and the places that follow."""
 
     spec: ScoreSpec
@@ -113,16 +113,16 @@ class ScoreVerdicts:
         return frozenset(self.methods[place] for each in pairs for place in (each.first, each.second))
 
 
-class RunVerdicts:
+class RunTests:
     """The verdicts of a run, each computed when it is first asked for."""
 
     def __init__(self, run: Run, columns: Columns | None = None) -> None:
         self.run = run
         self.columns = columns or Columns.of(run)
         self.untouched = untouched_methods(run)
-        self._known: dict[tuple[str, str, str], ScoreVerdicts | None] = {}
+        self._known: dict[tuple[str, str, str], ScoreTests | None] = {}
 
-    def of(self, protocol: str, name: str, edit_type: str = ALL) -> ScoreVerdicts | None:
+    def of(self, protocol: str, name: str, edit_type: str = ALL) -> ScoreTests | None:
         """One score over all edits, or over those of a type; None when no method has it."""
         key = protocol, name, edit_type
         if key not in self._known:
@@ -143,7 +143,7 @@ class RunVerdicts:
         }
 
 
-def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreVerdicts | None:
+def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreTests | None:
     values = columns.value[rows]
     with_scores = np.unique(columns.method.codes[rows][~np.isnan(values)])
     rows = rows[np.isin(columns.method.codes[rows], with_scores)]
@@ -151,28 +151,28 @@ def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozense
         return None
     values, methods, edits = columns.value[rows], columns.method.codes[rows], columns.edit.codes[rows]
     table, _, first = edit_table(values, methods, edits)
-    not_meant = [place for place, reason in enumerate(columns.reason.words) if reason in NOT_MEANT]
+    not_meant = [place for place, reason in enumerate(columns.reason.words) if reason in INAPPLICABLE_REASONS]
     meant = ~np.isin(columns.reason.codes[rows], not_meant)
     wanted, _, _ = edit_table(np.where(np.isnan(values) & ~meant, np.nan, 1.0), methods, edits)
-    return ScoreVerdicts(
+    return ScoreTests(
         spec,
         tuple(columns.method.words[code] for code in with_scores),
         table,
         columns.source.codes[rows][first],
         np.isnan(table) & ~np.isnan(wanted),
-        extremes(spec, values),
+        score_limits(spec, values),
         untouched,
     )
 
 
-def merged(
+def merge_tests(
     spec: ScoreSpec,
     of_each: Mapping[str, Mapping[str, float]],
     sources: Mapping[str, str],
     *,
     unscored: Mapping[str, Collection[str]] = MappingProxyType({}),
     untouched: frozenset[str] = frozenset(),
-) -> ScoreVerdicts:
+) -> ScoreTests:
     """Methods of several runs.
 
     Args:
@@ -187,4 +187,4 @@ def merged(
     table = np.array([[of_each[label].get(edit, np.nan) for edit in edits] for label in labels])
     clusters = np.array([sources[edit] for edit in edits], dtype=np.str_)
     missing = np.array([[edit in unscored.get(label, ()) for edit in edits] for label in labels], dtype=np.bool_)
-    return ScoreVerdicts(spec, tuple(labels), table, clusters, missing, extremes(spec, table), untouched)
+    return ScoreTests(spec, tuple(labels), table, clusters, missing, score_limits(spec, table), untouched)

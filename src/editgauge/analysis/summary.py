@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from editgauge._stats.intervals import FEWEST_SOURCES, Bounds, Limits, Mean, bounds, clustered_mean, extremes
+from editgauge._stats.intervals import MIN_SOURCES, Bounds, Limits, Mean, bounds, clustered_mean, score_limits
 from editgauge.analysis.columns import Columns, Rows
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.types import QUESTIONS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """The pseudo edit type under which every scored edit counts once (the pooled, count-weighted mean)."""
-FEW_SOURCES = FEWEST_SOURCES
+FEW_SOURCES = MIN_SOURCES
 """With fewer source images a confidence interval is not reliable; tables mark it."""
 OWN_PROTOCOL = "editgauge"
 """Compared with people's ratings: of scores that answer a question equally often, its score is the primary one."""
@@ -68,7 +68,7 @@ def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True)
         for protocol, entry in run.manifest.protocols.items()
         for spec in entry.scores
     }
-    limits = {score: extremes(score[1], columns.value[rows]) for score, rows in scores.items()}
+    limits = {score: score_limits(score[1], columns.value[rows]) for score, rows in scores.items()}
     rows = {
         (*score, method): its_rows[columns.method.are(method)[its_rows]]
         for score, its_rows in scores.items()

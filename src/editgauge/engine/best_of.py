@@ -11,7 +11,7 @@ from pathlib import Path
 
 from editgauge._util.files import require_new, write_json, write_jsonl
 from editgauge._util.progress import log_info
-from editgauge.analysis.outcomes import wanted_scores
+from editgauge.analysis.outcomes import select_scores
 from editgauge.engine.prefer.pairs import Pictures, named_methods, read_scored
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import LIST
@@ -82,7 +82,7 @@ def best(
 
 
 def _one_score(run: Run, name: str) -> tuple[str, ScoreSpec]:
-    fitting = wanted_scores(run, [name])
+    fitting = select_scores(run, [name])
     if len(fitting) > 1:
         names = [f"{protocol}/{spec.name}" for protocol, spec in fitting]
         raise BadInputError(f"--score '{name}' means {len(names)} scores of the run; name one of them.", names[:12])

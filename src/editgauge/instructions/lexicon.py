@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from editgauge._util.text import ing
+from editgauge._util.text import to_gerund
 
 LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 """The fast one where the YAML library was built with it."""
@@ -99,7 +99,7 @@ def _action_forms() -> dict[str, str]:
     for base in sorted(words("actions")):
         third = f"{base[:-1]}ies" if base.endswith("y") and base[-2] not in VOWELS else f"{base}s"
         third = f"{base}es" if base.endswith(("s", "sh", "ch", "x", "z")) else third
-        for form in (ing(base), third, base):
+        for form in (to_gerund(base), third, base):
             forms[form] = base
     return forms
 

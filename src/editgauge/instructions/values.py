@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from editgauge._util.text import ing
+from editgauge._util.text import to_gerund
 from editgauge.instructions.lexicon import action_base, adjective_kinds, is_ing_verb, match, mentions, table, words
 from editgauge.instructions.things import Thing, read_thing
 from editgauge.instructions.tokens import Token
@@ -182,7 +182,7 @@ def doing(tokens: Sequence[Token]) -> str:
     if not tokens:
         return ""
     base = action_base(tokens[0])
-    first = tokens[0] if is_ing_verb(tokens[0]) else ing(base or str(tokens[0]))
+    first = tokens[0] if is_ing_verb(tokens[0]) else to_gerund(base or str(tokens[0]))
     return " ".join([first, *tokens[1:]])
 
 

@@ -82,8 +82,8 @@ def as_json(result: object) -> str:
 
 def _plain(thing: Any) -> Any:
     if isinstance(thing, Matched):
-        counts = {"found": len(thing.pairs), "strangers": thing.strangers, "first_stranger": thing.first_stranger}
-        return counts | {"undecided": thing.undecided}
+        counts = {"found": len(thing.pairs), "strangers": thing.unmatched, "first_stranger": thing.first_unmatched}
+        return counts | {"undecided": thing.ambiguous}
     if isinstance(thing, Path):
         return str(thing)
     if is_dataclass(thing):

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from editgauge._cli.show.common import Options, as_json, next_step, nothing
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 
 build_attributes = build_editval = build_training = build_tune = build_unibench = study_serve = nothing
 
@@ -24,7 +24,7 @@ def build_sheets(made: Any, options: Options) -> None:
     for each in made:
         missing = f", {each.missing} missing" if each.missing else ""
         where = f" in {each.file}" if each.pictures else ""
-        typer.echo(f"{each.group}: {counted(each.pictures, 'picture')}{missing}{where}")
+        typer.echo(f"{each.group}: {format_count(each.pictures, 'picture')}{missing}{where}")
 
 
 def build_review(agreement: Any, options: Options) -> None:
@@ -63,8 +63,10 @@ def build_probes(made: Any, options: Options) -> None:
 def data_pairs(written: Any, options: Options) -> None:
     choices = sum(written.choices.values())
     bad = f", {written.both_bad} of them with both called bad" if written.both_bad else ""
-    methods = counted(len(written.methods), "method")
-    typer.echo(f"{counted(written.edits, 'edit')}, {methods}, {counted(choices, 'choice')}{bad}, in {written.folder}")
+    methods = format_count(len(written.methods), "method")
+    typer.echo(
+        f"{format_count(written.edits, 'edit')}, {methods}, {format_count(choices, 'choice')}{bad}, in {written.folder}"
+    )
     folder = quote(str(written.folder))
     next_step(f"run {folder}/benchmark --outcomes '{written.folder}/outcomes/*' --out run")
     next_step(f"agree run --choices {folder}/{next(iter(written.choices), 'choices.jsonl')}")
@@ -82,7 +84,7 @@ data_verify = data_info = data_pull
 
 
 def data_ratings(count: Any, options: Options) -> None:
-    typer.echo(f"{options['out']}: {counted(count, 'rating')}.")
+    typer.echo(f"{options['out']}: {format_count(count, 'rating')}.")
 
 
 def models_list(result: Any, options: Options) -> None:
@@ -128,19 +130,19 @@ def models_path(folder: Any, options: Options) -> None:
 
 
 def cache_info(result: Any, options: Options) -> None:
-    typer.echo(f"{counted(result.entries, 'answer')}, {_size(result.bytes)} of at most {_size(result.most_bytes)}")
+    typer.echo(f"{format_count(result.entries, 'answer')}, {_size(result.bytes)} of at most {_size(result.most_bytes)}")
     _by_model(result)
     typer.echo(f"  in {result.folder}")
 
 
 def cache_clear(gone: Any, options: Options) -> None:
-    typer.echo(f"{counted(gone.entries, 'answer')} deleted, {_size(gone.bytes)} freed")
+    typer.echo(f"{format_count(gone.entries, 'answer')} deleted, {_size(gone.bytes)} freed")
     _by_model(gone)
 
 
 def _by_model(result: Any) -> None:
     for each in result.models:
-        typer.echo(f"  {each.model}: {counted(each.entries, 'answer')}, {_size(each.bytes)}")
+        typer.echo(f"  {each.model}: {format_count(each.entries, 'answer')}, {_size(each.bytes)}")
 
 
 # --- people -----------------------------------------------------------------------------------------------------------
@@ -150,8 +152,8 @@ def study_create(study: Any, options: Options) -> None:
     with study:
         made = study.manifest
     typer.echo(
-        f"{options['out']}: {counted(made.items, 'item')} with {counted(made.raters, 'rater')} each, "
-        f"and {counted(made.gold, 'gold item')}."
+        f"{options['out']}: {format_count(made.items, 'item')} with {format_count(made.raters, 'rater')} each, "
+        f"and {format_count(made.gold, 'gold item')}."
     )
     next_step(f"study invite {quote(str(options['out']))} --count {made.raters}")
 
@@ -165,7 +167,7 @@ def study_invite(invitations: Any, options: Options) -> None:
 
 
 def study_export(lines: Any, options: Options) -> None:
-    typer.echo(f"{options['out']}: {counted(lines, 'line')}.")
+    typer.echo(f"{options['out']}: {format_count(lines, 'line')}.")
 
 
 def study_import(result: Any, options: Options) -> None:
@@ -192,13 +194,13 @@ def study_analyze(result: Any, options: Options) -> None:
 
 
 def study_exclude(answers: Any, options: Options) -> None:
-    typer.echo(f"{counted(answers, 'answer')} of {options['rater']} are void; their items are open again.")
+    typer.echo(f"{format_count(answers, 'answer')} of {options['rater']} are void; their items are open again.")
 
 
 def study_include(counts: Any, options: Options) -> None:
     again, surplus = counts
     typer.echo(
-        f"{counted(again, 'answer')} of {options['rater']} count again; {surplus} are surplus, because others have "
+        f"{format_count(again, 'answer')} of {options['rater']} count again; {surplus} are surplus, because others have "
         "replaced them."
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from editgauge._cli.show.common import Options, as_json, next_report, next_step
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.errors import BadInputError
 
 # --- evaluate ---------------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def verify(result: Any, options: Options) -> None:
     for reason, count in again.unchecked.items():
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")
     if not result.sound:
-        typer.echo(f"{counted(len(result.problems), 'problem')} in {options['run']}")
+        typer.echo(f"{format_count(len(result.problems), 'problem')} in {options['run']}")
         return
     typer.echo(
         f"{options['run']} is sound: {result.files} files, {result.scores} scores, {result.unscored} unscored and "

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from editgauge._stats.pairwise import Complementarity
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.choice_agreement import ChosenScore, ChosenScores
+    from editgauge.analysis.choice_agreement import ChoiceScore, ChoiceScores
     from editgauge.analysis.outcomes import Matched
     from editgauge.analysis.rating_agreement import People, RatedScore
 
@@ -176,7 +176,7 @@ def _show_people(people: People) -> None:
     show(Text(f"{people.raters} raters: {'; '.join(parts)}."))
 
 
-def _show_choices(result: ChosenScores) -> None:
+def _show_choices(result: ChoiceScores) -> None:
     columns = ["share", "95% interval", "choices", "source images", "equal scores"]
     table = new_table("share of people's choices that a score agrees with, and its 95% interval", ["score"], columns)
     for score in result.scores:
@@ -205,7 +205,7 @@ def _show_pairs(pairs: Sequence[Complementarity]) -> None:
     )
 
 
-def _share(score: ChosenScore) -> list[str]:
+def _share(score: ChoiceScore) -> list[str]:
     if score.share is None:
         return ["-", "-", "0", "0", str(score.equal)]
     share = score.share
@@ -221,10 +221,10 @@ def _show_counts(result: Agreement) -> None:
 
 def _counts(matched: Matched[Any]) -> Iterator[str]:
     yield f"{len(matched.pairs)} of outcomes of this run"
-    if matched.strangers:
-        yield f"{matched.strangers} of others, left out, such as {matched.first_stranger}"
-    if matched.undecided:
-        yield f"{matched.undecided} without a seed where the run has several, left out"
+    if matched.unmatched:
+        yield f"{matched.unmatched} of others, left out, such as {matched.first_unmatched}"
+    if matched.ambiguous:
+        yield f"{matched.ambiguous} without a seed where the run has several, left out"
 
 
 def _spaced(level: str) -> str:

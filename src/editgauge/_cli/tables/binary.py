@@ -10,7 +10,7 @@ from rich.text import Text
 from editgauge._cli.tables.common import named, new_table, show
 
 if TYPE_CHECKING:
-    from editgauge._stats.agreement import Verdicts
+    from editgauge._stats.agreement import BinaryRates
     from editgauge._stats.intervals import Mean
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.binary_agreement import BinaryAgreement, BinaryScore, Dependence, Together
@@ -74,7 +74,7 @@ def _show_together(pairs: Sequence[Together]) -> None:
     show(Text("oracle: balanced accuracy as if one knew each time which of the two is right."))
 
 
-def _cells(result: Verdicts) -> list[Text]:
+def _cells(result: BinaryRates) -> list[Text]:
     rates = (
         result.balanced_accuracy,
         result.precision,

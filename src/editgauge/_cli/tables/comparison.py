@@ -9,8 +9,8 @@ from rich.text import Text
 
 from editgauge._cli.tables.common import named, new_table, number, show
 from editgauge._stats.pairwise import ALPHA
-from editgauge._util.text import counted
-from editgauge.analysis.aggregation import OF_A_METHOD, apart, chosen_by_paper
+from editgauge._util.text import format_count
+from editgauge.analysis.aggregation import METHOD_AGGREGATIONS, aggregations_differ, paper_aggregation
 from editgauge.analysis.summary import ALL, FEW_SOURCES
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def show_elo(preferred: Preferred) -> None:
     if not preferred.elo:
         show(Text("No pair has an answer, so there is no Elo."))
         return
-    title = f"{preferred.figure} by {preferred.judge}, {counted(preferred.pairs, 'pair')}: 95% interval"
+    title = f"{preferred.figure} by {preferred.judge}, {format_count(preferred.pairs, 'pair')}: 95% interval"
     table = new_table(title, ["method"], [preferred.figure, "answers"])
     for method, each in preferred.elo.items():
         interval = "" if each.low is None or each.high is None else f" [{each.low:.0f}, {each.high:.0f}]"
@@ -163,19 +163,19 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
         (each, method, standing.aggregated)
         for each in comparisons
         for method, standing in zip((each.first, each.second), each.standings or (), strict=False)
-        if apart(standing.aggregated)
+        if aggregations_differ(standing.aggregated)
     ]
     if not rows:
         return
-    columns = [way.replace("_", " ") for way in OF_A_METHOD]
+    columns = [way.replace("_", " ") for way in METHOD_AGGREGATIONS]
     table = new_table("where the way of averaging matters, and 95% interval", ["score", "method"], columns)
     for each, method, result in rows:
-        chosen = chosen_by_paper(each.protocol)
-        cells = (_aggregated(result[way], each.spec, marked=way == chosen) for way in OF_A_METHOD)
+        chosen = paper_aggregation(each.protocol)
+        cells = (_aggregated(result[way], each.spec, marked=way == chosen) for way in METHOD_AGGREGATIONS)
         table.add_row(named(each.spec), method, *cells)
     show(table)
-    show(Text("; ".join(f"{way.replace('_', ' ')}: {meaning}" for way, meaning in OF_A_METHOD.items()) + "."))
-    if any(chosen_by_paper(each.protocol) for each, _, _ in rows):
+    show(Text("; ".join(f"{way.replace('_', ' ')}: {meaning}" for way, meaning in METHOD_AGGREGATIONS.items()) + "."))
+    if any(paper_aggregation(each.protocol) for each, _, _ in rows):
         show(Text("◂ what the protocol's paper prints."))
 
 

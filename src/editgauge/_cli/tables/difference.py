@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, short, show
-from editgauge.analysis.diff import CAUSES, MEANINGS
+from editgauge.analysis.diff import CAUSE_MEANINGS, CAUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def show_causes(result: Difference) -> None:
         numbers = (f"{causes.before:.4f}", f"{causes.after:.4f}", f"{causes.change:+.4f}")
         table.add_row(_title(shift), shift.method, *numbers, *(_part(causes, cause) for cause in there))
     show(table)
-    show(Text("; ".join(f"{cause}: {MEANINGS[cause]}" for cause in there) + "."))
+    show(Text("; ".join(f"{cause}: {CAUSE_MEANINGS[cause]}" for cause in there) + "."))
     show(Text("The causes add up to the change; under each, how many items it touches.", style="dim"))
 
 

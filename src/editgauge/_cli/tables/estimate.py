@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, number, show, with_interval
-from editgauge._util.text import counted
-from editgauge.analysis.power import CAUTION
+from editgauge._util.text import format_count
+from editgauge.analysis.power import CAUTION_LEVEL
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
@@ -89,7 +89,7 @@ def show_plans(plans: Sequence[Plan]) -> None:
         if plan.note:
             show(Text(plan.note))
     if any(plan.needs for plan in plans):
-        words = f"cautious: allows for a pilot with too little variance (enough for {CAUTION:.0%} of pilots if normal)."
+        words = f"cautious: allows for a pilot with too little variance (enough for {CAUTION_LEVEL:.0%} of pilots if normal)."
         show(Text(words, style="dim"))
 
 
@@ -127,7 +127,7 @@ def _formatted(each: Calibrated) -> str:
     raters = f" of {each.raters} raters" if each.raters else ""
     suffix = f" to '{each.question}'" if each.question else ""
     form = "a line in log-odds" if each.curve.low == each.curve.high else "a bent curve"
-    left = f"; without a score: {counted(each.unscored, 'rated outcome')}" if each.unscored else ""
+    left = f"; without a score: {format_count(each.unscored, 'rated outcome')}" if each.unscored else ""
     many = f"{each.answers} answers{raters}{suffix} on {each.outcomes} outcomes of {each.sources} source images"
     return f"editgauge/{each.score}: {form} from {many}{left}."
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
     from editgauge._stats.pairwise import Paired
     from editgauge._stats.resampling import Estimate
-    from editgauge.analysis._evaluators import Alike, Interpolation, Moved, Steadiness
-    from editgauge.analysis.choice_agreement import ChosenScore, JudgeFindings, SelectedScore, SelectedScores
+    from editgauge.analysis._evaluators import AgreementOverRuns, Interpolation, ListSimilarity, Stability
+    from editgauge.analysis.choice_agreement import ChoiceScore, JudgeFindings, SelectedScore, SelectedScores
     from editgauge.analysis.ranking import RankedScore, Ranking
     from editgauge.types import ScoreSpec
 
@@ -46,7 +46,7 @@ def show_behind(behind: Sequence[Paired], what: str) -> None:
     show(Text("p: paired by question, clustered by source image. The first was chosen on them: p is optimistic."))
 
 
-def show_types(scores: Sequence[ChosenScore | SelectedScore]) -> None:
+def show_types(scores: Sequence[ChoiceScore | SelectedScore]) -> None:
     """The same by edit type, for the scores that come first; nothing where there is one type only."""
     first = scores[:MOST_SCORES]
     types = dict.fromkeys(name for score in first for name in score.by_type)
@@ -136,7 +136,7 @@ def show_blend(result: Interpolation) -> None:
     )
 
 
-def show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) -> None:
+def show_steadiness(result: Sequence[Stability], attributes: Sequence[ListSimilarity]) -> None:
     """How far scores and their agreement move over reruns."""
     agreement = [f"{moved.asked}:\nmean, variance" for moved in result[0].agreement]
     columns = ["outcomes", "variance", "of all variance", *agreement]
@@ -152,7 +152,7 @@ def show_steadiness(result: Sequence[Steadiness], attributes: Sequence[Alike]) -
         show(Text(f"{words}, {by_itself} attribute by attribute."))
 
 
-def _moved(moved: Moved) -> str:
+def _moved(moved: AgreementOverRuns) -> str:
     parts = [value for value in moved.values if value is not None]
     if not parts or moved.variance is None:
         return "-"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from editgauge._cli.tables.common import new_table, show
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.summary import ALL
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _left(seconds: float | None) -> str:
         return "complete"
     units = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
     size, unit = next(((n, u) for n, u in units if seconds >= n), (1, "second"))
-    return f"about {counted(max(1, round(seconds / size)), unit)} to go at the pace of the last day"
+    return f"about {format_count(max(1, round(seconds / size)), unit)} to go at the pace of the last day"
 
 
 def show_findings(result: StudyFindings) -> None:
@@ -122,9 +122,7 @@ def _agreement(panel: Panel | None, alpha: Estimate, scale: str) -> str:
     if panel is None:
         return "No two raters answered about the same item, so their agreement is unknown."
     sentence = f"A majority on {panel.majority.value:.1%} of {panel.majority.n} ({panel.without_majority} without), "
-    sentence += (
-        f"all alike on {panel.full_agreement.value:.1%}, {panel.on_the_commonest.value:.1%} on the commonest answer"
-    )
+    sentence += f"all alike on {panel.full_agreement.value:.1%}, {panel.modal_share.value:.1%} on the commonest answer"
     return f"{sentence}; Krippendorff's alpha ({scale}) {_formatted(alpha)}."
 
 

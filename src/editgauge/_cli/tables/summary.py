@@ -11,10 +11,10 @@ from rich.text import Text
 
 from editgauge._cli.tables.common import named, new_table, number, short, show
 from editgauge._render.text import meaning, spaced
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.aggregation import measured_figures
-from editgauge.analysis.headline import answer
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.headline import make_headline
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, answers, headlines, summarize
 from editgauge.reports._outcomes import Tally
 from editgauge.types import QUESTIONS
@@ -34,9 +34,9 @@ DETAIL = 300
 
 def show_summary(run: Run, *, verbose: bool = False) -> None:
     """The answer in a sentence, and the means over all edits: a row per score and a column per method."""
-    summary, verdicts = summarize(run), RunVerdicts(run)
+    summary, verdicts = summarize(run), RunTests(run)
     cells = {(c.protocol, c.spec.name, c.method): c for c in summary if c.edit_type == ALL}
-    show(Text(answer(summary, verdicts).sentence, style="bold"))
+    show(Text(make_headline(summary, verdicts).sentence, style="bold"))
     notes: list[str] = []
     if verbose:
         _show_by_protocol(run, cells)
@@ -61,7 +61,7 @@ def _show_together(run: Run, cells: dict[tuple[str, str, str], Cell]) -> list[st
     Returns what is to be said about scores that are not shown.
     """
     methods = list(run.manifest.methods)
-    title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95% confidence interval"
+    title = f"{run.manifest.benchmark}, {format_count(run.manifest.edits, 'edit')}: mean and 95% confidence interval"
     scored = {
         (protocol, spec.name): [cells.get((protocol, spec.name, method)) for method in methods]
         for protocol, entry in run.manifest.protocols.items()
@@ -128,7 +128,7 @@ def _unscored_of(run: Run, cells: dict[tuple[str, str, str], Cell]) -> str:
     counts, judging = tally.counts(), answers(cells.values()).get("done")
     judged = f"{tally.with_any(judging)} judged (edit done or not), " if judging else ""
     outcomes = f"{counts.scored} fully scored, {counts.partly} partly scored, {counts.unscored} unscored"
-    return f"{counted(counts.outcomes, 'outcome')}: {judged}{outcomes}.{without}"
+    return f"{format_count(counts.outcomes, 'outcome')}: {judged}{outcomes}.{without}"
 
 
 def _show_by_protocol(run: Run, cells: dict[tuple[str, str, str], Cell]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from editgauge._util.files import DRAFT, write_text
+from editgauge._util.files import DRAFT_PREFIX, write_text
 from editgauge.errors import BadInputError
 from editgauge.methods.absence import why
 from editgauge.methods.card import MethodCard
@@ -71,7 +71,7 @@ class OutcomeList:
     def __init__(self, folder: Path) -> None:
         self._path = folder / LIST
         self._lines = {line.key: line for line in _read(self._path) if _is_true(line, folder)}
-        for draft in folder.glob(f"{DRAFT}*"):
+        for draft in folder.glob(f"{DRAFT_PREFIX}*"):
             draft.unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[OutcomeLine]:

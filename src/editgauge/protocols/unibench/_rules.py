@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import softmax
 
 from editgauge._util.images import Pixels
-from editgauge._util.masks import BoolMask, Rectangle, box_of
-from editgauge._util.text import none_seen
+from editgauge._util.masks import BoolMask, Rectangle, bounding_box
+from editgauge._util.text import none_detected
 from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Region
@@ -290,7 +290,7 @@ async def target_consistency(scene: UniBenchScene) -> Score:
         raise UnscorableError("not_applicable", f"{scene.task.kind} keeps no object")
     if scene.target.mask is None:
         scene.likeness.must_be_there()
-        raise UnscorableError("not_detected", f"{none_seen(scene.target.name)} in the edited image")
+        raise UnscorableError("not_detected", f"{none_detected(scene.target.name)} in the edited image")
     before, after = alone(scene.item.source, scene.original), alone(scene.item.edited, scene.target.mask)
     if scene.task.kind == "move":
         value = await scene.likeness.of_pictures(before, after)
@@ -324,14 +324,14 @@ def mean_color(picture: Pixels) -> Pixels:
 
 def alone(picture: Pixels, mask: BoolMask) -> Pixels:
     """The object within its box, and around it nothing but the picture's mean color."""
-    left, top, right, bottom = box_of(mask)
+    left, top, right, bottom = bounding_box(mask)
     inside = mask[top:bottom, left:right, None]
     return np.where(inside, picture[top:bottom, left:right], mean_color(picture))
 
 
 def together(picture: Pixels, *masks: BoolMask) -> Pixels:
     """The part of the picture that just holds all objects."""
-    return crop(picture, box_of(np.logical_or.reduce(masks)))
+    return crop(picture, bounding_box(np.logical_or.reduce(masks)))
 
 
 def gray_pair(before: Pixels, after: Pixels) -> tuple[Pixels, Pixels]:
