@@ -222,7 +222,7 @@ def disentangle_json(result: Any, options: Options) -> str:
 
 def gate(gated: Any, options: Options) -> int | None:
     typer.echo(gated.markdown)
-    return None if gated.passed else 1
+    return gated.exit_code or None
 
 
 def diff(result: Any, options: Options) -> None:
