@@ -67,13 +67,13 @@ def test_rated_outcomes_without_a_score_are_counted(make_run: MakeRun, make_reco
 
 
 def test_strangers_are_told_and_left_out(
-    rated: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rated: tuple[Path, Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     more = tmp_path / "more.csv"
     more.write_text(rated[1].read_text() + "\ne0,others,5,ann\n")
 
     assert estimate(rated[0], ratings=more, score="gain") == estimate(rated[0], ratings=rated[1], score="gain")
-    assert "Left out: 1 ratings of no outcome of the run" in capsys.readouterr().err
+    assert "Left out: 1 ratings of no outcome of the run" in caplog.text
 
 
 def test_ratings_of_another_run_are_refused(rated: tuple[Path, Path], tmp_path: Path) -> None:

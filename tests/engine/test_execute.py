@@ -99,9 +99,7 @@ def test_a_mask_that_cannot_be_read_makes_its_edit_unscored(home: Path) -> None:
     assert found["edit-002"][1] is None
 
 
-def test_a_mask_drawn_anew_makes_another_benchmark(
-    home: Path, photo: Pixels, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mask_drawn_anew_makes_another_benchmark(home: Path, photo: Pixels, caplog: pytest.LogCaptureFixture) -> None:
     edits = home / "photos" / "edits.jsonl"
     lines = [json.loads(line) | {"mask": "mask.png"} for line in edits.read_text("utf-8").splitlines()]
     edits.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
@@ -109,7 +107,7 @@ def test_a_mask_drawn_anew_makes_another_benchmark(
     score(home)
     write_png(photo, home / "photos" / "mask.png")
     score(home, quiet=False)
-    assert "Starting over, because the edits" in capsys.readouterr().err
+    assert "Starting over, because the edits" in caplog.text
 
 
 def test_an_outcome_of_another_size_is_resized_and_noted(home: Path, photo: Pixels) -> None:
@@ -303,11 +301,11 @@ def test_without_a_model_the_scores_that_need_one_say_so(home: Path, plugged_in:
     assert {reason for _, reason, _ in found.values()} == {"no_model"}
 
 
-def test_another_model_starts_anew(home: Path, plugged_in: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_model_starts_anew(home: Path, plugged_in: Path, caplog: pytest.LogCaptureFixture) -> None:
     score(home, protocol=["plugin-protocol"])
     score(home, protocol=["plugin-protocol"], model={"image_embedder": "mean-color"}, quiet=False)
     why = "protocol 'plugin-protocol' asks other models: image embedder instead of none"
-    assert f"Starting over, because {why}." in capsys.readouterr().err
+    assert f"Starting over, because {why}." in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ def test_another_ground_truth_makes_another_score(home: Path) -> None:
     assert verify(home / "run", recompute=0, quiet=True).sound
 
 
-def test_ground_truth_that_is_the_same_is_not_scored_again(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ground_truth_that_is_the_same_is_not_scored_again(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     score(home)
     run(home / "photos", outcomes={"mine": home / "mine"}, protocol=["reference"], out=home / "run", processes=1)
 
-    assert f"{EDITS} of {EDITS} outcomes were scored before; nothing is left to do." in capsys.readouterr().err
+    assert f"{EDITS} of {EDITS} outcomes were scored before; nothing is left to do." in caplog.text
     assert Run.open(home / "run").scores["reference_path"].null_count > 0

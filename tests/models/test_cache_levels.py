@@ -36,14 +36,14 @@ def test_a_damaged_answer_near_is_mended_from_the_shared_level(tmp_path: Path) -
 
 
 def test_a_shared_disk_that_refuses_is_told_once_and_costs_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "shared").write_text("a file, not a folder")
     both = levels(tmp_path, "one")
     for number in range(3):
         both.put(f"{number:064x}", "clip", float(number))
     assert [both.get(f"{number:064x}", "clip") for number in range(3)] == [0.0, 1.0, 2.0]
-    assert capsys.readouterr().err.count("is not remembered from here on") == 1
+    assert caplog.text.count("is not remembered from here on") == 1
 
 
 def test_the_setting_brings_the_second_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
-from editgauge.reports._outcomes import ImageFile
+from editgauge.reports._outcomes import ScoredImage
 from editgauge.reports.images import (
     EMBEDDED,
     KNOWN,
@@ -54,9 +54,9 @@ def test_pictures_shrink_to_the_longest_side_and_never_grow(photo: Pixels) -> No
     assert fitted(photo, 360) is photo
 
 
-def kept(pixels: Pixels, path: Path) -> ImageFile:
+def kept(pixels: Pixels, path: Path) -> ScoredImage:
     write_png(pixels, path)
-    return ImageFile(str(path), pixel_hash(pixels))
+    return ScoredImage(str(path), pixel_hash(pixels))
 
 
 def test_a_large_picture_gets_two_copies_and_a_small_one_is_its_own(tmp_path: Path, photo: Pixels) -> None:
@@ -78,8 +78,8 @@ def test_a_copy_looks_like_the_picture(tmp_path: Path, photo: Pixels) -> None:
 
 def test_a_changed_picture_is_recognized(tmp_path: Path, photo: Pixels) -> None:
     write_png(photo, tmp_path / "a.png")
-    same = decode(ImageFile(str(tmp_path / "a.png"), pixel_hash(photo)))
-    other = decode(ImageFile(str(tmp_path / "a.png"), "another"))
+    same = decode(ScoredImage(str(tmp_path / "a.png"), pixel_hash(photo)))
+    other = decode(ScoredImage(str(tmp_path / "a.png"), "another"))
     assert isinstance(same, Decoded)
     assert isinstance(other, Decoded)
     assert (same.changed, other.changed) == (False, True)
@@ -87,7 +87,10 @@ def test_a_changed_picture_is_recognized(tmp_path: Path, photo: Pixels) -> None:
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "bad.png").write_bytes(b"not an image")
-    gone, bad = decode(ImageFile(str(tmp_path / "gone.png"), "x")), decode(ImageFile(str(tmp_path / "bad.png"), None))
+    gone, bad = (
+        decode(ScoredImage(str(tmp_path / "gone.png"), "x")),
+        decode(ScoredImage(str(tmp_path / "bad.png"), None)),
+    )
     assert isinstance(gone, Absent)
     assert "There is no image" in gone.problem
     assert isinstance(bad, Absent)

@@ -112,13 +112,13 @@ def test_a_pdf_for_every_figure_whose_names_the_font_knows(run: Path, tmp_path: 
 
 
 def test_without_the_extra_it_says_so_and_writes_the_rest(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "svglib.svglib", None)
     listed = export(run, format="paper", out=tmp_path).decode()
 
     assert ".pdf" not in listed
-    assert "pip install 'editgauge[figures]'" in capsys.readouterr().err
+    assert "pip install 'editgauge[figures]'" in caplog.text
 
 
 def test_a_folder_is_asked_for(run: Path, tmp_path: Path) -> None:

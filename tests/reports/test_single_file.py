@@ -45,7 +45,7 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     tmp_path: Path,
     as_page: Callable[[Path], Page],
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr("editgauge.reports.report.MOST_EMBEDDED", 5)
     single = as_page(report(scored[0], out=tmp_path / "report.html", single_file=True))
@@ -56,7 +56,7 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     assert {"problem": gallery.NOT_EMBEDDED} in data["pictures"]
     told = "It has those of 2 of 6 edits, the worst by ssim_outside; the rest has numbers only."
     assert told in single.section("gallery").said()
-    assert told in capsys.readouterr().err
+    assert told in caplog.text
 
 
 def test_the_worst_edits_count_by_their_worst_outcome(

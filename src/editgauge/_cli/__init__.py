@@ -12,6 +12,7 @@ from editgauge import __version__
 from editgauge._cli._options_file import FLAG, defaults, take_file
 from editgauge._cli._verbs import add_verb
 from editgauge._face import GROUPS, VERBS
+from editgauge._util.progress import print_log
 from editgauge._util.text import printable
 from editgauge.errors import EditGaugeError
 
@@ -80,6 +81,7 @@ def _options(
         typer.Option(FLAG, metavar="FILE", help="YAML file with options by verb; the command line overrides it."),
     ] = None,
 ) -> None:
+    print_log()
     if context.invoked_subcommand is None:
         typer.echo(START.replace("`", "") + "\n`editgauge --help` lists all commands.")
 

@@ -1,7 +1,12 @@
-"""Progress of long work: a bar with rate and time left on a terminal, a plain line now and then elsewhere."""
+"""Progress of long work, and log messages.
+
+Progress is a bar with rate and remaining time on a terminal, a line every few seconds elsewhere. Messages go to the
+logger `editgauge`; the command line prints them to standard error (`print_log`), applications configure `logging`.
+"""
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections import deque
@@ -14,26 +19,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SECONDS_BETWEEN_LINES = 5.0
-SECONDS_BETWEEN_LOOKS = 1.0
-SECONDS_LOOKED_BACK = 120.0
-"""Models answer in batches, so that steps come in bursts; over this time they even out."""
+SECONDS_BETWEEN_SAMPLES = 1.0
+RATE_WINDOW_SECONDS = 120.0
+"""Models answer in batches, so steps come in bursts; over this time they even out."""
+
+logger = logging.getLogger("editgauge")
+logger.addHandler(logging.NullHandler())
+
+
+def log_info(message: str, *, quiet: bool = False) -> None:
+    """Log a message for the user at level INFO."""
+    if not quiet:
+        logger.info("%s", message)
+
+
+class _StandardErrorHandler(logging.Handler):
+    """Prints messages to the current standard error, so that output can be piped."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        sys.stderr.write(printable(record.getMessage()) + "\n")
+        sys.stderr.flush()
+
+
+def print_log() -> None:
+    """Print log messages of level INFO and above to standard error; calling it twice does no harm."""
+    if not any(isinstance(handler, _StandardErrorHandler) for handler in logger.handlers):
+        logger.addHandler(_StandardErrorHandler())
+    logger.setLevel(logging.INFO)
 
 
 @contextmanager
-def progress(what: str, total: int, *, quiet: bool = False, done: int = 0) -> Iterator[Callable[[], None]]:
-    """Shows work of `total` steps on standard error; call what is yielded after each step."""
+def progress(description: str, total: int, *, quiet: bool = False, done: int = 0) -> Iterator[Callable[[], None]]:
+    """Show progress of `total` steps on standard error; call the yielded function after each step."""
     if quiet or total == 0:
         yield lambda: None
     elif sys.stderr.isatty():
-        with _bar(what, total, done) as advance:
+        with _bar(description, total, done) as advance:
             yield advance
     else:
-        with _lines(what, total, done, sys.stderr) as advance:
+        with _lines(description, total, done, sys.stderr) as advance:
             yield advance
 
 
 @contextmanager
-def _bar(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+def _bar(description: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -47,64 +76,59 @@ def _bar(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Steps a second, as measured lately."""
+        """Steps per second over the last two minutes."""
 
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed or 0:.1f}/s", style="progress.data.speed")
 
-    left = TimeRemainingColumn(compact=True, elapsed_when_finished=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), left)
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=SECONDS_LOOKED_BACK) as bar:
-        task = bar.add_task(what, total=total, completed=done)
+    remaining = TimeRemainingColumn(compact=True, elapsed_when_finished=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), remaining)
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=RATE_WINDOW_SECONDS) as bar:
+        task = bar.add_task(description, total=total, completed=done)
         yield lambda: bar.advance(task)
 
 
 @contextmanager
-def _lines(what: str, total: int, done: int, out: TextIO) -> Iterator[Callable[[], None]]:
-    last_printed, pace = time.monotonic(), StepPace()
+def _lines(description: str, total: int, done: int, out: TextIO) -> Iterator[Callable[[], None]]:
+    last_printed, estimate = time.monotonic(), StepRate()
 
     def advance() -> None:
         nonlocal done, last_printed
         done += 1
         now = time.monotonic()
-        pace.step(now)
+        estimate.step(now)
         if done == total or now - last_printed > SECONDS_BETWEEN_LINES:
             last_printed = now
-            rate = pace.rate(now)
-            left = f", {rate:.1f}/s, {(total - done) / rate:.0f} s left" if rate else ""
-            out.write(f"{what}: {done} of {total}{left}\n")
+            rate = estimate.rate(now)
+            remaining = f", {rate:.1f}/s, {(total - done) / rate:.0f} s left" if rate else ""
+            out.write(f"{description}: {done} of {total}{remaining}\n")
             out.flush()
 
     yield advance
 
 
-class StepPace:
-    """How fast steps come lately. What happens before the first of them, while workers start and models load, is not
-    counted: the first estimate of the time left would be far too long."""
+class StepRate:
+    """Recent steps per second.
+
+    Time before the first step is not counted: workers start and models load, and the first estimate of the remaining
+    time would be far too long.
+    """
 
     def __init__(self) -> None:
         self._steps = 0
-        self._seen: deque[tuple[float, int]] = deque()
-        """Moments, some time apart, and how many steps were done then."""
+        self._samples: deque[tuple[float, int]] = deque()  # time, steps done by then
 
     def step(self, now: float) -> None:
-        """One more is done."""
+        """Count one step."""
         self._steps += 1
-        if not self._seen or now - self._seen[-1][0] >= SECONDS_BETWEEN_LOOKS:
-            self._seen.append((now, self._steps))
-        while len(self._seen) > 1 and now - self._seen[1][0] > SECONDS_LOOKED_BACK:
-            self._seen.popleft()
+        if not self._samples or now - self._samples[-1][0] >= SECONDS_BETWEEN_SAMPLES:
+            self._samples.append((now, self._steps))
+        while len(self._samples) > 1 and now - self._samples[1][0] > RATE_WINDOW_SECONDS:
+            self._samples.popleft()
 
     def rate(self, now: float) -> float | None:
-        """Steps a second; None while too little has been seen to tell."""
-        if not self._seen or now - self._seen[0][0] < SECONDS_BETWEEN_LOOKS:
+        """Return steps per second, or None before there is enough data."""
+        if not self._samples or now - self._samples[0][0] < SECONDS_BETWEEN_SAMPLES:
             return None
-        then, steps = self._seen[0]
-        return (self._steps - steps) / (now - then) or None
-
-
-def say(sentence: str, *, quiet: bool = False) -> None:
-    """A remark to the person at the terminal, on standard error so that output can be piped."""
-    if not quiet:
-        sys.stderr.write(printable(sentence) + "\n")
-        sys.stderr.flush()
+        start, steps = self._samples[0]
+        return (self._steps - steps) / (now - start) or None

@@ -17,7 +17,7 @@ from editgauge._stats.prediction_powered import (
     prediction_powered_mean,
     selection_p,
 )
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge._util.text import counted
 from editgauge.analysis.outcomes import OneScore, match
 from editgauge.analysis.ratings import read_ratings
@@ -132,9 +132,9 @@ def mean_ratings(file: Path, chosen: OneScore, question: str | None) -> RatedOut
     ratings = [each for each in ratings if question in (None, each.question)]
     matched = match(ratings, chosen.seeds)
     if matched.strangers:
-        say(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {matched.first_stranger}.")
+        log_info(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {matched.first_stranger}.")
     if matched.undecided:
-        say(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.")
+        log_info(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.")
     by_outcome: dict[str, dict[tuple[str, int], list[float]]] = {}
     chances: dict[str, dict[tuple[str, int], float]] = {}
     for (key,), rating in matched.pairs:

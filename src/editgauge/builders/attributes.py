@@ -16,7 +16,7 @@ from pathlib import Path
 
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import read_image
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
 from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
@@ -230,10 +230,10 @@ class AttributeFiles:
         done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
         summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
-        say(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
+        log_info(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
         for fault, count in sorted(done.faults.items()):
             first = next(each for each in done.lacking if each.fault == fault)
-            say(f"  {fault}: {count}, for example {first.edit}: {first.detail}", quiet=self._quiet)
+            log_info(f"  {fault}: {count}, for example {first.edit}: {first.detail}", quiet=self._quiet)
         return done
 
 

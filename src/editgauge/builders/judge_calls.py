@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.engine.judges import Jury
 from editgauge.errors import BadInputError
 from editgauge.judges import Answer, ModelJudge, Question, open_judge, open_prompt
@@ -72,7 +72,7 @@ def most_calls(
     earlier = jury.max_tokens * BYTES_PER_TOKEN
     bound = judge.bound(questions, text_bytes=longest + text_bytes + earlier, images=images)
     cost = "give --price for the cost" if bound.cost is None else f"cost at most {bound.cost:.4g}"
-    say(
+    log_info(
         f"{bound.judge}: at most {bound.questions:,} questions, {bound.calls:,} calls with repair questions, "
         f"{bound.prompt_tokens:,} tokens of prompts and {bound.completion_tokens:,} of answers; {cost}. "
         "Nothing was asked.",

@@ -20,7 +20,7 @@ from PIL import Image
 
 from editgauge._util.files import read_text, write_bytes
 from editgauge._util.images import write_png
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.disentanglement._vocabulary import Vocabulary
 from editgauge.engine.folder_claim import claim
 from editgauge.errors import BadInputError, UnknownNameError, summarize_error
@@ -238,7 +238,7 @@ def make_latents(
     claim(path, SETTINGS, {**asdict(settings), "seed": seed}, "latents", "editgauge disentangle")
     missing = [prompt for prompt in prompts if not latent_file(path, prompt).is_file()]
     if not missing:
-        say(f"All {len(prompts)} latents are in {path}", quiet=quiet)
+        log_info(f"All {len(prompts)} latents are in {path}", quiet=quiet)
         return path
     editor = _Editor(_load_pipeline(diffusers, settings), settings, seed)
     with progress("latents", len(prompts), quiet=quiet, done=len(prompts) - len(missing)) as advance:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge._util.files import require_new, write_json, write_jsonl
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.analysis.outcomes import wanted_scores
 from editgauge.engine.prefer.pairs import Pictures, named_methods, read_scored
 from editgauge.errors import BadInputError
@@ -148,7 +148,7 @@ def _write(
         without=len(lines) - len(choices),
     )
     write_json(folder / RECORD, {"run": run.manifest.benchmark, "score": done.score, "choices": choices})
-    say(_summary(done), quiet=quiet)
+    log_info(_summary(done), quiet=quiet)
     return done
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge._util.profiling import begin, gather
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.analysis.run_result import RunResult
 from editgauge.engine.forecast.judge_cost import asking_cost
 from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
@@ -140,26 +140,26 @@ def run(
     )
     refuse_another_shard(Path(out), part)
     if plan.benchmark.about:
-        say(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
+        log_info(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
     for name, these in plan.outcomes_of.items():
-        say(these.sentence(name), quiet=quiet)
+        log_info(these.sentence(name), quiet=quiet)
         for row in _fault_rows(these):
-            say(row, quiet=quiet)
+            log_info(row, quiet=quiet)
     models_used = (f"{role}: {name}" for role, name in plan.choice.models.items())
     for remark in (*plan.choice.remarks, *models_used, *_judge_lines(plan.manifest.judges)):
-        say(remark, quiet=quiet)
+        log_info(remark, quiet=quiet)
     if part != WHOLE:
         of = sum(len(these.outcomes) for these in plan.outcomes_of.values())
-        say(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
+        log_info(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
     with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
         for note in writer.notes:
-            say(note, quiet=quiet)
+            log_info(note, quiet=quiet)
         keep_prompts(plan.jury.prompts, Path(out))
         write_inputs(Path(out), plan.benchmark.edits)
         tasks, done = tasks_left(plan, writer)
         if done:
             then = "continuing" if tasks else "nothing is left to do"
-            say(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
+            log_info(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
         if tasks:
             forget_sets(plan, Path(out))
         names = tuple(each.name for each in plan.protocols)
@@ -236,7 +236,9 @@ def scored(
     if not tasks:
         return
     if engine == "ray" and setup.jury.addresses:
-        say("Judges are asked by one process of this machine, the keeper of pace and budget; not by Ray.", quiet=quiet)
+        log_info(
+            "Judges are asked by one process of this machine, the keeper of pace and budget; not by Ray.", quiet=quiet
+        )
     elif engine == "ray":
         from editgauge.engine.schedule import ray as ray_engine
 

@@ -36,7 +36,7 @@ NOT_APPLICABLE = "not_applicable"
 """The reason of a score that the edit does not ask for: it is reported, and is not missing."""
 
 
-class ImageFile(NamedTuple):
+class ScoredImage(NamedTuple):
     """An image file and the pixel hash it had when it was scored; None if it could not be decoded."""
 
     path: str
@@ -57,8 +57,8 @@ class ScoredOutcome:
     edit: str
     method: str
     seed: int
-    source: ImageFile
-    edited: ImageFile | None
+    source: ScoredImage
+    edited: ScoredImage | None
     scores: dict[tuple[str, str], float | Why] = field(default_factory=dict)
     """By protocol and name."""
 
@@ -111,8 +111,8 @@ def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[Scor
             of_edit = by_edit.setdefault(edit, {})
             if (method, seed) not in of_edit:
                 source_path, source_pixels, edited_path, edited_pixels = files
-                edited = None if edited_path is None else ImageFile(edited_path, edited_pixels)
-                source = ImageFile(source_path, source_pixels)
+                edited = None if edited_path is None else ScoredImage(edited_path, edited_pixels)
+                source = ScoredImage(source_path, source_pixels)
                 of_edit[method, seed] = ScoredOutcome(edit, method, seed, source, edited)
             of_edit[method, seed].scores[protocol, name] = (
                 Why(reason, without_folders(detail or "")) if value is None else value

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from editgauge.analysis.summary import ScoreKey
-    from editgauge.reports._outcomes import ImageFile, ScoredOutcome
+    from editgauge.reports._outcomes import ScoredImage, ScoredOutcome
     from editgauge.types import ScoreSpec
 
 STYLES = ("base", "first", "tables", "changes", "media")
@@ -193,7 +193,7 @@ def _changed(
     )
 
 
-def _address(file: ImageFile | None, album: EmbeddedAlbum) -> str:
+def _address(file: ScoredImage | None, album: EmbeddedAlbum) -> str:
     copies = album.source(file) if file else {}
     return album.embedded.get(copies.get("small", ""), "")
 

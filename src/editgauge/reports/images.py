@@ -18,7 +18,7 @@ from editgauge._render.text import without_folders
 from editgauge._util.files import DRAFT, read_text, write_json
 from editgauge._util.images import Pixels, pixel_hash, read_image, resized, working_size
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.reports._outcomes import ImageFile
+from editgauge.reports._outcomes import ScoredImage
 from editgauge.results import ImageStamp
 
 SMALL, LARGE = 360, 1024
@@ -51,7 +51,7 @@ class Absent:
     problem: str
 
 
-def decode(file: ImageFile) -> Decoded | Absent:
+def decode(file: ScoredImage) -> Decoded | Absent:
     """The picture as it is now, or why it cannot be shown."""
     try:
         pixels = read_image(Path(file.path))
@@ -91,18 +91,18 @@ class Album:
         self._known = {key: copies for key, copies in _read_known(folder / KNOWN).items() if self._holds(copies)}
         self._used: dict[str, Json] = {}
 
-    def source(self, file: ImageFile) -> Json:
+    def source(self, file: ScoredImage) -> Json:
         """Names and size of the copies of a source image, or the problem to show in their place."""
         return self._remembered(_key(file)) or self._place(_key(file), self._decoded_source(file))
 
     def further(self, path: Path) -> Json:
         """The same for a further source picture, of which no hash was recorded."""
         try:
-            return self.source(ImageFile(str(path), pixel_hash(read_image(path))))
+            return self.source(ScoredImage(str(path), pixel_hash(read_image(path))))
         except BadImageError as problem:
             return {"problem": without_folders(str(problem))}
 
-    def edited(self, source: ImageFile, edited: ImageFile) -> tuple[Json, Json | None]:
+    def edited(self, source: ScoredImage, edited: ScoredImage) -> tuple[Json, Json | None]:
         """The same for an edited image, and for the difference where both images can be decoded."""
         key, key_of_both = _key(edited), _key(source, edited)
         copies, heat = self._remembered(key), self._remembered(key_of_both)
@@ -171,7 +171,7 @@ class EmbeddedAlbum(Album):
         return name
 
 
-def _key(*files: ImageFile) -> str:
+def _key(*files: ScoredImage) -> str:
     """Another one whenever a file changes, or the way copies are made. Hashed: a report must not reveal paths."""
     stamps = [(ImageStamp.of(Path(file.path)), file.pixels) for file in files]
     return hashlib.blake2b(repr((SMALL, LARGE, QUALITY, FULL_HEAT, stamps)).encode(), digest_size=12).hexdigest()

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from editgauge._render import text
 from editgauge._util.files import write_bytes, write_json
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.analysis.agree import agree
 from editgauge.analysis.summary import ALL, MEAN_COLUMNS, mean_row
 from editgauge.errors import BadInputError, EditGaugeError
@@ -141,7 +141,7 @@ def _single_file(context: Context, file: Path, quiet: bool) -> Path:
         chosen = frozenset(worst_edits(context, MOST_EMBEDDED))
         by = f"the worst by {context.headlines[0][1]}" if context.headlines else "the first"
         note += f" It has those of {len(chosen):,} of {len(context.by_edit):,} edits, {by}; the rest has numbers only."
-        say(f"{note} A report folder shows all: leave --single-file away.", quiet=quiet)
+        log_info(f"{note} A report folder shows all: leave --single-file away.", quiet=quiet)
     context = replace(context, gallery_note=note)
     write_bytes(file, _page(context, Gallery(context, EmbeddedAlbum(), with_pictures=chosen), quiet, "img-src data:"))
     return file

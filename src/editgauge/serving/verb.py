@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
@@ -73,11 +73,11 @@ def serve(
     )
     scorer = options.scorer()
     if scorer.remark:
-        say(scorer.remark, quiet=quiet)
+        log_info(scorer.remark, quiet=quiet)
     number = _processes(processes, scorer.models, bool(judge))
     names = ", ".join(each.name for each in scorer.protocols)
     scorers = f"{number} processes" if number > 1 else "one process"
-    say(f"http://{host}:{port} scores with {names} in {scorers}.", quiet=quiet)
+    log_info(f"http://{host}:{port} scores with {names} in {scorers}.", quiet=quiet)
     with ExitStack() as stack:
         work = (
             scoring.ScorerProcesses(options, scorer.models, number)

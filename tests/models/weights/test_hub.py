@@ -252,7 +252,7 @@ def test_an_unknown_revision_and_an_unknown_repository(hub: Hub) -> None:
 
 @pytest.mark.parametrize("why", ["forbidden", "unreachable"])
 def test_without_the_hub_its_cache_is_taken(
-    hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], why: str
+    hub: Hub, cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, why: str
 ) -> None:
     def cut_off() -> None:
         if why == "forbidden":
@@ -269,7 +269,7 @@ def test_without_the_hub_its_cache_is_taken(
     assert found.revision == f"we/net {FIRST}"
     assert any("the model hub was not reached" in words for words in told)
     pull_verb(REPOSITORY)
-    assert "the model hub was not reached" in capsys.readouterr().err
+    assert "the model hub was not reached" in caplog.text
     shutil.rmtree(cache)
     shutil.rmtree(found.folder.parents[1])
     with pytest.raises(

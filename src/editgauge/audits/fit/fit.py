@@ -22,7 +22,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
 
 from editgauge._util.files import write_text
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.audits.fit.features import ROLES, ProbeFeatures, measure, read_measured
 from editgauge.audits.fit.trees import DIGITS, SHAPE, doubled, grown, weighed
 from editgauge.audits.probes.probes import RIGHT, Probe, read_probes
@@ -149,7 +149,7 @@ def main() -> None:
     target = Path(str(own.__file__)).parent / FILE
     write_text(target, f"{json.dumps(joined(json.loads(target.read_text('utf-8')), result), separators=(',', ':'))}\n")
     for question, model in result["models"].items():
-        say(f"{question}: {model['unseen_photographs']}", quiet=False)
+        log_info(f"{question}: {model['unseen_photographs']}", quiet=False)
 
 
 def joined(before: dict[str, Any], result: dict[str, Any]) -> dict[str, Any]:

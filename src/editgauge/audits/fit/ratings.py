@@ -29,7 +29,7 @@ from sklearn.model_selection import GroupKFold
 
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_text
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.audits.fit.features import ROLES, read_measured
 from editgauge.audits.fit.features import measure as measure_probes
 from editgauge.audits.fit.fit import truth_of_done
@@ -393,7 +393,7 @@ def main() -> None:
         write_unseen(records, [each for file in options.apart for each in read_rated(file)], options.unseen)
     result = fitted_models(records)
     write_text(Path(str(own.__file__)).parent / RATINGS_FILE, f"{json.dumps(result, indent=1)}\n")
-    say(json.dumps(result["provenance"], indent=1), quiet=False)
+    log_info(json.dumps(result["provenance"], indent=1), quiet=False)
 
 
 if __name__ == "__main__":

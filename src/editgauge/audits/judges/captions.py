@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.benchmarks.editinspector.outcome_captions import Captions, OutcomeCaption, write_captions
 from editgauge.errors import BadInputError
 from editgauge.results import Run
@@ -55,7 +55,7 @@ def captions(
     write_captions(out, merged)
     edited = sum(bool(each.people) for each in merged.values())
     words = f", {edited} with captions by people" if study is not None else ""
-    say(f"{out}: captions of {len(merged)} outcomes by {name}{words}.", quiet=quiet)
+    log_info(f"{out}: captions of {len(merged)} outcomes by {name}{words}.", quiet=quiet)
     return Path(out)
 
 

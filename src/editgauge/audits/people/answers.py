@@ -15,7 +15,7 @@ import numpy as np
 
 from editgauge._util.images import ImageFile, read_image, write_png
 from editgauge._util.masks import Mask, MaskFile, files_of
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.analysis.binary_agreement import LEVELS, majorities
 from editgauge.analysis.choice_agreement import find_triplets, read_roles
 from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
@@ -99,7 +99,7 @@ def add_answers(
     if not (folder / TRUTHS).is_file():
         claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(places)}, "people's answers", COMMAND)
     for remark in answers.remarks:
-        say(remark, quiet=quiet)
+        log_info(remark, quiet=quiet)
     lines = []
     with progress("copying", len(answers.outcomes), quiet=quiet) as advance:
         for key in answers.outcomes:
@@ -135,7 +135,7 @@ def _copied(
             objects={},
         )
     except BadImageError as error:
-        say(f"left out: {error}", quiet=quiet)
+        log_info(f"left out: {error}", quiet=quiet)
         return None
     return key, kept
 

@@ -17,7 +17,7 @@ from editgauge import __version__
 from editgauge._util.files import DRAFT
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import MaskFile
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.audits.people.answers import add_answers
 from editgauge.audits.probes.families import HARMLESS, NewProbe, ProbeMaterial, flipped, probes_of
 from editgauge.audits.probes.gather import (
@@ -155,7 +155,7 @@ def probes_from(
                 refused[str(error)] += 1
             advance()
     for why, count in refused.items():
-        say(f"{count} left out: {why}", quiet=quiet)
+        log_info(f"{count} left out: {why}", quiet=quiet)
     write_edits(folder, [benchmark_entry(edit) for edit, _ in made])
     write_probes(folder, [probe for _, probe in made])
     return read_probes(folder)

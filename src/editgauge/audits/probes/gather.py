@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image, write_png
 from editgauge._util.masks import Polygons
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.audits.probes.probes import SPLITS, split_of
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.benchmarks.proposals import Photograph, look_at, propose
@@ -54,7 +54,7 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
         try:
             copies[name], _ = _copy(folder, name, path)
         except BadImageError as error:
-            say(f"left out: {error}", quiet=quiet)
+            log_info(f"left out: {error}", quiet=quiet)
     seen = _seen(copies, quiet)
     proposed = []
     for name, photograph in seen.items():

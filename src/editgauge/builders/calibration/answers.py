@@ -10,7 +10,7 @@ from statistics import fmean
 import numpy as np
 
 from editgauge._stats.intervals import Labels, Numbers
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.analysis.binary_agreement import LEVELS as LEVELS_OF_EDITINSPECTOR
 from editgauge.analysis.outcomes import (
     Matched,
@@ -145,7 +145,7 @@ def _by_names(
     about = {each: _about(each, specs, alone=len(questions) == 1) for each in questions}
     left = [_named(each) for each, score in about.items() if score is None]
     if left and len(left) < len(about):
-        say(f"Left out: {', '.join(left)}; say with --score and --question what it is about.", quiet=quiet)
+        log_info(f"Left out: {', '.join(left)}; say with --score and --question what it is about.", quiet=quiet)
     return [(score, each) for each, score in about.items() if score and (not scores or score in scores)]
 
 
@@ -165,9 +165,11 @@ def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
 def _tell(matched: Matched[Rating], quiet: bool) -> None:
     if matched.strangers:
         first = matched.first_stranger
-        say(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {first}.", quiet=quiet)
+        log_info(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {first}.", quiet=quiet)
     if matched.undecided:
-        say(f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.", quiet=quiet)
+        log_info(
+            f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.", quiet=quiet
+        )
 
 
 def _answers(

@@ -8,7 +8,7 @@ import webbrowser
 from contextlib import suppress
 from pathlib import Path
 
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.builders.review.desk import Desk
 from editgauge.builders.review.file import agreement, read_review
 from editgauge.errors import BadInputError, EditGaugeError
@@ -59,7 +59,7 @@ def review(
             ) from error
         address = f"http://{HOST}:{listening.getsockname()[1]}/"
         review = desk.review
-        say(
+        log_info(
             f"{address} shows {len(review.candidates)} candidates, {review.reviewed} of them reviewed; answers go to "
             f"'{desk.file}'. Ctrl-C ends it.",
             quiet=quiet,

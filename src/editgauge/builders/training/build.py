@@ -15,7 +15,7 @@ from random import Random
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import require_new
 from editgauge._util.images import read_image, resized
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
 from editgauge.builders.judge_calls import RULES, OpenPrompt, edit_bytes, most_calls, the_judge, written_by
@@ -153,7 +153,7 @@ def training(
     )
     write_card(done)
     for line in summary_lines(done):
-        say(line, quiet=quiet)
+        log_info(line, quiet=quiet)
     return done
 
 

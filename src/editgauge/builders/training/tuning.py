@@ -17,7 +17,7 @@ from typing import Any
 
 from editgauge._util.files import require_new, write_json
 from editgauge._util.images import read_image
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.builders.training.export import MESSAGES
 from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 from editgauge.options import Count
@@ -88,7 +88,7 @@ def tune(
     recipe = {"data": Path(data).name, "model": str(model), "epochs": epochs, "learning_rate": learning_rate}
     recipe |= {"lora": lora, "batch": batch, "seed": seed, "peft": peft.__version__, "torch": torch.__version__}
     write_json(folder / RECORD, {**recipe, **asdict(done), "folder": folder.name})
-    say(f"{folder}: {done.lessons} lessons in {done.steps} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}. "
+    log_info(f"{folder}: {done.lessons} lessons in {done.steps} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}. "
         f"Ask it with --judge transformers:{folder}", quiet=quiet)  # fmt: skip
     return done
 

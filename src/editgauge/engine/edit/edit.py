@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from editgauge import __version__
 from editgauge._util.files import write_json
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine.edit.outcome_list import OutcomeLine, OutcomeList, card_of
 from editgauge.engine.edit.outcomes import JobPrompts, jobs_of, make_all, split
@@ -118,7 +118,7 @@ def edit(
     opened = open_method(method, command)
     chosen = opened.variant(fixed) if fixed else opened
     if chosen.warning:
-        say(chosen.warning, quiet=quiet)
+        log_info(chosen.warning, quiet=quiet)
     wording = read_wording(form, template, prompts)
     source = open_benchmark(benchmark, data, images)
     order = _Order(source, limit, range(seed, seed + seeds), wording, quiet)
@@ -219,11 +219,11 @@ def _make(method: Method, name: str, folder: Path, order: _Order) -> MadeOutcome
 
 def _tell(outcomes: MadeOutcomes, quiet: bool) -> None:
     counts = f"{outcomes.made} outcomes made, {outcomes.kept} kept, {len(outcomes.absences)} absent"
-    say(f"{outcomes.name}: {counts}, in {outcomes.folder}", quiet=quiet)
+    log_info(f"{outcomes.name}: {counts}, in {outcomes.folder}", quiet=quiet)
     for key, absence in list(outcomes.absences.items())[:1]:
-        say(f"  absent, for example: {key}: {absence}", quiet=quiet)
+        log_info(f"  absent, for example: {key}: {absence}", quiet=quiet)
     if outcomes.card is not None:
-        say(f"  {outcomes.card.summary()}", quiet=quiet)
+        log_info(f"  {outcomes.card.summary()}", quiet=quiet)
 
 
 def _finish(

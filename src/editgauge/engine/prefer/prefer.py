@@ -14,7 +14,7 @@ from editgauge._stats.resampling import Estimate
 from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_jsonl
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.analysis.preferences import PairAnswer, elo
 from editgauge.engine.judges import FOLDER, Jury, read_jury
 from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
@@ -116,7 +116,7 @@ def prefer(
     unanswered = Counter(str(line["unanswered"]).partition(":")[0] for line in lines if line["unanswered"])
     reasons = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
     about = f" about {', '.join(aspect)}" if aspect else ""
-    say(f"{name}: {len(pairs)} pairs in both orders{about}{reasons}, in {out}", quiet=quiet)
+    log_info(f"{name}: {len(pairs)} pairs in both orders{about}{reasons}, in {out}", quiet=quiet)
     is_published = opened.manifest.benchmark.partition("[")[0] == "gedit-v2" and set(aspect) == set(ASPECTS)
     answers = _answers(lines, opened)
     return Preferred(

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from editgauge._util.files import open_regular, write_json
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.engine.judges import FOLDER
 from editgauge.errors import BadRunError
 from editgauge.judges._transcripts import Call
@@ -93,7 +93,7 @@ def tallied(run: Path, judges: Mapping[str, Mapping[str, Any]], *, priced: bool,
     usage = {" and ".join(named): _asked(model, questions, calls, priced=priced) for model, named in names.items()}
     write_json(run / FILE, {name: asdict(each) for name, each in usage.items()})
     for name, each in usage.items():
-        say(each.sentence(name), quiet=quiet)
+        log_info(each.sentence(name), quiet=quiet)
 
 
 def _calls(files: Iterable[Path]) -> Iterator[Call]:

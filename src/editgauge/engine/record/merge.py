@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from editgauge._util.files import open_regular, write_bytes
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.engine.judges import FOLDER
 from editgauge.engine.plan.shards import read_shard
 from editgauge.errors import BadInputError, BadRunError, EditGaugeError
@@ -51,7 +51,7 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
         raise BadInputError("Only finished runs can be merged.", problems)
     with RunWriter(Path(out), manifest, _lines(opened[0].folder / "edits.jsonl")) as writer:
         for note in writer.notes:
-            say(note, quiet=quiet)
+            log_info(note, quiet=quiet)
         _unite(writer, opened)
         _copy_transcripts(opened, Path(out))
         sets, lacking = _sets(opened)
@@ -62,10 +62,10 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
                 write_bytes(Path(out) / INPUTS, listed.read_bytes())
         writer.finish()
     whole = Run.open(Path(out))
-    say(f"{whole.planned} records of {len(opened)} runs are in {out}.", quiet=quiet)
+    log_info(f"{whole.planned} records of {len(opened)} runs are in {out}.", quiet=quiet)
     if lacking:
         again = "give the `run` command once more, with this --out and without --shard; nothing is scored twice"
-        say(f"Scores of whole sets by {', '.join(lacking)} are not made yet: {again}.", quiet=quiet)
+        log_info(f"Scores of whole sets by {', '.join(lacking)} are not made yet: {again}.", quiet=quiet)
     return whole
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from editgauge._util.profiling import write_part
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.engine.options import choose
 from editgauge.engine.schedule.local import FAILED_STARTS, Setup
 from editgauge.engine.schedule.ray_cluster import actors_for, cluster, living_nodes, needs_of
@@ -149,7 +149,7 @@ class _Actors:
                 return self._news.get(timeout=SECONDS_OF_SILENCE)
             except queue.Empty:
                 if not any(actor.node for actor in self._actors):
-                    say("Waiting for room in the Ray cluster; `ray status` shows demands and resources.")
+                    log_info("Waiting for room in the Ray cluster; `ray status` shows demands and resources.")
 
     def _bury(self, actor: _Actor, death: Exception) -> Iterator[ScoredTask]:
         self._actors.remove(actor)

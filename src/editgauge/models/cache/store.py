@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge._util.files import DRAFT
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.models.cache.packing import Answer, Damaged, pack, unpack
 
 LAYOUT = "v1"
@@ -55,7 +55,7 @@ class Store:
         tell: is given a sentence, once, should the disk refuse
     """
 
-    def __init__(self, folder: Path, most_bytes: int, tell: Callable[[str], None] = say) -> None:
+    def __init__(self, folder: Path, most_bytes: int, tell: Callable[[str], None] = log_info) -> None:
         self._shelves = folder / LAYOUT
         self._share = most_bytes / SHELVES
         self._tell = tell

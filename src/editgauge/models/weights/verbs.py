@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from editgauge._util.packages import Grown
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.errors import FetchError
 from editgauge.models.weights import store
 from editgauge.models.weights.catalog import catalog_entries
@@ -97,12 +97,12 @@ def _pull_first(
         except FetchError as failed:
             if place == len(alternatives):
                 raise
-            say(f"{failed}\n{alternatives[place]} is used instead of {name}.", quiet=quiet)
+            log_info(f"{failed}\n{alternatives[place]} is used instead of {name}.", quiet=quiet)
     raise ValueError("there is nothing to pull")
 
 
 def _remark(name: str, quiet: bool, words: str) -> None:
-    say(f"{name}: {words}", quiet=quiet)
+    log_info(f"{name}: {words}", quiet=quiet)
 
 
 def verify(name: str | Sequence[str]) -> list[WeightFiles]:

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.analysis.summary import ALL
 from editgauge.reports.context import Context
 from editgauge.reports.sections import edit_types
@@ -50,7 +50,7 @@ def figures(run: Run) -> dict[str, bytes]:
     files = {f"{name}.svg": standalone(svg) for name, svg in drawn.items()}
     convert = _converter()
     if convert is None:
-        say("No PDF is made, only SVG: PDF needs svglib and reportlab, pip install 'editgauge[figures]'.")
+        log_info("No PDF is made, only SVG: PDF needs svglib and reportlab, pip install 'editgauge[figures]'.")
         return files
     without = 0
     for name, svg in drawn.items():
@@ -59,7 +59,7 @@ def figures(run: Run) -> dict[str, bytes]:
         else:
             without += 1
     if without:
-        say(f"{without} figures have no PDF, only SVG: the PDF font {PDF_FONT} lacks signs of a name in them.")
+        log_info(f"{without} figures have no PDF, only SVG: the PDF font {PDF_FONT} lacks signs of a name in them.")
     return files
 
 

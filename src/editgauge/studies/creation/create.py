@@ -15,7 +15,7 @@ from sqlalchemy import insert
 from editgauge import __version__
 from editgauge._util.files import DRAFT, write_text
 from editgauge._util.images import pixel_hash, read_image, write_png
-from editgauge._util.progress import progress, say
+from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks.editinspector.outcome_captions import read_captions
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.options import Count
@@ -83,7 +83,7 @@ def create(
     if not rated:
         raise BadInputError(_nothing(study_design, opened, offered.skipped))
     for reason, count in offered.skipped.items():
-        say(f"{count} outcomes are left out: {reason}.", quiet=quiet)
+        log_info(f"{count} outcomes are left out: {reason}.", quiet=quiet)
     draft = folder.resolve().with_name(f"{DRAFT}{secrets.token_hex(16)}")
     try:
         shelf = PictureShelf(draft / IMAGES, offered.scored)

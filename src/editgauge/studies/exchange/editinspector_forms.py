@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from editgauge._util.datasets import read_text
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.errors import BadAnswers
@@ -76,7 +76,7 @@ def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
             f"None of the {len(rows)} edits in '{file}' is in the study. Is its benchmark editinspector?"
         )
     if incomplete:
-        say(f"{incomplete} forms were left out: they lack a reason or a caption that the design asks for.")
+        log_info(f"{incomplete} forms were left out: they lack a reason or a caption that the design asks for.")
     return pages
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from editgauge._util.datasets import read_text
 from editgauge._util.fields import shown
 from editgauge._util.files import write_text
-from editgauge._util.progress import say
+from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.design import Answers, Design, from_form
@@ -64,7 +64,7 @@ def read_results(study: Study, file: Path) -> list[AnswerRecord]:
     write_text(reviewed, _reviewed(columns, rows, assessed, dismissed))
     pages = [replace(one.page, excluded=dismissed.get(one.page.rater, "")) for one in assessed if one.page]
     left_out = "".join(f" {one.row['AssignmentId']} is left out: {one.why_not}." for one in assessed if one.why_not)
-    say(f"{reviewed}: {len(pages)} of {len(rows)} assignments fit; look at it, then upload it.{left_out}")
+    log_info(f"{reviewed}: {len(pages)} of {len(rows)} assignments fit; look at it, then upload it.{left_out}")
     return pages
 
 
