@@ -303,7 +303,7 @@ def test_a_small_answer_that_unpacks_to_gigabytes_is_cut_off(
     bomb = gzip.compress(b" " * 60_000_000, 1)
     served.plan = lambda text, seen: reply(content=bomb, headers={"Content-Encoding": "gzip"}) if seen == 0 else YES
     [answer] = ask(judge(retries=RetryPolicy(timeout=20, first_wait=0.002)), ask_yes_no("?"))
-    assert answer.call.attempts[0] == "a response of more than 16,000,000 bytes when unpacked"
+    assert answer.call.attempts[0] == "an answer of more than 16,000,000 bytes when unpacked"
 
 
 def test_a_packed_answer_is_read(served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, say: Any) -> None:

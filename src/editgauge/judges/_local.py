@@ -245,7 +245,7 @@ def _transformers(name: str) -> Any:
 
 HEADS = ("following", "quality")
 """Dimensions of the heads of a model with several, in order; a single head serves all dimensions."""
-REWARD_TOKEN = "<|Reward|>"
+REWARD_MARKER = "<|Reward|>"
 """Position of the hidden state; the last token if the vocabulary lacks it."""
 TRAINING_PIXELS = 256 * 28 * 28
 """Image size that EditReward was trained with."""
@@ -283,8 +283,8 @@ class RewardModel(LocalModel):
         content: list[dict[str, Any]] = [
             {"type": "image", "image": Image.fromarray(_resize(image.pixels))} for image in question.images
         ]
-        token = self._processor.tokenizer.get_vocab().get(REWARD_TOKEN)
-        text = question.words.text + (REWARD_TOKEN if token is not None else "")
+        token = self._processor.tokenizer.get_vocab().get(REWARD_MARKER)
+        text = question.words.text + (REWARD_MARKER if token is not None else "")
         inputs = self._tokenize([*content, {"type": "text", "text": text}])
         with torch.inference_mode():
             states = self._network.model(**inputs).last_hidden_state[0].float()
