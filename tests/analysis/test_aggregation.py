@@ -12,16 +12,16 @@ import pytest
 from scipy import stats
 
 from editgauge.analysis.aggregation import (
-    OF_A_METHOD,
-    OF_ALL_METHODS,
+    METHOD_AGGREGATIONS,
+    OVERALL_AGGREGATIONS,
     TOTAL,
     TrialCell,
     aggregate_method,
     aggregate_methods,
     aggregations,
-    apart,
-    chosen_by_paper,
+    aggregations_differ,
     count_trials,
+    paper_aggregation,
     trial_cells,
 )
 from editgauge.results import JournalEntry, Run
@@ -31,7 +31,7 @@ def test_by_hand() -> None:
     """Color is easy and has three edits, two of them of one source image; size is hard and has one."""
     values, types = np.array([0.9, 0.7, 0.8, 0.0]), np.array(["color", "color", "color", "size"])
     found = aggregate_method(values, types, np.array(["a", "a", "b", "c"]))
-    assert list(found) == list(OF_A_METHOD)
+    assert list(found) == list(METHOD_AGGREGATIONS)
     assert {way: each.value for way, each in found.items()} == pytest.approx(
         {"count_weighted": 0.6, "by_type": 0.4, "by_source": 1.6 / 3}
     )
@@ -42,7 +42,7 @@ def test_over_methods_by_hand() -> None:
     """`big` has three outcomes, `small` one."""
     values, methods = np.array([0.9, 0.9, 0.9, 0.1]), np.array(["big", "big", "big", "small"])
     found = aggregate_methods(values, methods, np.array(["a", "b", "c", "a"]))
-    assert list(found) == list(OF_ALL_METHODS)
+    assert list(found) == list(OVERALL_AGGREGATIONS)
     assert {way: each.value for way, each in found.items()} == pytest.approx(
         {"pooled": 0.7, "per_method": 0.5, "system": 0.5}
     )
@@ -61,16 +61,16 @@ def test_only_where_it_matters() -> None:
     random = np.random.default_rng(1)
     types, sources = np.repeat(["color", "size"], [90, 10]), np.arange(100)
     alike = random.normal(0.5, 0.1, size=100)
-    assert not apart(aggregate_method(alike, types, sources))
-    assert apart(aggregate_method(np.where(types == "size", alike - 0.4, alike), types, sources))
-    assert not apart({})
+    assert not aggregations_differ(aggregate_method(alike, types, sources))
+    assert aggregations_differ(aggregate_method(np.where(types == "size", alike - 0.4, alike), types, sources))
+    assert not aggregations_differ({})
 
 
 @pytest.mark.parametrize("protocol", ["editval", "editval@released", "editval[delta=200]"])
 def test_a_rule_set_or_variant_has_the_choice_of_its_paper(protocol: str) -> None:
-    assert chosen_by_paper(protocol) == "by_type"
-    assert chosen_by_paper("preservation") is None
-    assert chosen_by_paper("pixlens") in OF_A_METHOD
+    assert paper_aggregation(protocol) == "by_type"
+    assert paper_aggregation("preservation") is None
+    assert paper_aggregation("pixlens") in METHOD_AGGREGATIONS
 
 
 def test_of_a_run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> None:

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.analysis.captions import caption_quality, caption_quality_svg, parted
+from editgauge.analysis.captions import caption_quality, quantile_groups
 from editgauge.errors import BadInputError
+from editgauge.reports.figures.captions import caption_quality_svg
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -76,13 +77,13 @@ def test_a_run_that_counts_no_objects_says_what_to_do(
 
 
 def test_no_groups_are_refused(captioned: Path) -> None:
-    with pytest.raises(BadInputError, match="one group"):
+    with pytest.raises(BadInputError, match="at least 1"):
         caption_quality(captioned, groups=0)
 
 
 @given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 8))
 def test_groups_hold_everything_once_in_order_and_never_part_equals(counts: list[int], groups: int) -> None:
-    parts = parted(np.array(counts, dtype=np.float64), groups)
+    parts = quantile_groups(np.array(counts, dtype=np.float64), groups)
     assert len(parts) <= groups
     assert sorted(place for part in parts for place in part.tolist()) == list(range(len(counts)))
     for one, other in pairwise(parts):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.analysis.headline import MethodName, answer
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.headline import MethodName, make_headline
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import summarize
 from editgauge.results import ImageStamp, JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
@@ -38,7 +38,7 @@ def say(make_record: Callable[..., JournalEntry], make_run: Callable[..., Path])
             for n in range(sources)
         ]
         run = Run.open(make_run(*records, protocols={"toy": ENTRY}))
-        found = answer(summarize(run), RunVerdicts(run))
+        found = make_headline(summarize(run), RunTests(run))
         assert {part for part in found.parts if isinstance(part, MethodName)} <= {MethodName(name) for name in means}
         return found.sentence
 

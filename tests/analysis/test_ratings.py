@@ -147,7 +147,7 @@ def test_outcomes_are_found_and_strangers_counted() -> None:
     ]
     found = match(told, SEEDS)
     assert found.pairs == (((OutcomeKey("e1", "mine", 0),), told[0]),)
-    assert (found.strangers, found.first_stranger, found.undecided) == (2, "edit 'e9', method 'mine'", 1)
+    assert (found.unmatched, found.first_unmatched, found.ambiguous) == (2, "edit 'e9', method 'mine'", 1)
 
 
 def test_a_seed_says_which_of_several_outcomes_was_rated() -> None:
@@ -158,7 +158,7 @@ def test_a_choice_needs_both_outcomes() -> None:
     both, one = PreferredOutcome("e1", "theirs", "mine", "first"), PreferredOutcome("e1", "mine", "nobody", "first")
     found = match([both, one], SEEDS)
     assert found.pairs == (((OutcomeKey("e1", "theirs", 4), OutcomeKey("e1", "mine", 0)), both),)
-    assert found.first_stranger == "edit 'e1', method 'nobody'"
+    assert found.first_unmatched == "edit 'e1', method 'nobody'"
 
 
 def test_ratings_of_another_run_are_refused() -> None:

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from editgauge._cli.show.common import as_json
+from editgauge._cli._output import as_json
 from editgauge.analysis.compare import Comparison, compare
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL
-from editgauge.reports import export
 from editgauge.reports.context import Context
+from editgauge.reports.export import export
 from editgauge.reports.leaderboard import leaderboard, standings
 from editgauge.reports.sections.overview import sentences
 from editgauge.results import JournalEntry, Run
@@ -73,7 +73,7 @@ def test_no_two_views_of_a_run_disagree(make_run: MakeRun, make_record: Make, tm
                 beats[each.spec.name].add((first, second))
             for method, standing in zip((first, second), each.standings or (), strict=True):
                 rank = standing.ranks[ALL]
-                assert rank == RunVerdicts(run).ranks()["toy", each.spec.name, ALL, method]
+                assert rank == RunTests(run).ranks()["toy", each.spec.name, ALL, method]
     (board,) = standings([run])
     exported = [json.loads(line) for line in export(folder, format="jsonl", summary=True).splitlines()]
     tables = export(folder, format="latex").decode(), export(folder, format="markdown").decode().replace("\\", "")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge.analysis.aggregation import aggregate_method, chosen_by_paper
+from editgauge.analysis.aggregation import aggregate_method, paper_aggregation
 from tests.golden.published import PIXLENS_AVERAGES, PIXLENS_EDITS, PIXLENS_TABLE_1, editval_leaderboard
 
 
 @pytest.mark.parametrize("board", ["automatic", "people"])
 def test_editval_counts_every_edit_type_once(board: str) -> None:
     """The last column of both leaderboards."""
-    aggregation = chosen_by_paper("editval")
+    aggregation = paper_aggregation("editval")
     assert aggregation == "by_type"
     table = editval_leaderboard(board)
     assert len(table) == 8
@@ -24,7 +24,7 @@ def test_editval_counts_every_edit_type_once(board: str) -> None:
 @pytest.mark.parametrize("model", range(5))
 def test_pixlens_counts_every_edit_once(model: int) -> None:
     """Row AVG of table 1, from its eight edit types and their counts; the mean over types is another number."""
-    aggregation = chosen_by_paper("pixlens")
+    aggregation = paper_aggregation("pixlens")
     assert aggregation == "count_weighted"
     printed, sizes = PIXLENS_AVERAGES[model], list(PIXLENS_EDITS.values())
     edits = np.repeat([PIXLENS_TABLE_1[edit_type][model] for edit_type in PIXLENS_EDITS], sizes)

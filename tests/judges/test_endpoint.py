@@ -20,7 +20,7 @@ from PIL import Image
 
 from editgauge._util.endpoints import retry_after
 from editgauge._util.images import Pixels
-from editgauge.engine.judges import read_jury
+from editgauge.engine._judges import read_judge_config
 from editgauge.errors import BadInputError
 from editgauge.judges import (
     Answer,
@@ -274,19 +274,19 @@ def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them
     secret, password = "abc-123-query", "word-of-the-user"
     address = f"openai:tiny-judge@{served.url}?api-key={secret}&api-version=2".replace("://", f"://me:{password}@")
     served.plan = lambda text, seen: say(f"Yes. By the way, {secret} and {password}.")
-    jury = read_jury(JudgeOptions(judge=[address]))
+    jury = read_judge_config(JudgeOptions(judge=[address]))
 
     [answer] = ask(open_judge(address, transcripts=tmp_path), ask_yes_no("?"))
 
     assert answer.value is True
     assert served.requests[0]["path"] == f"/v1/chat/completions?api-key={secret}&api-version=2"
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.described()).encode()
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.describe()).encode()
     assert b"***" in kept
     assert secret.encode() not in kept
     assert password.encode() not in kept
-    assert jury.described()["tiny-judge"]["address"].endswith("/v1?api-version=2")
+    assert jury.describe()["tiny-judge"]["address"].endswith("/v1?api-version=2")
     with pytest.raises(BadInputError) as twice:
-        read_jury(JudgeOptions(judge=[address, address]))
+        read_judge_config(JudgeOptions(judge=[address, address]))
     assert secret not in str(twice.value)
 
 

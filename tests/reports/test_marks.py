@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from editgauge._render.svg import MARGIN, AxisRange, axis, outline, scale_for, whisker
-from editgauge._stats.intervals import FEWEST_SOURCES, Mean
+from editgauge._stats.intervals import MIN_SOURCES, Mean
 
 WIDTH = 200
 
@@ -66,7 +66,7 @@ def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
 
 
 def test_without_an_interval_there_is_only_a_dot() -> None:
-    svg = drawn(whisker(replace(mean(0.5), clusters=FEWEST_SOURCES - 1), AxisRange(0, 1), WIDTH, ""))
+    svg = drawn(whisker(replace(mean(0.5), clusters=MIN_SOURCES - 1), AxisRange(0, 1), WIDTH, ""))
     assert {each.get("class") for each in svg} == {"track", "dot"}
     assert svg.get("class") == "mark unsure"
 

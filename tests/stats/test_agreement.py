@@ -18,9 +18,9 @@ from editgauge._stats.agreement import (
     PEARSON,
     SPEARMAN,
     between,
+    binary_rates,
     choice_agreement,
     correlate,
-    verdicts,
     within,
 )
 from editgauge._stats.intervals import Numbers
@@ -126,7 +126,7 @@ def test_naming_the_two_in_the_other_order_changes_nothing() -> None:
 def test_verdicts_are_those_of_scikit_learn() -> None:
     random = np.random.default_rng(8)
     called, good = random.random((2, 50)) < [[0.3], [0.6]]
-    found = verdicts(called, good)
+    found = binary_rates(called, good)
     expected = {
         "balanced_accuracy": balanced_accuracy_score(good, called),
         "precision": precision_score(good, called),
@@ -143,17 +143,15 @@ def test_verdicts_are_those_of_scikit_learn() -> None:
 
 
 def test_verdicts_that_cannot_be_told_say_why() -> None:
-    found = verdicts([True, True, False], [True, True, True])
+    found = binary_rates([True, True, False], [True, True, True])
     assert value(found.recall) == pytest.approx(2 / 3)
-    assert (found.balanced_accuracy.value, found.balanced_accuracy.reason) == (None, "people call all alike")
+    assert (found.balanced_accuracy.value, found.balanced_accuracy.reason) == (
+        None,
+        "people rate all outcomes the same",
+    )
     assert (found.specificity.value, found.specificity.reason) == (None, "people call none bad")
     assert value(found.precision) == 1
     assert value(found.negative_predictive_value) == 0
-
-
-def value(found: Estimate) -> float:
-    assert found.value is not None
-    return found.value
 
 
 def test_levels_can_disagree_entirely() -> None:

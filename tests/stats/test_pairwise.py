@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from editgauge._stats.intervals import FEWEST_SOURCES, Numbers
-from editgauge._stats.pairwise import against_the_first, complementarity, paired_difference, rank_methods
+from editgauge._stats.intervals import MIN_SOURCES, Numbers
+from editgauge._stats.pairwise import compare_with_first, complementarity, differences, paired_difference, rank_methods
 from editgauge.analysis.agree import agree
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL
 from editgauge.results import JournalEntry, Run
 
@@ -60,7 +60,7 @@ def test_pairing_by_source_image_tells_methods_apart_that_their_means_do_not() -
 
 
 def test_few_source_images_leave_every_place_possible() -> None:
-    rows = FEWEST_SOURCES - 1
+    rows = MIN_SOURCES - 1
     assert table([0.9] * rows, [0.1] * rows) == ["1 [1-2]", "2 [1-2]"]
 
 
@@ -88,7 +88,7 @@ def test_of_a_run_by_edit_type(make_run: Callable[..., Path], make_record: Calla
             records.append(
                 make_record(f"e{place}", scores, method=method, place=place, source=f"{place}", edit_type=kind)
             )
-    found = RunVerdicts(Run.open(make_run(*records))).ranks(["color", "size", ALL])
+    found = RunTests(Run.open(make_run(*records))).ranks(["color", "size", ALL])
     assert str(found["toy", "gain", "color", "mine"]) == "1 [1-1]"
     assert found["toy", "gain", "size", "mine"].high == 2
     assert str(found["toy", "gain", ALL, "theirs"]) == "2 [2-2]"
@@ -155,12 +155,12 @@ def test_who_comes_first_only_turns_the_sign(answers: list[tuple[float, float]])
 
 def test_many_comparisons_raise_the_p_values() -> None:
     good, fair, poor = np.ones(10), np.array([1.0] * 5 + [0.0] * 5), np.zeros(10)
-    over_fair, over_poor = against_the_first([("good", good), ("fair", fair), ("poor", poor)], np.arange(10))
+    over_fair, over_poor = compare_with_first([("good", good), ("fair", fair), ("poor", poor)], np.arange(10))
     assert [over_fair.second, over_poor.second] == ["fair", "poor"]
     assert over_poor.p is not None
     assert over_poor.adjusted == pytest.approx(2 * over_poor.p)
     assert over_fair.adjusted == over_fair.p
-    assert against_the_first([], np.arange(0)) == ()
+    assert compare_with_first([], np.arange(0)) == ()
 
 
 credit = st.lists(st.tuples(*[st.sampled_from([0.0, 0.5, 1.0])] * 2), min_size=1, max_size=30)
@@ -203,7 +203,7 @@ def test_two_scores_that_know_different_things_are_better_together(
         better = "first" if one[0] + two[0] > one[1] + two[1] else "second"
         choices.append(json.dumps({"edit": f"e{edit}", "first": "mine", "second": "theirs", "chosen": better}))
     (tmp_path / "choices.jsonl").write_text("\n".join(choices))
-    chosen = agree(make_run(*records), choices=tmp_path / "choices.jsonl").chosen
+    chosen = agree(make_run(*records), choices=tmp_path / "choices.jsonl").choice_scores
     assert chosen is not None
     (pair,) = chosen.pairs
     shares = {f"{each.protocol}/{each.spec.name}": each.share.value for each in chosen.scores if each.share}
@@ -211,3 +211,16 @@ def test_two_scores_that_know_different_things_are_better_together(
     assert pair.average.value > 0.95 > max(shares.values()) > 0.6
     assert pair.neither.value == 0, "what both get wrong, people would have to get wrong too"
     assert (pair.both.value + pair.only_first.value) == pytest.approx(shares[pair.first])
+
+
+@pytest.mark.parametrize(("scale", "high"), [((0.0, 1.0), 0.05), ((0.0, 100.0), 40.0), ((0.0, np.inf), 40.0)])
+def test_identical_methods_differ_by_zero_within_the_observed_range(scale: tuple[float, float], high: float) -> None:
+    values = np.linspace(0.01, high, 12)
+    (pair,) = differences(np.stack([values, values]), np.arange(12), scale)
+
+    assert pair.value == 0
+    assert pair.low is not None
+    assert pair.high is not None
+    assert pair.low == -pair.high
+    assert 0 < pair.high < high / 3
+    assert not pair.significant

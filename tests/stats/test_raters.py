@@ -86,7 +86,7 @@ def test_panels_by_hand() -> None:
     found = panel(np.array([[1, 1, 1], [2, 2, 3], [1, 2, 3], [1, 2, math.nan], [5, math.nan, math.nan]]))
     assert found is not None
     assert (found.majority.value, found.full_agreement.value, found.without_majority) == (0.5, 0.25, 2)
-    assert found.on_the_commonest.value == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 / 2) / 4)
+    assert found.modal_share.value == pytest.approx((1 + 2 / 3 + 1 / 3 + 1 / 2) / 4)
     assert found.majority.n == 4
     assert panel([[1, math.nan]]) is None
 

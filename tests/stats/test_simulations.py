@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import beta, expon, norm
 
 from editgauge._stats.agreement import nested_mean
-from editgauge._stats.intervals import FEWEST_SOURCES, Labels, Mean, Numbers, clustered_mean
+from editgauge._stats.intervals import MIN_SOURCES, Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.pairwise import Rank, differences, rank_methods
 from editgauge._stats.raters import krippendorff
 from editgauge._stats.resampling import Estimate
@@ -60,7 +60,7 @@ def test_intervals_hold_the_mean(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("uneven", [False, True], ids=["even", "uneven"])
-@pytest.mark.parametrize("sources", [FEWEST_SOURCES, 30, 100])
+@pytest.mark.parametrize("sources", [MIN_SOURCES, 30, 100])
 @pytest.mark.parametrize("kind", SCORES)
 def test_intervals_hold_the_mean_in_93_percent_at_least(kind: str, sources: int, uneven: bool) -> None:
     """4,000 worlds: chance alone moves the share by 0.7 % to either side."""

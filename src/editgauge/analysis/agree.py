@@ -8,34 +8,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from editgauge._render.plots import blend_svg
 from editgauge._util.files import write_text
 from editgauge.analysis._evaluators import (
-    Alike,
     Evaluator,
     EvaluatorTarget,
     Interpolation,
+    ListSimilarity,
     Scored,
-    Steadiness,
+    Stability,
     attributes_of,
     interpolate,
-    interpolation_svg,
-    lists_alike,
-    over_runs,
+    list_similarity,
     scored,
+    stability_over_runs,
 )
 from editgauge.analysis.binary_agreement import BinaryAgreement, binary_scores
 from editgauge.analysis.choice_agreement import (
-    ChosenScores,
+    ChoiceScores,
     JudgeFindings,
     SelectedScores,
     Triplets,
-    asked_by_choices,
-    asked_by_triplets,
-    chosen_scores,
+    choice_scores,
+    choices_target,
     find_triplets,
     read_judges,
     read_roles,
     selected_scores,
+    triplets_target,
 )
 from editgauge.analysis.outcomes import (
     Matched,
@@ -43,17 +43,17 @@ from editgauge.analysis.outcomes import (
     ScoredOutcomes,
     match,
     scored_outcomes,
-    wanted_scores,
+    select_scores,
 )
 from editgauge.analysis.ranking import Ranking, ranking_by_choices, rankings_by_ratings
 from editgauge.analysis.rating_agreement import (
     Disagreements,
     People,
     RatedScore,
-    asked_by_ratings,
     disagreements,
     people,
     rated_scores,
+    ratings_targets,
 )
 from editgauge.analysis.ratings import PreferredOutcome, Rating, published_answers, read_choices, read_ratings
 from editgauge.errors import BadInputError
@@ -78,7 +78,7 @@ class Agreement:
     choices: Matched[PreferredOutcome] | None
     rated: tuple[RatedScore, ...]
     """Every score compared with every question; empty without ratings."""
-    chosen: ChosenScores | None
+    choice_scores: ChoiceScores | None
     """None without choices."""
     people: tuple[People, ...]
     """What people said, question by question, and how far they agree with each other; empty without ratings."""
@@ -94,9 +94,9 @@ class Agreement:
     """The judges whose choices were given; they stand among the scores."""
     blend: Interpolation | None = None
     """None when no two scores were to be mixed."""
-    steadiness: tuple[Steadiness, ...] = ()
+    stability: tuple[Stability, ...] = ()
     """How far every score moves over the reruns; empty without any."""
-    attributes: tuple[Alike, ...] = ()
+    attributes: tuple[ListSimilarity, ...] = ()
     """How alike the attributes of the run and its reruns are; empty where the edits bring none."""
 
 
@@ -153,7 +153,7 @@ def agree(
     others = external_scores([Path(file) for file in external], known)
     known.values |= {(each.protocol, each.spec.name): dict(each.values) for each in others}
     outside: list[Evaluator] = [*judges, *others]
-    named = wanted_scores(opened, score, [(each.protocol, each.spec) for each in outside])
+    named = select_scores(opened, score, [(each.protocol, each.spec) for each in outside])
     in_numbers = {*opened.manifest.protocols, *(each.protocol for each in others)}
     wanted = scored([each for each in named if each[0] in in_numbers], known)
     judges = [each for each in judges if (each.protocol, each.spec) in named] or judges
@@ -161,22 +161,22 @@ def agree(
     targets = list(_asked(rated, chosen, matched_triplets, known))
     mixed = interpolate(*_blended(opened, blend, known), targets) if blend is not None else None
     if mixed is not None and plot is not None:
-        write_text(Path(plot), interpolation_svg(mixed))
+        write_text(Path(plot), blend_svg(mixed.curves, mixed.gammas, (mixed.modification, mixed.preservation)))
     in_order = rated_scores(rated, wanted, known) if rated else []
     return Agreement(
         ratings=rated,
         choices=chosen,
         rated=tuple(in_order),
         disputed=tuple(disagreements(rated, in_order, known)) if rated else (),
-        chosen=chosen_scores(chosen, evaluators, known) if chosen else None,
+        choice_scores=choice_scores(chosen, evaluators, known) if chosen else None,
         people=tuple(people(rated, known)) if rated else (),
         binary=binary_scores(rated, wanted, opened, known) if rated else None,
         rankings=tuple(_rankings(rated, chosen, wanted, evaluators, known)),
         selected=selected_scores(matched_triplets, evaluators, known) if matched_triplets else None,
         judges=tuple(findings),
         blend=mixed,
-        steadiness=tuple(over_runs([known, *map(scored_outcomes, again)], wanted, targets)) if again else (),
-        attributes=tuple(lists_alike([attributes_of(each) for each in (opened, *again)])) if again else (),
+        stability=tuple(stability_over_runs([known, *map(scored_outcomes, again)], wanted, targets)) if again else (),
+        attributes=tuple(list_similarity([attributes_of(each) for each in (opened, *again)])) if again else (),
     )
 
 
@@ -187,11 +187,11 @@ def _asked(
     known: ScoredOutcomes,
 ) -> Iterator[EvaluatorTarget]:
     if chosen:
-        yield asked_by_choices(chosen, known)
+        yield choices_target(chosen, known)
     if triplets:
-        yield asked_by_triplets(triplets, known)
+        yield triplets_target(triplets, known)
     if rated:
-        yield from asked_by_ratings(rated, known)
+        yield from ratings_targets(rated, known)
 
 
 def _rankings(
@@ -209,7 +209,7 @@ def _rankings(
 
 def _blended(run: Run, blend: str, known: ScoredOutcomes) -> tuple[Scored, Scored]:
     names = [name.strip() for name in blend.split(",")]
-    by_score = [scored(wanted_scores(run, [name]), known) for name in names if name]
+    by_score = [scored(select_scores(run, [name]), known) for name in names if name]
     if len(by_score) != 2 or any(len(each) != 1 for each in by_score):
         fitting = [f"{each.protocol}/{each.spec.name}" for some in by_score for each in some]
         raise BadInputError(f"--blend takes two scores, PRESERVATION,MODIFICATION; '{blend}' names these:", fitting)

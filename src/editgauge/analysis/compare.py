@@ -14,8 +14,8 @@ from editgauge._stats.pairwise import PairDifference, Rank
 from editgauge._stats.resampling import Estimate
 from editgauge.analysis._groups import columns_of, read_selection
 from editgauge.analysis.aggregation import aggregate_columns
-from editgauge.analysis.outcomes import wanted_scores
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.outcomes import select_scores
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, Cell, edit_types, headlines, summarize
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
@@ -113,9 +113,9 @@ def compare(
     if margin is not None and not (margin > 0 and np.isfinite(margin)):
         raise BadInputError(f"--margin is a positive number, such as 0.02; got {margin}.")
     columns = columns_of(opened, read_selection(group, opened))
-    verdicts, cells = RunVerdicts(opened, columns), summarize(opened, columns)
+    verdicts, cells = RunTests(opened, columns), summarize(opened, columns)
     primary = headlines(cell for cell in cells if cell.edit_type == ALL)
-    chosen = wanted_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
+    chosen = select_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
     comparisons = [_compared(verdicts, protocol, spec, (methods[0], methods[1]), margin) for protocol, spec in chosen]
     over_scores = holm([each.p for each in comparisons])
     standings = _standings(verdicts, cells, chosen, methods)
@@ -134,7 +134,7 @@ def _only_two(run: Run) -> tuple[str, str]:
 
 
 def _compared(
-    verdicts: RunVerdicts, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
+    verdicts: RunTests, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
 ) -> Comparison:
     score_verdicts = verdicts.of(protocol, spec.name)
     scored = [
@@ -174,7 +174,7 @@ def _within(difference: PairDifference, margin: float, spec: ScoreSpec) -> Margi
 
 
 def _standings(
-    verdicts: RunVerdicts, cells: Sequence[Cell], scores: Sequence[tuple[str, ScoreSpec]], methods: Sequence[str]
+    verdicts: RunTests, cells: Sequence[Cell], scores: Sequence[tuple[str, ScoreSpec]], methods: Sequence[str]
 ) -> dict[tuple[str, str], tuple[Standing, Standing]]:
     """Protocol and name to how the two methods stand."""
     types = (*edit_types(verdicts.run), ALL)

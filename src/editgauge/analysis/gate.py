@@ -12,8 +12,8 @@ import numpy as np
 from editgauge._stats.pairwise import PairDifference
 from editgauge._util.files import write_text
 from editgauge._util.text import counted
-from editgauge.analysis.outcomes import ScoredOutcomes, mean_by_edit, scored_outcomes, wanted_scores
-from editgauge.analysis.significance import merged
+from editgauge.analysis.outcomes import ScoredOutcomes, mean_by_edit, scored_outcomes, select_scores
+from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, headlines, summarize
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
@@ -134,7 +134,7 @@ def gate(
             [f"the run has {', '.join(new.manifest.methods)}", f"the baseline has {', '.join(old.manifest.methods)}"],
         )
     primary = headlines(cell for cell in summarize(new) if cell.edit_type == ALL) if not score else []
-    wanted = wanted_scores(new, score) if score else [(key[0], new.spec(*key)) for key in primary]
+    wanted = select_scores(new, score) if score else [(key[0], new.spec(*key)) for key in primary]
     chosen = [(protocol, spec) for protocol, spec in wanted if protocol in old.manifest.protocols]
     if not chosen:
         raise BadInputError("The baseline has none of these scores: score it with the same --protocol.")
@@ -187,7 +187,7 @@ def _check(
     if not both:
         return GateCheck(protocol, spec, method, None, "undecided", lost)
     sources = {**values[1].sources, **values[0].sources}
-    pair = merged(spec, {NEW: by_edit[0], OLD: by_edit[1]}, sources).between(NEW, OLD)
+    pair = merge_tests(spec, {NEW: by_edit[0], OLD: by_edit[1]}, sources).between(NEW, OLD)
     unchanged = all(by_edit[0][edit] == by_edit[1][edit] for edit in both)
     return GateCheck(protocol, spec, method, pair, "not worse" if unchanged else _judged(pair, max_drop, spec), lost)
 

@@ -28,7 +28,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from editgauge._stats.intervals import RESAMPLES, Numbers, cluster_draws
-from editgauge._stats.resampling import Estimate, divided, estimate
+from editgauge._stats.resampling import Estimate, estimate, safe_divide
 from editgauge.disentanglement._latents import Latents
 from editgauge.disentanglement._vocabulary import Vocabulary
 
@@ -299,8 +299,8 @@ def _estimates(counts: Indices, kind_of: Indices, confusion: Indices, seed: int)
         below.append(drawn @ tested[attributes])
     plain, balanced = confusion_scores(confusion)
     n, clusters = int(tested.sum()), int((tested > 0).sum())
-    of_rows = divided(np.sum(above, axis=0), np.sum(below, axis=0))
-    of_kinds = np.mean([divided(*pair) for pair in zip(above, below, strict=True)], axis=0)
+    of_rows = safe_divide(np.sum(above, axis=0), np.sum(below, axis=0))
+    of_kinds = np.mean([safe_divide(*pair) for pair in zip(above, below, strict=True)], axis=0)
     return estimate(plain, of_rows, n, clusters), estimate(balanced, of_kinds, n, clusters)
 
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from editgauge import __version__
 from editgauge._stats.intervals import RESAMPLES, Numbers, cluster_draws
-from editgauge._stats.resampling import Estimate, divided, estimate
+from editgauge._stats.resampling import Estimate, estimate, safe_divide
 from editgauge.analysis.summary import ALL, summarize
 from editgauge.disentanglement._classifier import Classification, RowSet, inter_attribute
 from editgauge.disentanglement._latents import Latents, Vector
@@ -207,7 +207,7 @@ def _estimate(parts: Sequence[_PairValues], seeds: Sequence[int]) -> Estimate:
     value = float(sum(part.sums.sum() for part in parts)) / n
     drawn = [part.resample(seed) for part, seed in zip(parts, seeds, strict=True)]
     sums, counts = (np.sum(column, axis=0) for column in zip(*drawn, strict=True))
-    return estimate(value, divided(sums, counts), n, attributes)
+    return estimate(value, safe_divide(sums, counts), n, attributes)
 
 
 HEADLINES: dict[str, Callable[[Disentanglement], float | None]] = {

@@ -8,7 +8,7 @@ from editgauge._render import text as words
 from editgauge._render.tables import latex_safe, markdown_safe
 from editgauge._stats.intervals import BINOMIAL, LEVEL, STUDENT
 from editgauge._util.text import counted, join_words
-from editgauge.analysis.significance import HOW_TESTED
+from editgauge.analysis.significance import TEST_DESCRIPTION
 from editgauge.analysis.summary import FEW_SOURCES
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _statistics(run: Run) -> Paragraph:
         "Statistics",
         f"Means are over all edits that have the score, each counted once, with {words.percent(LEVEL)} confidence "
         f"intervals that take scores of one source image as dependent: {STUDENT}; for yes-or-no scores {BINOMIAL}. "
-        f"With fewer than {FEW_SOURCES} source images an interval is marked as not reliable. {HOW_TESTED} "
+        f"With fewer than {FEW_SOURCES} source images an interval is marked as not reliable. {TEST_DESCRIPTION} "
         f"The random seed of the run is {run.manifest.seed}.",
     )
 

@@ -16,8 +16,8 @@ from editgauge._stats.intervals import LEVEL
 from editgauge._stats.pairwise import Rank
 from editgauge._util.files import write_bytes
 from editgauge._util.text import counted
-from editgauge.analysis.headline import RunAnswer, answer
-from editgauge.analysis.significance import HOW_TESTED, RunVerdicts
+from editgauge.analysis.headline import Headline, make_headline
+from editgauge.analysis.significance import TEST_DESCRIPTION, RunTests
 from editgauge.analysis.summary import (
     ALL,
     FEW_SOURCES,
@@ -86,9 +86,9 @@ class Context:
         return answers(cell for cell in self.cells if cell.edit_type == ALL)
 
     @cached_property
-    def answer(self) -> RunAnswer:
+    def headline(self) -> Headline:
         """What the run says first."""
-        return answer(self.cells, self.verdicts)
+        return make_headline(self.cells, self.verdicts)
 
     @property
     def untouched(self) -> frozenset[str]:
@@ -110,9 +110,9 @@ class Context:
         return {(table.protocol, table.spec.name): table.title for table in self.tables}
 
     @cached_property
-    def verdicts(self) -> RunVerdicts:
+    def verdicts(self) -> RunTests:
         """Which methods differ significantly: what all parts of the page say of it."""
-        return RunVerdicts(self.run)
+        return RunTests(self.run)
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str, str], Rank]:
@@ -213,7 +213,7 @@ def _templates() -> Environment:
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders, "with_code": with_code}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
-    environment.globals |= {"HOW_TESTED": HOW_TESTED, "counted": counted}
+    environment.globals |= {"HOW_TESTED": TEST_DESCRIPTION, "counted": counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
 

@@ -12,7 +12,7 @@ from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, Tabl
 from editgauge.analysis.diff import Difference, difference
 from editgauge.analysis.gate import values_by_edit
 from editgauge.analysis.outcomes import scored_outcomes
-from editgauge.analysis.significance import merged
+from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
 from editgauge.errors import BadInputError
 from editgauge.reports._outcomes import collect
@@ -216,7 +216,7 @@ def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[R
     for key, spec in specs.items():
         for method in [name for name in second.manifest.methods if name in first.manifest.methods]:
             before, after = (values_by_edit(each, *key, method) for each in outcomes)
-            pair = merged(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
+            pair = merge_tests(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
             name = Label(f"{_named(key, second)} {'↑' if spec.higher_is_better else '↓'}", "/".join(key))
             if pair is None or pair.value is None:
                 rows.append([method, name, *[EmptyCell(text="no edit in both")] * 3, ""])

@@ -33,7 +33,7 @@ from editgauge._util.files import write_bytes, write_parts
 from editgauge._util.text import csv_text
 from editgauge.analysis._groups import divisions, group_cells, values_of
 from editgauge.analysis.aggregation import MeasuredFigure, measured_figures
-from editgauge.analysis.significance import RunVerdicts
+from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, edit_types, summarize
 from editgauge.edit_types import vocabulary
 from editgauge.errors import BadInputError, UnknownNameError
@@ -307,7 +307,7 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
 
 def means_of(run: Run) -> list[dict[str, Any]]:
     """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
-    places = RunVerdicts(run).ranks((*edit_types(run), ALL))
+    places = RunTests(run).ranks((*edit_types(run), ALL))
     return [
         *(
             _mean_of_cell(cell, places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method)))
@@ -335,7 +335,7 @@ def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, 
 def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
     """The number that the paper prints for each method, and its other averages, each by its name."""
     averages = {measured.title: measured.methods}
-    averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.others.items()}
+    averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.alternatives.items()}
     for figure, methods in averages.items():
         for method, estimate in methods.items():
             yield _row(measured.protocol, " ".join(measured.figure.scores), method, ALL, estimate, estimate.n) | {
@@ -392,7 +392,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
     cells |= {(each.cell.protocol, each.cell.spec.name, each.cell.method, each.label): each.cell for each in in_groups}
     labels = (*edit_types(run), ALL, *dict.fromkeys(each.label for each in in_groups))
     methods = list(run.manifest.methods)
-    verdicts = RunVerdicts(run)
+    verdicts = RunTests(run)
     for protocol, entry in run.manifest.protocols.items():
         for spec in entry.scores:
             better = "higher" if spec.higher_is_better else "lower"

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from editgauge._render.text import estimate_text
-from editgauge._stats.intervals import NOT_MEANT, clustered_mean
+from editgauge._stats.intervals import INAPPLICABLE_REASONS, clustered_mean
 from editgauge._stats.pairwise import Rank
 from editgauge.analysis._groups import edits_in, read_selection
 from editgauge.analysis.aggregation import measured_figures
 from editgauge.analysis.outcomes import mean_by_edit
-from editgauge.analysis.significance import ScoreVerdicts, merged
+from editgauge.analysis.significance import ScoreTests, merge_tests
 from editgauge.analysis.summary import ALL, Cell, answers, headlines, untouched_methods
 from editgauge.errors import BadInputError
 from editgauge.reports._score_tables import ScoreTable, score_tables
@@ -246,7 +246,7 @@ def _players(protocols: Collection[str], runs: Sequence[Run]) -> list[Player]:
 
 def _score(
     protocol: str, spec: ScoreSpec, players: Sequence[Player], inside: Mapping[Path, list[str] | None]
-) -> tuple[list[Cell], ScoreVerdicts | None]:
+) -> tuple[list[Cell], ScoreTests | None]:
     cells: list[Cell] = []
     of_each: dict[str, dict[str, float]] = {}
     unscored: dict[str, set[str]] = {}
@@ -265,12 +265,14 @@ def _score(
         cells.append(Cell(protocol, spec, player.label, ALL, mean, dict(Counter(reasons))))
         by_edit = of_each[player.label] = mean_by_edit(zip(edits, values, strict=True))
         pairs = zip(without["edit"].to_pylist(), reasons, strict=True)
-        unscored[player.label] = {edit for edit, reason in pairs if reason not in NOT_MEANT and edit not in by_edit}
+        unscored[player.label] = {
+            edit for edit, reason in pairs if reason not in INAPPLICABLE_REASONS and edit not in by_edit
+        }
         sources |= dict(zip(rows["edit"].to_pylist(), rows["source"].to_pylist(), strict=True))
     if not any(of_each.values()):
         return cells, None
     untouched = frozenset(each.label for each in players if each.untouched)
-    return cells, merged(spec, of_each, sources, unscored=unscored, untouched=untouched)
+    return cells, merge_tests(spec, of_each, sources, unscored=unscored, untouched=untouched)
 
 
 def _warnings(runs: Sequence[Run]) -> list[str]:

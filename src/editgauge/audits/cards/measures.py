@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from editgauge._stats.agreement import clustered_auroc, verdicts
+from editgauge._stats.agreement import binary_rates, clustered_auroc
 from editgauge._stats.intervals import Labels, Numbers, clustered_mean
-from editgauge._stats.resampling import Estimate, as_estimate, divided, estimate, resampled
+from editgauge._stats.resampling import Estimate, as_estimate, estimate, resampled, safe_divide
 
 NOTHING = "nothing to compare"
 ONE_SIDED = "good ones or bad ones are missing"
@@ -69,7 +69,7 @@ def _auroc_of_draws(values: Numbers, good: Numbers) -> Callable[[Numbers], Numbe
         goods = np.add.reduceat(drawn * good_in_order, beginnings, axis=0)
         bads = np.add.reduceat(drawn * (1 - good_in_order), beginnings, axis=0)
         below = np.cumsum(bads, axis=0) - bads / 2
-        return divided((goods * below).sum(axis=0), goods.sum(axis=0) * bads.sum(axis=0))
+        return safe_divide((goods * below).sum(axis=0), goods.sum(axis=0) * bads.sum(axis=0))
 
     return of_draws
 
@@ -79,7 +79,7 @@ def accuracy(values: Numbers, good: Numbers, mark: float, photos: Labels) -> tup
     known = ~np.isnan(values) & ~np.isnan(good)
     if not known.any():
         return nothing(), nothing(), nothing()
-    balanced = verdicts(values[known] >= mark, good[known], photos[known])
+    balanced = binary_rates(values[known] >= mark, good[known], photos[known])
     return balanced.balanced_accuracy, balanced.recall, balanced.specificity
 
 

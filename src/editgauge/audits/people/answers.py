@@ -16,7 +16,7 @@ import numpy as np
 from editgauge._util.images import ImageFile, read_image, write_png
 from editgauge._util.masks import Mask, MaskFile, files_of
 from editgauge._util.progress import log_info, progress
-from editgauge.analysis.binary_agreement import LEVELS, majorities
+from editgauge.analysis.binary_agreement import GOOD_LEVELS, majorities
 from editgauge.analysis.choice_agreement import find_triplets, read_roles
 from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
 from editgauge.analysis.preferences import CREDIT
@@ -32,8 +32,8 @@ from editgauge.audits.probes.probes import (
     write_edits,
     write_probes,
 )
-from editgauge.engine.folder_claim import claim
-from editgauge.engine.options import pairs
+from editgauge.engine._options import pairs
+from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
@@ -251,7 +251,7 @@ def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], 
 
 
 def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
-    by_question = majorities(rated, LEVELS)
+    by_question = majorities(rated, GOOD_LEVELS)
     questions = [name for name in DONE if name in by_question] or (list(by_question) if len(by_question) == 1 else [])
     if not questions:
         rated_questions = sorted({rating.question for _, rating in rated.pairs})
@@ -264,10 +264,10 @@ def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:
 
 def _lost(matched: Matched[PreferredOutcome] | Matched[Rating]) -> list[str]:
     remarks = []
-    if matched.strangers:
+    if matched.unmatched:
         remarks.append(
-            f"{matched.strangers} answers are of outcomes that are not there, first {matched.first_stranger}"
+            f"{matched.unmatched} answers are of outcomes that are not there, first {matched.first_unmatched}"
         )
-    if matched.undecided:
-        remarks.append(f"{matched.undecided} answers name no seed, and there are several: left out")
+    if matched.ambiguous:
+        remarks.append(f"{matched.ambiguous} answers name no seed, and there are several: left out")
     return remarks

@@ -11,13 +11,13 @@ import numpy as np
 
 from editgauge._stats.intervals import Labels, Numbers
 from editgauge._util.progress import log_info
-from editgauge.analysis.binary_agreement import LEVELS as LEVELS_OF_EDITINSPECTOR
+from editgauge.analysis.binary_agreement import GOOD_LEVELS as LEVELS_OF_EDITINSPECTOR
 from editgauge.analysis.outcomes import (
     Matched,
     OutcomeKey,
     match,
     scored_outcomes,
-    wanted_scores,
+    select_scores,
 )
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
@@ -155,7 +155,7 @@ def _about(question: str, specs: Mapping[str, ScoreSpec], alone: bool) -> str | 
 
 
 def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
-    mine = [spec.name for protocol, spec in wanted_scores(run, [name]) if protocol == protocol_of(run)]
+    mine = [spec.name for protocol, spec in select_scores(run, [name]) if protocol == protocol_of(run)]
     if len(mine) != 1:
         full = [f"{PROTOCOL}/{each}" for each in specs]
         raise BadInputError(f"--score '{name}' names {len(mine)} scores of the protocol '{PROTOCOL}', which has:", full)
@@ -163,12 +163,12 @@ def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
 
 
 def _tell(matched: Matched[Rating], quiet: bool) -> None:
-    if matched.strangers:
-        first = matched.first_stranger
-        log_info(f"Left out: {matched.strangers} ratings of no outcome of the run, such as {first}.", quiet=quiet)
-    if matched.undecided:
+    if matched.unmatched:
+        first = matched.first_unmatched
+        log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {first}.", quiet=quiet)
+    if matched.ambiguous:
         log_info(
-            f"Left out: {matched.undecided} ratings that do not say of which of several seeds they are.", quiet=quiet
+            f"Left out: {matched.ambiguous} ratings that do not say of which of several seeds they are.", quiet=quiet
         )
 
 

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge._render.text import estimate_text
-from editgauge.analysis.aggregation import OF_A_METHOD, OF_ALL_METHODS, aggregations, chosen_by_paper, measured_figures
+from editgauge.analysis.aggregation import (
+    METHOD_AGGREGATIONS,
+    OVERALL_AGGREGATIONS,
+    aggregations,
+    measured_figures,
+    paper_aggregation,
+)
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
@@ -60,15 +66,15 @@ def _of(context: Context, protocol: str, name: str) -> Aggregated:
     def text(estimates: Mapping[str, Estimate], way: str) -> str:
         return estimate_text(estimates.get(way), table.spec.range, table.decimals)
 
-    rows = {method: tuple(text(averages[method], way) for way in OF_A_METHOD) for method in context.methods}
-    over_all = {way: text(averages["all"], way) for way in OF_ALL_METHODS}
-    return Aggregated(table.title, OF_A_METHOD, chosen_by_paper(protocol), rows, over_all)
+    rows = {method: tuple(text(averages[method], way) for way in METHOD_AGGREGATIONS) for method in context.methods}
+    over_all = {way: text(averages["all"], way) for way in OVERALL_AGGREGATIONS}
+    return Aggregated(table.title, METHOD_AGGREGATIONS, paper_aggregation(protocol), rows, over_all)
 
 
 def _content(context: Context) -> dict[str, Any] | None:
     """The headline scores in every way, and the numbers of papers."""
     scores = [_of(context, *key) for key in context.headlines]
-    meanings = OF_A_METHOD | OF_ALL_METHODS
+    meanings = METHOD_AGGREGATIONS | OVERALL_AGGREGATIONS
     return {"scores": scores, "figures": _figure_tables(context), "meanings": meanings} if scores else None
 
 

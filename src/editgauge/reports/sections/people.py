@@ -11,7 +11,7 @@ from editgauge._render import text as words
 from editgauge._render.svg import AxisRange
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.agree import LEVELS
-from editgauge.analysis.choice_agreement import SPEC as JUDGED
+from editgauge.analysis.choice_agreement import JUDGE_SPEC as JUDGED
 from editgauge.reports.sections.profiles import ProfileRow, plot
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
-    from editgauge.analysis.choice_agreement import ChosenScore, ChosenScores, SelectedScore, SelectedScores
+    from editgauge.analysis.choice_agreement import ChoiceScore, ChoiceScores, SelectedScore, SelectedScores
     from editgauge.analysis.outcomes import Matched
     from editgauge.analysis.ranking import RankedScore, Ranking
     from editgauge.analysis.rating_agreement import RatedScore
@@ -92,7 +92,7 @@ def people_tables(agreement: Agreement) -> list[PeopleTable]:
     """A table for every question, one each for choices and triplets, and one for every order of the methods."""
     questions = dict.fromkeys(score.question for score in agreement.rated)
     tables = [_ratings(question, agreement) for question in questions]
-    tables += [_choices(agreement.chosen)] if agreement.chosen else []
+    tables += [_choices(agreement.choice_scores)] if agreement.choice_scores else []
     tables += [_triplets(agreement.selected)] if agreement.selected else []
     return [*tables, *map(_order, agreement.rankings)]
 
@@ -105,10 +105,10 @@ def left_out(agreement: Agreement) -> list[str]:
 
 def _counts(matched: Matched[Rating] | Matched[PreferredOutcome]) -> list[str]:
     counts = [f"{len(matched.pairs):,} of outcomes of this run"]
-    if matched.strangers:
-        counts.append(f"{matched.strangers:,} of others, left out")
-    if matched.undecided:
-        counts.append(f"{matched.undecided:,} without a seed where the run has several, left out")
+    if matched.unmatched:
+        counts.append(f"{matched.unmatched:,} of others, left out")
+    if matched.ambiguous:
+        counts.append(f"{matched.ambiguous:,} without a seed where the run has several, left out")
     return counts
 
 
@@ -127,7 +127,7 @@ def _ratings(question: str, agreement: Agreement) -> PeopleTable:
     return PeopleTable(title, about, columns, rows, _drawn(lines, NO_AGREEMENT, f"{title}, pooled"))
 
 
-def _choices(chosen: ChosenScores) -> PeopleTable:
+def _choices(chosen: ChoiceScores) -> PeopleTable:
     types = _types(chosen.scores)
     adjusted = {each.second: each.adjusted for each in chosen.behind}
     rows = [
@@ -221,17 +221,17 @@ def _place(score: RankedScore, method: str) -> PrintedEstimate:
     return PrintedEstimate("–", "") if rank is None else PrintedEstimate(str(rank.value), f"[{rank.low}–{rank.high}]")
 
 
-def _types(scores: Sequence[ChosenScore | SelectedScore]) -> list[str]:
+def _types(scores: Sequence[ChoiceScore | SelectedScore]) -> list[str]:
     """The edit types, where there are several."""
     types = list(dict.fromkeys(name for score in scores for name in score.by_type))
     return types if len(types) > 1 else []
 
 
-def _by_type(score: ChosenScore | SelectedScore, types: Sequence[str]) -> list[PrintedEstimate]:
+def _by_type(score: ChoiceScore | SelectedScore, types: Sequence[str]) -> list[PrintedEstimate]:
     return [_share(score.by_type.get(name), "") for name in types]
 
 
-def _p_value(score: ChosenScore | SelectedScore, adjusted: Mapping[str, float | None]) -> PrintedEstimate:
+def _p_value(score: ChoiceScore | SelectedScore, adjusted: Mapping[str, float | None]) -> PrintedEstimate:
     """Whether it is as good as the first, after Holm."""
     p = adjusted.get(f"{score.protocol}/{score.spec.name}")
     return PrintedEstimate("–", "") if p is None else PrintedEstimate("< 0.001" if p < 0.001 else f"{p:.3f}", "")
@@ -256,7 +256,7 @@ def _as_mean(estimate: Estimate) -> Mean | None:
 
 
 def _drawn(
-    scores: Sequence[tuple[RatedScore | ChosenScore | SelectedScore | RankedScore, Mean | None]],
+    scores: Sequence[tuple[RatedScore | ChoiceScore | SelectedScore | RankedScore, Mean | None]],
     chance: float,
     title: str,
 ) -> Markup:
@@ -271,7 +271,7 @@ def _drawn(
     return plot(lines, AxisRange(low, 1.0), DECIMALS, title)
 
 
-def _name(score: RatedScore | ChosenScore | SelectedScore | RankedScore, *, alone: bool) -> str:
+def _name(score: RatedScore | ChoiceScore | SelectedScore | RankedScore, *, alone: bool) -> str:
     """The name of a score, with its protocol where several have it; a judge is called by its own name."""
     if score.spec == JUDGED:
         return score.protocol

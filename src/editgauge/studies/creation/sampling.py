@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes, wanted_scores
+from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes, select_scores
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
 from editgauge.studies.assignment import draw
@@ -93,7 +93,7 @@ def _ranks(run: Run, known: ScoredOutcomes) -> list[dict[OutcomeKey, float]]:
     from scipy.stats import rankdata  # takes seconds to import, and only this way of sampling needs it
 
     ranks = []
-    for protocol, spec in wanted_scores(run, ()):
+    for protocol, spec in select_scores(run, ()):
         values = known.values.get((protocol, spec.name), {})
         if len(values) > 1:
             numbers = np.fromiter(values.values(), float) * (1 if spec.higher_is_better else -1)
