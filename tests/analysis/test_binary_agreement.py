@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import balanced_accuracy_score, precision_score, recall_score
 
-from editgauge._cli.tables.binary import show_binary
+from editgauge._cli._show_agreement import show_binary
 from editgauge.analysis.binary_agreement import BinaryAgreement, BinaryScore, Confusion, binary_agreement
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec

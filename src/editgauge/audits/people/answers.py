@@ -32,8 +32,8 @@ from editgauge.audits.probes.probes import (
     write_edits,
     write_probes,
 )
-from editgauge.engine.folder_claim import claim
-from editgauge.engine.options import pairs
+from editgauge.engine._options import pairs
+from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
