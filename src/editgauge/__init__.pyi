@@ -25,19 +25,19 @@ from editgauge.analysis.run_result import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle
-from editgauge.engine.best_of import best as best
+from editgauge.engine.best import best as best
 from editgauge.engine.changes import changes as changes
-from editgauge.engine.edit.edit import edit as edit
-from editgauge.engine.forecast.forecast import plan as plan
+from editgauge.engine import edit
+from editgauge.engine.plan import plan as plan
 from editgauge.engine.parse import understand as understand
-from editgauge.engine.prefer.prefer import prefer as prefer
-from editgauge.engine.record.merge import merge as merge
+from editgauge.engine import prefer
+from editgauge.engine.merge import merge as merge
 from editgauge.engine.result import ScoreResult as ScoreResult
 from editgauge.engine.run import run as run
 from editgauge.engine.score import score as score
 from editgauge.engine.scorer import Scorer as Scorer
 from editgauge.engine.see import see as see
-from editgauge.engine.verify.verify import verify as verify
+from editgauge.engine import verify
 from editgauge.errors import BadImageError as BadImageError
 from editgauge.errors import BadInputError as BadInputError
 from editgauge.errors import BadRunError as BadRunError
@@ -68,10 +68,10 @@ from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
 from editgauge.protocols import Protocol as Protocol
-from editgauge.reports import export
+from editgauge.reports.diff import diff as diff
+from editgauge.reports.export import export as export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import report as report
-from editgauge.reports.diff import diff as diff
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.verb import serve as serve
@@ -99,6 +99,7 @@ __all__ = [
     "EditGaugeError",
     "FetchError",
     "Heat",
+    "ImageFile",
     "Item",
     "JudgeOptions",
     "Layout",
@@ -113,7 +114,6 @@ __all__ = [
     "Note",
     "Outcome",
     "Perception",
-    "ImageFile",
     "Pixels",
     "Protocol",
     "Rectangle",

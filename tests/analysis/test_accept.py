@@ -72,7 +72,7 @@ def test_the_plot_is_a_picture_with_a_dot_for_every_bin(rated: tuple[Path, Path]
 
 
 def test_mistakes_are_told(rated: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="--share must be between 0 and 1"):
+    with pytest.raises(BadInputError, match="must be between 0 and 1"):
         accept(rated[0], ratings=rated[1], level=4, share=10, score="gain")
     with pytest.raises(UnknownNameError, match="Did you mean 'mine'"):
         accept(rated[0], ratings=rated[1], level=4, score="gain", method="mien")

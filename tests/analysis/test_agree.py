@@ -75,8 +75,8 @@ def rated(found: Agreement, name: str) -> RatedScore:
 
 
 def chosen(found: Agreement, name: str) -> ChoiceScore:
-    assert found.chosen is not None
-    return next(each for each in found.chosen.scores if each.spec.name == name)
+    assert found.choice_scores is not None
+    return next(each for each in found.choice_scores.scores if each.spec.name == name)
 
 
 def test_every_level_has_its_number_and_n(run: Path, ratings: Path) -> None:
@@ -146,8 +146,8 @@ def test_choices_by_hand(run: Path, tmp_path: Path) -> None:
     ]
     found = agree(run, choices=lines(tmp_path, "c.jsonl", told))
     assert found.choices is not None
-    assert found.chosen is not None
-    assert (found.choices.unmatched, found.chosen.ties, found.rated) == (1, 1, ())
+    assert found.choice_scores is not None
+    assert (found.choices.unmatched, found.choice_scores.ties, found.rated) == (1, 1, ())
     gain, loss = (chosen(found, name) for name in ("gain", "loss"))
     assert gain.share is not None
     assert loss.share is not None
@@ -178,8 +178,8 @@ def test_the_best_is_compared_on_the_choices_both_can_answer(
     assert loss.share is not None
     assert loss.share.value == pytest.approx(5 / 19)
     assert (loss.equal, loss.unscored) == (10, 1)
-    assert found.chosen is not None
-    (two,) = found.chosen.behind
+    assert found.choice_scores is not None
+    (two,) = found.choice_scores.behind
     assert (two.first, two.second, two.only_first, two.only_second) == ("toy/gain", "toy/loss", 19, 0)
     assert two.difference.n == 19
     assert two.difference.value == pytest.approx(14 / 19)
@@ -220,8 +220,8 @@ def test_a_score_that_bears_its_model_is_found_without_it(
 
 def test_one_score_has_no_rival(run: Path, tmp_path: Path) -> None:
     found = agree(run, choices=lines(tmp_path, "c.jsonl", [choice(0, "good", "bad", "first")]), score=["gain"])
-    assert found.chosen is not None
-    assert found.chosen.behind == ()
+    assert found.choice_scores is not None
+    assert found.choice_scores.behind == ()
 
 
 def test_something_to_agree_with_is_needed(run: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import balanced_accuracy_score, precision_score, recall_score
 
-from editgauge._cli.tables.binary import show_binary
+from editgauge._cli._show_agreement import show_binary
 from editgauge.analysis.binary_agreement import BinaryAgreement, BinaryScore, Confusion, binary_agreement
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
@@ -63,7 +63,7 @@ def only(found: BinaryAgreement, protocol: str, question: str) -> BinaryScore:
 
 def test_rates_are_those_of_scikit_learn(run: Path, tell: Tell) -> None:
     found = only(binary_agreement(run, tell(applied=[[float(good)] for good in TRUE_EDIT])), "inspector[a]", "applied")
-    rates = found.verdicts
+    rates = found.rates
     assert found.n == EDITS
     assert rates.balanced_accuracy.value == pytest.approx(balanced_accuracy_score(TRUE_EDIT, SAID_EDIT))
     assert rates.precision.value == pytest.approx(precision_score(TRUE_EDIT, SAID_EDIT))
@@ -87,7 +87,7 @@ def test_yes_to_a_flaw_is_the_flaw_that_people_find(run: Path, tell: Tell) -> No
     answers = [[0, 0, 2] if flawed else [1, 1, 0] for flawed in FLAWED]
     found = only(binary_agreement(run, tell(artifacts=answers)), "inspector[a]", "artifacts")
     assert found.confusion == Confusion(sum(FLAWED), 0, 0, EDITS - sum(FLAWED))
-    assert found.verdicts.balanced_accuracy.value == 1
+    assert found.rates.balanced_accuracy.value == 1
 
 
 def test_a_split_panel_is_left_out_and_a_refusal_is_counted(run: Path, tell: Tell) -> None:
@@ -96,9 +96,9 @@ def test_a_split_panel_is_left_out_and_a_refusal_is_counted(run: Path, tell: Tel
     assert found.without_majority == 1
     assert found.unscored == {"refused": 2}
     assert found.n == EDITS - 3
-    assert found.verdicts.specificity.value == 0
-    assert found.verdicts.negative_predictive_value.value is None
-    assert found.verdicts.negative_predictive_value.reason == "none is called bad"
+    assert found.rates.specificity.value == 0
+    assert found.rates.negative_predictive_value.value is None
+    assert found.rates.negative_predictive_value.reason == "none is called bad"
 
 
 def test_a_question_with_many_answers_needs_a_level(run: Path, tell: Tell) -> None:
@@ -111,7 +111,7 @@ def test_a_question_with_many_answers_needs_a_level(run: Path, tell: Tell) -> No
 def test_dependence_compares_where_people_find_another_aspect_good_and_bad(run: Path, tell: Tell) -> None:
     halves = [[float(number < EDITS // 2)] for number in range(EDITS)]
     told = tell(applied=[[float(good)] for good in TRUE_EDIT], consistent=halves)
-    given = only(binary_agreement(run, told), "inspector[a]", "applied").given["consistent"]
+    given = only(binary_agreement(run, told), "inspector[a]", "applied").conditional["consistent"]
     right = [said == true for said, true in zip(SAID_EDIT, TRUE_EDIT, strict=True)]
     first, second = right[: EDITS // 2], right[EDITS // 2 :]
     assert given.where_good.value == pytest.approx(sum(first) / len(first))

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.analysis.captions import caption_quality, caption_quality_svg, quantile_groups
+from editgauge.analysis.captions import caption_quality, quantile_groups
 from editgauge.errors import BadInputError
+from editgauge.reports.figures.captions import caption_quality_svg
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -76,7 +77,7 @@ def test_a_run_that_counts_no_objects_says_what_to_do(
 
 
 def test_no_groups_are_refused(captioned: Path) -> None:
-    with pytest.raises(BadInputError, match="one group"):
+    with pytest.raises(BadInputError, match="at least 1"):
         caption_quality(captioned, groups=0)
 
 

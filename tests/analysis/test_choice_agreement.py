@@ -58,8 +58,8 @@ def test_judges_can_be_named_as_scores_are(
 ) -> None:
     told = [{**verdict(edit, "first", "first"), "rater": name} for edit in range(3) for name in ("tiny", "huge")]
     found = agree(run, choices=people, score=asked, judge_choices=[lines(tmp_path / "judge.jsonl", told)])
-    assert found.chosen is not None
-    assert {each.protocol for each in found.chosen.scores} == shown
+    assert found.choice_scores is not None
+    assert {each.protocol for each in found.choice_scores.scores} == shown
 
 
 def test_a_judge_is_one_more_score_beside_choices(run: Path, people: Path, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_a_judge_is_one_more_score_beside_choices(run: Path, people: Path, tmp_p
 
 
 def evaluator(found: Agreement, protocol: str) -> ChoiceScore:
-    assert found.chosen is not None
-    return next(each for each in found.chosen.scores if each.protocol == protocol)
+    assert found.choice_scores is not None
+    return next(each for each in found.choice_scores.scores if each.protocol == protocol)
 
 
 def test_a_judge_selects_among_triplets(run: Path, tmp_path: Path) -> None:

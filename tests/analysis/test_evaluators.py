@@ -48,9 +48,9 @@ def test_the_ends_are_the_scores_and_the_middle_may_be_better(run: Path, tmp_pat
     alone = agree(run, choices=tmp_path / "choices.jsonl")
     found = agree(run, choices=tmp_path / "choices.jsonl", blend="toy/loss,toy/gain").blend
     assert found is not None
-    assert alone.chosen is not None
+    assert alone.choice_scores is not None
     (curve,) = found.curves
-    shares = {each.spec.name: each.share for each in alone.chosen.scores}
+    shares = {each.spec.name: each.share for each in alone.choice_scores.scores}
     first, last = curve.points[0], curve.points[-1]
     for point, name in ((first, "gain"), (last, "loss")):
         share = shares[name]
@@ -69,7 +69,7 @@ def test_everything_that_was_asked_has_a_curve_and_a_panel(run: Path, tmp_path: 
     words = {"ratings": tmp_path / "ratings.csv", "choices": tmp_path / "choices.jsonl"}
     found = agree(run, **words, blend="loss,gain", plot=plot).blend  # type: ignore[arg-type]
     assert found is not None
-    assert [curve.asked for curve in found.curves] == ["choices", "ratings"]
+    assert [curve.target for curve in found.curves] == ["choices", "ratings"]
     drawing = ElementTree.fromstring(plot.read_text("utf-8"))
     panels = [each for each in drawing if each.tag.endswith("}g")]
     assert len(panels) == 2
@@ -130,7 +130,7 @@ def test_scores_and_agreement_move_as_far_as_they_were_moved(
     told = [{"edit": f"e{n}", "first": "a", "second": "b", "chosen": "first"} for n in range(EDITS_ROBUSTNESS)]
     (tmp_path / "c.jsonl").write_text("".join(json.dumps(each) + "\n" for each in told))
     found = agree(runs[0], choices=tmp_path / "c.jsonl", rerun=runs[1:])
-    gain, loss = found.steadiness
+    gain, loss = found.stability
     assert (gain.score, gain.runs, gain.outcomes) == ("toy/gain", 3, 2 * EDITS_ROBUSTNESS)
     (moved,) = gain.agreement
     assert moved.values == pytest.approx((1.0, 0.9, 0.8))
@@ -145,7 +145,7 @@ def test_scores_and_agreement_move_as_far_as_they_were_moved(
 def test_the_variance_of_a_score_over_runs(make_run: MakeRun, make_record: Make) -> None:
     """Half of the outcomes have 0.3, 0.5, 0.7, whose variance is 0.04; the others stay where they are."""
     runs = [scored_again(make_run, make_record, f"run{n}", 0.2 * n) for n in range(3)]
-    gain = agree(runs[0], choices=_choices(runs[0].parent), rerun=runs[1:]).steadiness[0]
+    gain = agree(runs[0], choices=_choices(runs[0].parent), rerun=runs[1:]).stability[0]
     assert gain.variance is not None
     assert gain.variance.value == pytest.approx(0.02)
     values = np.array([[0.3 + 0.1 * a + 0.2 * n * odd for n in range(3)] for a in (0, 1) for odd in (0, 1)])

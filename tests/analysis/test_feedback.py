@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from editgauge.analysis.feedback import feedback, feedback_svg, sort_remarks
+from editgauge._render.plots import feedback_svg
+from editgauge.analysis.feedback import feedback, sort_remarks
 from editgauge.benchmarks.datasets import Remark
 from editgauge.benchmarks.editinspector.issue_kinds import kinds, kinds_of
 from editgauge.errors import BadInputError, UnknownNameError

@@ -11,7 +11,15 @@ from scipy.stats import nct, t
 
 from editgauge._stats.intervals import MIN_SOURCES, Labels, Numbers
 from editgauge._stats.pairwise import differences as differences_of
-from editgauge.analysis.power import FEW, MORE_OF_FEW, Spread, power, sources_for_width, sources_to_detect, spread
+from editgauge.analysis.power import (
+    SMALL_SAMPLE,
+    SMALL_SAMPLE_EXTRA,
+    Spread,
+    power,
+    sources_for_width,
+    sources_to_detect,
+    spread,
+)
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import JournalEntry
 
@@ -77,7 +85,7 @@ def test_the_number_of_sources_is_that_of_the_exact_t_test(difference: float) ->
         return float(nct.sf(t.ppf(0.975, sources - 1), sources - 1, difference * np.sqrt(sources)))
 
     sources = sources_to_detect(difference, 1.0)
-    sources -= MORE_OF_FEW if sources < FEW else 0
+    sources -= SMALL_SAMPLE_EXTRA if sources < SMALL_SAMPLE else 0
     assert exact(sources + 1) >= 0.8
     assert exact(sources - 2) < 0.8
 
@@ -205,7 +213,7 @@ def test_a_pilot_that_tells_nothing_says_so(make_run: MakeRun, make_record: Make
 def test_wrong_words_are_told(make_run: MakeRun, make_record: Make) -> None:
     folder = pilot(make_run, make_record, 4, 1)
 
-    with pytest.raises(BadInputError, match="2 such scores in the run: choose one with --score"):
+    with pytest.raises(BadInputError, match="2 matching scores; choose one"):
         power(folder, detect=0.1)
     with pytest.raises(UnknownNameError, match="Did you mean 'gain'"):
         power(folder, detect=0.1, score="gian")

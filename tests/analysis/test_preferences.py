@@ -120,7 +120,7 @@ def test_whoever_stands_first_does_not_matter(
     if not choices:
         return
     turned: dict[str, Literal["first", "second", "tie"]] = {"first": "second", "second": "first", "tie": "tie"}
-    other = [PreferredOutcome(one.edit, one.second, one.first, turned[one.chosen]) for one in choices]
+    other = [PreferredOutcome(one.edit, one.second, one.first, turned[one.choice]) for one in choices]
     sources = [choice.edit for choice in choices]
     here, there = (pairwise(each, sources) for each in (choices, other))
     for name in here.methods:
@@ -191,7 +191,7 @@ def test_it_is_the_number_of_the_authors_script() -> None:
 def test_which_comes_first_in_a_pair_does_not_matter() -> None:
     turned = {"first": "second", "second": "first", "tie": "tie"}
     swapped = [
-        PairAnswer(each.question, each.source, each.second, each.first, turned[each.chosen]) for each in _answers()
+        PairAnswer(each.question, each.source, each.second, each.first, turned[each.choice]) for each in _answers()
     ]
     values, others = (elo(some, resamples=2) for some in (_answers(), swapped))
     assert [each.value for each in values.values()] == pytest.approx([each.value for each in others.values()], abs=0.05)

@@ -31,7 +31,7 @@ def test_the_widest_gaps_come_first_on_either_side_and_each_edit_once(
     assert first.outcome.edit == "e3"
     assert first.score == -1.5
     assert first.ratings == (3, 4)
-    assert first.place > 0.9 > 0.4 > first.people_place
+    assert first.percentile > 0.9 > 0.4 > first.people_percentile
     assert disputed.underrated[0].outcome.edit == "e9"
     assert "e3" not in {each.outcome.edit for each in others}
 

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from editgauge._cli.show.common import as_json
+from editgauge._cli._output import as_json
 from editgauge.analysis.compare import Comparison, compare
 from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL
-from editgauge.reports import export
 from editgauge.reports.context import Context
+from editgauge.reports.export import export
 from editgauge.reports.leaderboard import leaderboard, standings
 from editgauge.reports.sections.overview import sentences
 from editgauge.results import JournalEntry, Run

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from editgauge._cli.tables.judges import show_inspector_tables
+from editgauge._cli._show_inspect import show_inspector_tables
 from editgauge.audits.judges.inspector_tables import tables
 from editgauge.errors import BadInputError
 from editgauge.results.manifest import ProtocolEntry

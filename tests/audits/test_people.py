@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge._cli import groups
-from editgauge._cli.tables.audit import show_card
+from editgauge._cli._show_inspect import show_card
 from editgauge._util.images import read_image, write_png
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.probes.build import probes

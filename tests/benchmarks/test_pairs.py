@@ -48,7 +48,7 @@ def test_votes_of_genai_bench(tmp_path: Path, picture: Any) -> None:
     made = pairs("genai-bench", data=_table(tmp_path, rows), out=tmp_path / "out")
     assert (made.edits, made.methods, made.both_bad) == (4, ("magicbrush", "pix2pixzero"), 1)
     choices = read_choices(tmp_path / "out" / "choices.jsonl")
-    assert [choice.chosen for choice in choices] == ["first", "second", "tie", "tie"]
+    assert [choice.choice for choice in choices] == ["first", "second", "tie", "tie"]
     benchmark = open_benchmark(tmp_path / "out" / "benchmark")
     assert {choice.edit for choice in choices} == {edit.id for edit in benchmark.edits}
     for method in made.methods:
@@ -67,7 +67,7 @@ def test_rankings_of_editreward_bench_are_taken_pair_by_pair(tmp_path: Path, pic
     }
     pairs("editreward-bench", data=_table(tmp_path, [row]), out=tmp_path / "out")
     choices = read_choices(tmp_path / "out" / "choices.jsonl")
-    assert [(each.first, each.second, each.chosen) for each in choices] == [
+    assert [(each.first, each.second, each.choice) for each in choices] == [
         ("model-1", "model-2", "second"),
         ("model-1", "model-3", "tie"),
         ("model-2", "model-3", "first"),
@@ -82,7 +82,7 @@ def test_the_better_one_of_editscores_bench_is_known_and_its_place_says_nothing(
     ]
     made = pairs("editscore-bench", data=_table(tmp_path, rows), out=tmp_path / "out")
     assert (made.edits, dict(made.choices)) == (1, {"choices-overall.jsonl": 1, "choices-consistency.jsonl": 1})
-    chosen = {name: read_choices(tmp_path / "out" / name)[0].chosen for name in made.choices}
+    chosen = {name: read_choices(tmp_path / "out" / name)[0].choice for name in made.choices}
     assert chosen == {"choices-overall.jsonl": "second", "choices-consistency.jsonl": "first"}
     [entry] = map(json.loads, (tmp_path / "out" / "benchmark" / "edits.jsonl").read_text().splitlines())
     assert entry["groups"] == {"task": "subject-add"}

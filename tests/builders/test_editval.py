@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge._cli import groups
-from editgauge._cli.show.groups import agreement_table
+from editgauge._cli._show_manage import show_review
 from editgauge._util.coco import read_coco
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
@@ -81,7 +81,7 @@ def test_dropping_a_class_for_a_type_drops_its_operations(toys: CocoFiles, tmp_p
     assert "color" not in json.loads(built.file.read_text())["suitcase"]["1"]
 
 
-def test_agreement_per_rater_and_type(toys: CocoFiles, tmp_path: Path) -> None:
+def test_agreement_per_rater_and_type(toys: CocoFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     built = editval(coco=toys.instances, images=toys.images, out=tmp_path / "object.json", quiet=True)
     desk = Desk(built.file)
     for class_ in ("cat", "suitcase"):
@@ -91,8 +91,11 @@ def test_agreement_per_rater_and_type(toys: CocoFiles, tmp_path: Path) -> None:
     desk.decide("cat/style/operation/cartoon", "Ann", "keep", "cartoon")
     found = agreement(desk.review)
     assert found == {"style": {"Ann": (2, 2), "Ben": (1, 2)}, "style, operations": {"Ann": (1, 1)}}
-    rows = [list(column.cells) for column in agreement_table(found).columns]
-    assert rows == [["style", "style, operations"], ["100% of 2", "100% of 1"], ["50% of 2", "-"]]
+    show_review(found)
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[-2:]] == [
+        ["style", "100%", "of", "2", "50%", "of", "2"],
+        ["style,", "operations", "100%", "of", "1", "-"],
+    ]
 
 
 def test_operations_come_from_what_is_seen_together(toys: CocoFiles) -> None:

@@ -33,9 +33,9 @@ def test_threshold_promise_and_what_passes(rated: list[str], tmp_path: Path) -> 
     assert ended.exit_code == 0
     assert max(map(len, ended.output.splitlines())) <= 100
     assert "An edit passes above 0." in ended.output
-    assert "Promised: of what people reject, at most 10% passes" in ended.output
-    assert "Measured, each source image left out once: 0." in ended.output
-    row = next(line.split() for line in ended.output.splitlines() if line.startswith(" mine"))
+    assert "Guarantee: of what people reject, at most 10% passes" in ended.output
+    assert "Measured, leaving out one source image at a time: 0." in ended.output
+    row = next(line.split() for line in ended.output.splitlines() if line.startswith("mine"))
     assert row[1] == "80"
     assert 10 < int(row[2]) < 50
     assert (tmp_path / "curve.svg").read_text("utf-8").startswith("<svg ")

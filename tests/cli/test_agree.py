@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import editgauge as face
-from editgauge._cli.tables.agreement import PAGE_LEVELS, _show_best_rated
+from editgauge._cli._show_agreement import PAGE_LEVELS, _show_best_rated
 from editgauge.results import JournalEntry
 from editgauge.types import ScoreSpec
 
@@ -74,9 +74,9 @@ def test_one_score_is_taken_apart(editgauge: Command, run: Path, tmp_path: Path)
 def test_choices_are_shown_with_the_best_against_the_others(editgauge: Command, run: Path, tmp_path: Path) -> None:
     told = editgauge("agree", run, "--verbose", "--choices", tmp_path / "choices.jsonl").stdout
     assert max(map(len, told.splitlines())) <= 100
-    assert "Choices in which people found both alike, left out: 1." in told
-    assert "toy/gain against the others, on the choices that both can answer" in told
-    assert "the order of the methods, by people's choices and by every score" in told
+    assert "Choices that people called a tie, left out: 1." in told
+    assert "toy/gain against the other scores, on the choices that both can answer" in told
+    assert "rank of each method, by people's choices and by every score" in told
     header = next(line for line in told.splitlines() if "oracle" in line)
     assert header.split()[-2:] == ["oracle", "average"]
 
@@ -94,7 +94,7 @@ def test_everything_that_evaluators_can_be_asked_fits_a_terminal(editgauge: Comm
     assert max(map(len, told.splitlines())) <= 100
     assert "judge[tiny]: prefers ↑" in told
     flat = " ".join(told.split())
-    assert "Judge tiny: 18 pairs; 0 found alike; 6 without an answer, left out; the same verdict in both orders" in flat
+    assert "Judge tiny: 18 pairs; 0 ties; 6 without an answer, left out; the same choice in both orders" in flat
     assert "10 triplets. Equal highest scores count as guessing among them would." in flat
     assert "γ x toy/loss + (1 - γ) x toy/gain: agreement along γ" in flat
     assert "over 2 runs: how far scores and their agreement move" in flat
@@ -110,7 +110,7 @@ def test_metrics_are_chosen_by_pattern(editgauge: Command, run: Path, tmp_path: 
 def test_people_are_shown_beside_the_scores(editgauge: Command, run: Path, tmp_path: Path) -> None:
     told = " ".join(editgauge("agree", run, "--verbose", "--ratings", tmp_path / "ratings.csv").stdout.split())
     assert "Mean ratings: first-method 0." in told
-    assert "2 raters: a majority on 0.0% of 30 outcomes (30 without); all alike on 0.0%;" in told
+    assert "2 raters: a majority on 0.0% of 30 outcomes (30 without); unanimous on 0.0%;" in told
     assert "Krippendorff's alpha (ordinal) 0." in told
     assert "each rater against the others 0." in told
 
@@ -140,12 +140,13 @@ def test_a_mistake_is_one_message(editgauge: Command, run: Path, tmp_path: Path,
     assert ended.stdout == ""
 
 
-def test_no_number_of_the_page_is_cut_off(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_number_of_the_page_is_cut_off(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Long names are folded in a hundred columns; intervals and counts stay whole."""
     estimate = SimpleNamespace(value=-0.3123, low=-0.4211, high=-0.1234, n=12345, reason=None)
     levels = dict.fromkeys(PAGE_LEVELS, SimpleNamespace(spearman=estimate))
     spec = ScoreSpec("histogram_correlation_outside", True, (0.0, 1.0))
     score: Any = SimpleNamespace(protocol="preservation-aligned", spec=spec, levels=levels)
+    monkeypatch.setenv("COLUMNS", "100")
     _show_best_rated("", [score])
     out = capsys.readouterr().out
     assert out.count("-0.31 -0.42…-0.12") == len(PAGE_LEVELS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 
-from editgauge._cli.show.common import as_json
+from editgauge._cli._output import as_json
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.outcomes import Matched
 from editgauge.analysis.ratings import Rating

@@ -1,4 +1,4 @@
-"""`compare` as users type it: intervals, stars, places, what is missing, and where the way of averaging matters."""
+"""`compare` as users type it: intervals, stars, places, what is missing, and depend on the way of averaging."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge._cli.tables.comparison import show_comparison
+from editgauge._cli._show_runs import show_comparison
 from editgauge.analysis.compare import Comparison
 from editgauge.results import JournalEntry, Run
 from editgauge.types import ScoreSpec
@@ -44,11 +44,11 @@ def test_everything_in_a_hundred_columns(editgauge: Command, run: Path) -> None:
     told = editgauge("compare", run, "--methods", *METHODS[:2]).stdout
     assert max(map(len, told.splitlines())) <= 100
     lines = told.splitlines()
-    row = next(place for place, line in enumerate(lines) if line.startswith(" gain ↑"))
+    row = next(place for place, line in enumerate(lines) if line.startswith("gain ↑"))
     assert "0.0000***" in lines[row]
     assert lines[row].split()[-1] == METHODS[0]
     places = lines[row + 1]
-    assert "1 [1-1]" in places
+    assert "rank 1 [1-1]" in places
     assert "2 [2-2]" in places
     assert "n 50" in places
     low, _, high = lines[row + 2].split()[0].partition("…")
@@ -58,8 +58,8 @@ def test_everything_in_a_hundred_columns(editgauge: Command, run: Path) -> None:
 
 def test_the_way_of_averaging_is_shown_where_it_matters(editgauge: Command, run: Path) -> None:
     told = editgauge("compare", run, "--methods", METHODS[0], METHODS[2]).stdout
-    below = told.partition("where the way of averaging matters")[2]
-    (row, *_) = [line for line in below.splitlines() if line.startswith(" gain ↑")]
+    below = told.partition("depend on the way of averaging")[2]
+    (row, *_) = [line for line in below.splitlines() if line.startswith("gain ↑")]
     count_weighted, by_type = (float(word) for word in row.replace("◂", "").split()[3:5])
     assert count_weighted - by_type > 0.05
     assert "◂" in row.split(str(by_type))[0], "the paper of PixLens counts every edit once"

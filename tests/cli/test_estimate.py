@@ -37,7 +37,7 @@ def fits(text: str) -> bool:
 def test_estimate_shows_both_means_and_what_the_scores_bring(editgauge: Command, run: Path) -> None:
     told = editgauge("estimate", str(run), "--ratings", str(run / "ratings.csv"), "--score", "gain").stdout
 
-    row = next(line.split() for line in told.splitlines() if line.startswith(" theirs"))
+    row = next(line.split() for line in told.splitlines() if line.startswith("theirs"))
     assert row[1:3] == ["20", "60"]
     assert 40 <= int(row[-2].rstrip("%")) <= 75
     assert "imagic[eta=0.8]: no outcome has both a rating and this score." in told
@@ -79,7 +79,7 @@ def test_many_planned_comparisons_need_more(editgauge: Command, run: Path) -> No
     one, many = (editgauge(*words, "--comparisons", str(number)).stdout for number in (1, 12))
     assert "one of 12 comparisons" in many
     needed = [
-        int(next(line.split()[1] for line in told.splitlines() if line.startswith(" 1 "))) for told in (one, many)
+        int(next(line.split()[1] for line in told.splitlines() if line.split()[:1] == ["1"])) for told in (one, many)
     ]
     assert needed[1] > 1.5 * needed[0]
     assert "give two with --methods" in editgauge(*words[:6], "--comparisons", "3", code=2).stderr

@@ -12,7 +12,7 @@ from typer.main import get_command
 
 import editgauge as face
 from editgauge._cli import app
-from editgauge._cli.tables.common import show_names
+from editgauge._cli._show_inspect import show_names
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 VERBS = [name for name, command in vars(get_command(app))["commands"].items() if "commands" not in vars(command)]
@@ -91,7 +91,10 @@ def test_list_alone_names_its_kinds(editgauge: Command) -> None:
 
 
 @pytest.mark.parametrize("kind", ["benchmarks", "methods", "protocols", "metrics", "edit-types", "rubrics", "layouts"])
-def test_lists_fit_a_hundred_columns_and_are_complete(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_fit_the_terminal_and_are_complete(
+    kind: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     names = face.list(kind)
     show_names(kind, names)
     printed = capsys.readouterr().out
@@ -102,7 +105,7 @@ def test_lists_fit_a_hundred_columns_and_are_complete(kind: str, capsys: pytest.
 
 def test_an_unknown_kind_is_named_and_guessed(editgauge: Command) -> None:
     told = editgauge("list", "metric", code=2)
-    assert "There is no kind of thing called 'metric'. Did you mean 'metrics'?" in told.stderr
+    assert "no list called 'metric'. Did you mean 'metrics'?" in told.stderr
     assert told.stdout == ""
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from editgauge._cli import app
-from editgauge._cli.show import verbs as show
+from editgauge._cli._show_inspect import show_disentanglement
 from editgauge.disentanglement.disentangle import disentangle
 from editgauge.errors import BadInputError
 from editgauge.results import JournalEntry
@@ -70,7 +70,7 @@ def test_numbers_and_page(
     assert page.count("data:image/png;base64,") == 1
     assert "<i>third" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    show.disentangle(written, {"quiet": False})
+    show_disentanglement(written, {"quiet": False})
     shown = capsys.readouterr().out
     assert "without 'abstract'" in shown
     assert "n 3" in shown

@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from editgauge.engine.verify.verify import verify
-from editgauge.reports import export
+from editgauge.engine import verify
+from editgauge.reports.export import export
 from editgauge.results import Run
 
 pytestmark = pytest.mark.slow

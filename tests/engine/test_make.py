@@ -13,7 +13,7 @@ import pytest
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.edit.edit import edit
+from editgauge.engine import edit
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.outcomes import find_outcomes
 
@@ -259,7 +259,7 @@ def test_a_missing_key_ends_the_work_instead_of_failing_edit_by_edit(
 
 
 def test_the_card_knows_what_outcomes_cost_also_of_those_made_before(tmp_path: Path, photos: Path) -> None:
-    from editgauge.engine.edit.outcome_list import OutcomeList, card_of
+    from editgauge.engine._outcomes import OutcomeList, card_of
 
     edit(photos, method="negative", out=tmp_path / "out", quiet=True)
     card = card_of(OutcomeList(tmp_path / "out"), 0.04, {"peak_memory": 10**15})

@@ -14,7 +14,7 @@ from editgauge.benchmarks.folder import load
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import find_outcomes
-from editgauge.reports import export
+from editgauge.reports.export import export
 
 Make = Callable[..., Path]
 

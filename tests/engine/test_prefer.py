@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from editgauge.analysis.agree import agree
-from editgauge.engine.prefer.prefer import prefer
+from editgauge.engine import prefer
 from editgauge.engine.run import run as score
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import ImageStamp, JournalEntry
@@ -96,8 +96,8 @@ def test_what_a_judge_says_enters_agree(run: Path, judge: str) -> None:
     choices = [{"edit": f"edit-00{n}", "first": "m1", "second": "m2", "chosen": "second"} for n in range(4)]
     people.write_text("".join(json.dumps(each) + "\n" for each in choices))
     found = agree(run, choices=people, judge_choices=[out])
-    assert found.chosen is not None
-    mine = next(each for each in found.chosen.scores if each.protocol == f"judge[{MODEL}]")
+    assert found.choice_scores is not None
+    mine = next(each for each in found.choice_scores.scores if each.protocol == f"judge[{MODEL}]")
     assert mine.share is not None
     assert mine.share.value == pytest.approx(2 / 3)
     assert (mine.share.n, mine.equal, mine.unscored) == (3, 2, 1)

@@ -10,7 +10,7 @@ import pytest
 
 from editgauge._util.profiling import FOLDER, TIMELINE, read_profile
 from editgauge.engine.run import run
-from editgauge.reports import export
+from editgauge.reports.export import export
 from editgauge.reports.report import report
 from editgauge.results import Run
 

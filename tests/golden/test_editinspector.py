@@ -112,17 +112,17 @@ def test_the_authors_artifacts_agree_with_people_as_known(
     assert ratings("editinspector", data=folder(), method="magicbrush", out=file) == EDITS * 3 * len(QUESTIONS)
     (found,) = binary_agreement(run, file).scores
     assert found.confusion == Confusion(yes_rightly=135, yes_wrongly=124, no_wrongly=165, no_rightly=359)
-    balanced = found.verdicts.balanced_accuracy
+    balanced = found.rates.balanced_accuracy
     assert balanced.value == pytest.approx(0.597, abs=0.0005)
     assert (balanced.n, balanced.clusters) == (783, 398)
     assert balanced.low is not None
     assert balanced.high is not None
     assert 0.55 < balanced.low < 0.597 < balanced.high < 0.64
-    assert found.verdicts.recall.value == pytest.approx(135 / 300)
+    assert found.rates.recall.value == pytest.approx(135 / 300)
     assert (found.without_majority, found.unscored) == (0, {})
     removals = found.by_action["Remove"]
     assert (removals.balanced_accuracy.n, removals.precision.n) == (57, 15)  # all removals; those with released boxes
-    assert set(found.given) == {"accuracy", "consistent", "precise", "caption_right"}
+    assert set(found.conditional) == {"accuracy", "consistent", "precise", "caption_right"}
 
 
 def test_shape_and_resolution_are_what_people_complain_of_most() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import cv2
 import numpy as np
 import pytest
-from editgauge.protocols.pixlens._preservation import match_keypoints
 
 from editgauge._util.images import Pixels
+from editgauge.protocols.pixlens._preservation import match_keypoints
 
 
 def test_the_same_picture_keeps_its_points_and_noise_loses_them(photo: Pixels) -> None:

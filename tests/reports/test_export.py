@@ -22,8 +22,7 @@ from editgauge._render.text import without_folders
 from editgauge._util.text import from_csv_text
 from editgauge.analysis.summary import FEW_SOURCES, summarize
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.reports import export
-from editgauge.reports.export import COLUMNS, FORMATS
+from editgauge.reports.export import COLUMNS, FORMATS, export
 from editgauge.results import JournalEntry, Run
 
 Make = Callable[..., JournalEntry]

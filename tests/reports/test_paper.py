@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from editgauge.errors import BadInputError
-from editgauge.reports import export
+from editgauge.reports.export import export
 from editgauge.reports.figures.files import NAMESPACE
 from editgauge.results import JournalEntry, Run
 

@@ -145,15 +145,13 @@ def test_verdicts_are_those_of_scikit_learn() -> None:
 def test_verdicts_that_cannot_be_told_say_why() -> None:
     found = binary_rates([True, True, False], [True, True, True])
     assert value(found.recall) == pytest.approx(2 / 3)
-    assert (found.balanced_accuracy.value, found.balanced_accuracy.reason) == (None, "people call all alike")
+    assert (found.balanced_accuracy.value, found.balanced_accuracy.reason) == (
+        None,
+        "people rate all outcomes the same",
+    )
     assert (found.specificity.value, found.specificity.reason) == (None, "people call none bad")
     assert value(found.precision) == 1
     assert value(found.negative_predictive_value) == 0
-
-
-def value(found: Estimate) -> float:
-    assert found.value is not None
-    return found.value
 
 
 def test_levels_can_disagree_entirely() -> None:

@@ -134,7 +134,7 @@ def test_equal_chances_need_no_weights_and_very_unequal_ones_promise_less() -> N
     chances[0] = 0.005
     strict = high_probability_threshold(scores, rejected, np.arange(40), alpha=0.2, probabilities=chances)
     assert strict.value is None
-    assert "stand for too many others" in strict.note
+    assert "too much weight" in strict.note
 
 
 # --- the curve -----------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_one_cluster_has_no_interval() -> None:
 
 
 def test_there_is_no_mean_of_nothing() -> None:
-    with pytest.raises(ValueError, match="mean of nothing"):
+    with pytest.raises(ValueError, match="empty"):
         clustered_mean(np.array([]), np.array([]))
 
 
@@ -308,3 +308,35 @@ def test_every_cell_of_a_summary_has_them(
     assert found["gain", "color"] == pytest.approx((0.25, 0.75))
     assert found["gain", ALL] == pytest.approx((0.5, 2.5 / 3))
     assert found["loss", ALL] == pytest.approx((0.3, 0.3))
+
+
+SCALES = [(0.0, 1.0), (0.0, 3.0), (1.0, 5.0), (-1.0, 1.0), (0.0, 100.0), (0.0, np.inf), (-np.inf, np.inf)]
+
+
+@given(data=st.data(), scale=st.sampled_from(SCALES), whole=st.booleans())
+def test_no_interval_leaves_its_scale(data: st.DataObject, scale: tuple[float, float], whole: bool) -> None:
+    low, high = max(scale[0], -1000.0), min(scale[1], 1000.0)
+    numbers = st.integers(int(low), int(high)).map(float) if whole else st.floats(low, high)
+    values = np.array(data.draw(st.lists(numbers, min_size=2, max_size=40)))
+    clusters = np.array(data.draw(st.lists(st.integers(0, 12), min_size=values.size, max_size=values.size)))
+
+    mean = clustered_mean(values, clusters, scale=scale)
+
+    if mean.low is not None and mean.high is not None:
+        rounding = 1e-9 * max(1.0, abs(mean.value))
+        assert scale[0] <= mean.low <= mean.value + rounding
+        assert mean.value - rounding <= mean.high <= scale[1]
+
+
+def test_a_few_large_counts_do_not_stretch_the_interval_of_a_mean_count_absurdly() -> None:
+    counts = np.array([1.0, 2, 1, 2, 2, 1, 2, 1, 2, 6])
+    mean = clustered_mean(counts, np.arange(10), scale=(0.0, np.inf))
+
+    assert mean.low is not None
+    assert mean.high is not None
+    assert 1 < mean.low < mean.value == 2 < mean.high < 4
+
+
+def test_counts_that_are_all_zero_may_still_be_above() -> None:
+    mean = clustered_mean(np.zeros(20), np.arange(20), scale=(0.0, np.inf))
+    assert (mean.low, mean.high) == (0.0, pytest.approx(3.689 / 20, abs=1e-3))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from editgauge._stats.intervals import MIN_SOURCES, Numbers
-from editgauge._stats.pairwise import compare_with_first, complementarity, paired_difference, rank_methods
+from editgauge._stats.pairwise import compare_with_first, complementarity, differences, paired_difference, rank_methods
 from editgauge.analysis.agree import agree
 from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL
@@ -203,7 +203,7 @@ def test_two_scores_that_know_different_things_are_better_together(
         better = "first" if one[0] + two[0] > one[1] + two[1] else "second"
         choices.append(json.dumps({"edit": f"e{edit}", "first": "mine", "second": "theirs", "chosen": better}))
     (tmp_path / "choices.jsonl").write_text("\n".join(choices))
-    chosen = agree(make_run(*records), choices=tmp_path / "choices.jsonl").chosen
+    chosen = agree(make_run(*records), choices=tmp_path / "choices.jsonl").choice_scores
     assert chosen is not None
     (pair,) = chosen.pairs
     shares = {f"{each.protocol}/{each.spec.name}": each.share.value for each in chosen.scores if each.share}
@@ -211,3 +211,16 @@ def test_two_scores_that_know_different_things_are_better_together(
     assert pair.average.value > 0.95 > max(shares.values()) > 0.6
     assert pair.neither.value == 0, "what both get wrong, people would have to get wrong too"
     assert (pair.both.value + pair.only_first.value) == pytest.approx(shares[pair.first])
+
+
+@pytest.mark.parametrize(("scale", "high"), [((0.0, 1.0), 0.05), ((0.0, 100.0), 40.0), ((0.0, np.inf), 40.0)])
+def test_identical_methods_differ_by_zero_within_the_observed_range(scale: tuple[float, float], high: float) -> None:
+    values = np.linspace(0.01, high, 12)
+    (pair,) = differences(np.stack([values, values]), np.arange(12), scale)
+
+    assert pair.value == 0
+    assert pair.low is not None
+    assert pair.high is not None
+    assert pair.low == -pair.high
+    assert 0 < pair.high < high / 3
+    assert not pair.significant

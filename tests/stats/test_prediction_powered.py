@@ -7,7 +7,7 @@ import pytest
 
 from editgauge._stats.intervals import Labels, Numbers
 from editgauge._stats.prediction_powered import (
-    FEWEST_SOURCES,
+    MIN_SOURCES,
     PoweredMean,
     in_units_of,
     mean_by_clusters,
@@ -156,7 +156,7 @@ def test_without_unlabeled_edits_it_is_the_labels_alone() -> None:
     assert "nothing to add" in found.note
 
 
-@pytest.mark.parametrize("sizes", [(FEWEST_SOURCES - 1, 40), (40, FEWEST_SOURCES - 1)])
+@pytest.mark.parametrize("sizes", [(MIN_SOURCES - 1, 40), (40, MIN_SOURCES - 1)])
 def test_few_sources_on_either_side_leave_the_labels_alone(sizes: tuple[int, int]) -> None:
     found = prediction_powered_mean(*plain(*sizes))
 

@@ -81,7 +81,7 @@ def test_working_in_small_portions_changes_nothing(monkeypatch: pytest.MonkeyPat
 
 
 def test_of_very_many_pairs_fewer_resamples_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "PAIRS_DRAWN", 10)
+    monkeypatch.setattr(resampling, "MAX_PAIRS_DRAWN", 10)
     assert resampled(lambda weights: weights.sum(axis=0), np.arange(50)).tolist() == [50.0] * 500
 
 

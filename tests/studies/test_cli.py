@@ -36,7 +36,7 @@ def test_the_whole_way_of_a_study(
     assert "24 of 24 answers, 12 of 12 items complete; 0 being answered, 0 surplus; complete." in run("status", place)
     assert "24 lines" in run("export", place, "--out", tmp_path / "ratings.jsonl")
     assert "24 lines" in run("export", place, "--form", "answers", "--out", tmp_path / "answers.csv")
-    assert "24 were known" in run("import", place, tmp_path / "answers.csv")
+    assert "24 were there already" in run("import", place, tmp_path / "answers.csv")
     assert "12 answers of r0001 are void" in run("exclude", place, "r0001", "--reason", "at random")
     assert "at random" in run("status", place)
     assert "12 answers of r0001 count again; 0 are surplus" in run("include", place, "r0001")

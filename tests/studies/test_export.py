@@ -72,7 +72,7 @@ def test_choices_are_what_agree_reads(make_study: Make, enter: Callable[..., Rat
     while (page := study.next(rater)) is not None:
         study.answer(rater, page, {"better": "right"})
     assert export(study.folder, out=tmp_path / "choices.jsonl") == 8
-    chosen = {choice.edit: choice.chosen for choice in read_choices(tmp_path / "choices.jsonl")}
+    chosen = {choice.edit: choice.choice for choice in read_choices(tmp_path / "choices.jsonl")}
     assert chosen == {page.edit: "first" if page.flipped else "second" for page in told(study)}
     assert agree(study.manifest.run, choices=tmp_path / "choices.jsonl").choices is not None
     with pytest.raises(BadInputError, match="gives no ratings"):

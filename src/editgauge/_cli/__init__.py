@@ -1,4 +1,4 @@
-"""The command line: commands made from the verbs' Python functions. Imports nothing heavy by itself."""
+"""The command line: commands made from the verbs' Python functions, which are imported when they are used."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 
 from editgauge import __version__
+from editgauge._cli._commands import Verb, make_group
 from editgauge._cli._options_file import FLAG, defaults, take_file
-from editgauge._cli._verbs import add_verb
-from editgauge._face import GROUPS, VERBS
-from editgauge._util.progress import print_log
+from editgauge._face import GROUPS, SUMMARIES, VERBS
 from editgauge._util.text import printable
 from editgauge.errors import EditGaugeError
 
-MISTAKE = 2
+USAGE_ERROR = 2
+"""Exit code of errors that the user can fix."""
 START = """Measure how good text-guided image edits are: was the edit made, did the rest stay, are there artifacts.
 
 The commands you need most:
@@ -44,28 +44,40 @@ ABOUT = {
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
-app = typer.Typer(
-    name="editgauge",
-    invoke_without_command=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
-    help=START,
-)
-for panel, verbs in VERBS.items():
-    for name, place in verbs.items():
-        add_verb(app, name, place, panel)
-groups: dict[str, typer.Typer] = {}
-for group, verbs in GROUPS.items():
-    panel, about = ABOUT[group]
-    groups[group] = below = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
-    for name, place in verbs.items():
-        add_verb(below, name, place, group=group)
-    app.add_typer(below, name=group, help=about, rich_help_panel=panel)
+
+def _make_app() -> tuple[typer.Typer, dict[str, typer.Typer]]:
+    """Return the command with all verbs and groups, and the groups by name."""
+    verbs = [
+        Verb(name, target, SUMMARIES.get(name, ""), panel)
+        for panel, targets in VERBS.items()
+        for name, target in targets.items()
+    ]
+    root = typer.Typer(
+        name="editgauge",
+        cls=make_group(verbs),
+        invoke_without_command=True,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings=SETTINGS,
+        help=START,
+    )
+    nested: dict[str, typer.Typer] = {}
+    for group, targets in GROUPS.items():
+        members = [
+            Verb(name, target, SUMMARIES.get(f"{group} {name}", ""), group=group) for name, target in targets.items()
+        ]
+        panel, about = ABOUT[group]
+        nested[group] = typer.Typer(cls=make_group(members), no_args_is_help=True, rich_markup_mode="markdown")
+        nested[group].callback()(lambda: None)
+        root.add_typer(nested[group], name=group, help=about, rich_help_panel=panel)
+    return root, nested
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+app, groups = _make_app()
+
+
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"editgauge {__version__}")
         raise typer.Exit
 
@@ -74,43 +86,42 @@ def _version(wanted: bool) -> None:
 def _options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
     options: Annotated[
         str | None,
         typer.Option(FLAG, metavar="FILE", help="YAML file with options by verb; the command line overrides it."),
     ] = None,
 ) -> None:
-    print_log()
     if context.invoked_subcommand is None:
         typer.echo(START.replace("`", "") + "\n`editgauge --help` lists all commands.")
 
 
 def main() -> None:
-    """Runs the command line; an error a user can fix is one message, never a traceback."""
+    """Run the command line; an error that a user can fix is one message, never a traceback."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without '↑' shows '?'
         if sys.stdout.isatty():
             encoding = sys.stdout.encoding
             sys.stdout = SafeTerminal(sys.stdout.detach(), encoding, "replace", line_buffering=True)
     try:
-        words, file = take_file(sys.argv[1:])
-        app(words, default_map=defaults(file, app) if file else None)
+        arguments, file = take_file(sys.argv[1:])
+        app(arguments, default_map=defaults(file, app) if file else None)
     except EditGaugeError as error:
-        _give_up(str(error))
+        _fail(str(error))
     except OSError as error:  # a full disk, a folder without permission: nothing that a traceback would explain
-        _give_up(f"{error}. Is the disk full, or a file or folder not readable or writable?")
+        _fail(f"{error}. Is the disk full, or a file or folder not readable or writable?")
 
 
-def _give_up(message: str) -> None:
+def _fail(message: str) -> None:
     sys.stderr.write(f"editgauge: {printable(message)}\n")
-    sys.exit(MISTAKE)
+    sys.exit(USAGE_ERROR)
 
 
 class SafeTerminal(TextIOWrapper):
-    """A terminal that words of judges and names of files cannot steer: colors pass, other control sequences do not."""
+    """A terminal stream that drops control sequences other than colors, such as those in file names or replies."""
 
     def write(self, text: str) -> int:
-        """Writes what can be seen."""
+        """Write the printable part of the text."""
         super().write(printable(text, colors=True))
         return len(text)

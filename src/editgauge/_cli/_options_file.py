@@ -1,4 +1,4 @@
-"""`--options FILE.yaml`: a file may hold any verb's options; what the command line gives overrides it.
+"""`--options FILE.yaml`: options by verb, read from a file; those on the command line take precedence.
 
 run:
   benchmark: sample
@@ -22,59 +22,59 @@ from editgauge.errors import BadInputError
 FLAG = "--options"
 
 
-def take_file(words: list[str]) -> tuple[list[str], Path | None]:
-    """The command line without `--options FILE`, wherever it stood, and the file.
+def take_file(arguments: list[str]) -> tuple[list[str], Path | None]:
+    """Split `--options FILE` from the other arguments, wherever it is.
 
     >>> take_file(["run", "--options=a.yaml", "sample"])
     (['run', 'sample'], PosixPath('a.yaml'))
     """
-    left: list[str] = []
+    others: list[str] = []
     file: Path | None = None
-    following = iter(words)
-    for word in following:
-        name, equals, value = word.partition("=")
-        if word == "--":
-            return [*left, word, *following], file
+    remaining = iter(arguments)
+    for argument in remaining:
+        name, equals, value = argument.partition("=")
+        if argument == "--":
+            return [*others, argument, *remaining], file
         if name == FLAG:
-            path = value if equals else next(following, "")
+            path = value if equals else next(remaining, "")
             if not path or file:
                 raise BadInputError(f"{FLAG} takes one YAML file, once.")
             file = Path(path)
         else:
-            left.append(word)
-    return left, file
+            others.append(argument)
+    return others, file
 
 
 def defaults(file: Path, app: typer.Typer) -> dict[str, Any]:
-    """The file's options by verb, in the form that the command line takes as defaults."""
+    """Return the file's options by verb, as the default map of the command line."""
     problems: list[str] = []
-    read = _of_group(_read(file), typer.main.get_command(app), problems)
+    by_verb = _read_group(_read(file), typer.main.get_command(app), problems)
     if problems:
         raise BadInputError(f"The options file '{file}' has problems.", problems)
-    return read
+    return by_verb
 
 
-def _of_group(content: dict[str, Any], group: Any, problems: list[str], name: str = "") -> dict[str, Any]:
-    """What the file says about the verbs of a group; those of a group within it are nested below its name."""
-    read: dict[str, Any] = {}
+def _read_group(content: dict[str, Any], group: Any, problems: list[str], prefix: str = "") -> dict[str, Any]:
+    """Return the options of the verbs of a group; those of a nested group are below its name."""
+    by_verb: dict[str, Any] = {}
     for verb, options in content.items():
-        called, command = f"{name}{verb}", group.commands.get(verb)
+        name, command = f"{prefix}{verb}", group.commands.get(verb)
         if command is None:
-            problems.append(f"'{called}' is no verb")
+            problems.append(f"'{name}' is no verb")
         elif not isinstance(options, dict):
-            problems.append(f"'{called}' must hold {'verbs' if hasattr(command, 'commands') else 'options'} by name")
+            problems.append(f"'{name}' must hold {'verbs' if hasattr(command, 'commands') else 'options'} by name")
         elif hasattr(command, "commands"):
-            read[verb] = _of_group(options, command, problems, f"{called} ")
+            by_verb[verb] = _read_group(options, command, problems, f"{name} ")
         else:
-            read[verb] = _of_verb(options, command, problems, called)
-    return read
+            by_verb[verb] = _read_verb(options, command, problems, name)
+    return by_verb
 
 
-def _of_verb(options: dict[str, Any], command: Any, problems: list[str], called: str) -> dict[str, Any]:
-    known = {one.name: one for one in command.params}
-    spelled = {_spelled(str(name)): value for name, value in options.items()}
-    problems += [f"{called}: {_unknown(name, list(known))}" for name in spelled if name not in known]
-    return {name: _as_given(value, known[name]) for name, value in spelled.items() if name in known}
+def _read_verb(options: dict[str, Any], command: Any, problems: list[str], verb: str) -> dict[str, Any]:
+    parameters = {parameter.name: parameter for parameter in command.params}
+    values = {_parameter_name(str(name)): value for name, value in options.items()}
+    problems += [f"{verb}: {_unknown_option(name, list(parameters))}" for name in values if name not in parameters]
+    return {name: _as_default(value, parameters[name]) for name, value in values.items() if name in parameters}
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -93,17 +93,17 @@ def _read(file: Path) -> dict[str, Any]:
     return {str(verb): options for verb, options in content.items()}
 
 
-def _spelled(name: str) -> str:
+def _parameter_name(name: str) -> str:
     return "from_" if name == "from" else name.replace("-", "_")
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"no option '{name}'" + (f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(known)}")
+def _unknown_option(name: str, valid: list[str]) -> str:
+    close = difflib.get_close_matches(name, valid, n=1)
+    return f"no option '{name}'" + (f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(valid)}")
 
 
-def _as_given(value: Any, parameter: Any) -> Any:
-    """A mapping stands for NAME=VALUE pairs, a single value for a list of one."""
+def _as_default(value: Any, parameter: Any) -> Any:
+    """Convert a mapping to NAME=VALUE pairs, and a single value of a list option to a list."""
     if isinstance(value, dict):
-        return [f"{name}={each}" for name, each in value.items()]
+        return [f"{name}={item}" for name, item in value.items()]
     return [value] if getattr(parameter, "multiple", False) and not isinstance(value, list) else value

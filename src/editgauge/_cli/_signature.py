@@ -1,191 +1,181 @@
-"""The options of a verb, read from the source of its Python function: nothing is imported to show a help page."""
+"""The parameters of a verb's Python function, in the form that Typer takes.
+
+Typer reads a function's own signature. This module only simplifies the types that Typer cannot parse from words
+(`str | Path | None`, `Mapping[str, str] | Sequence[str]`, arrays) and adds the help of the docstring.
+"""
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import textwrap
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
 
 from editgauge import options as shared
 
-PACKAGE = Path(__file__).parents[1]
 PANELS = {shared.DataOptions: "Data", shared.ModelOptions: "Models", shared.JudgeOptions: "Judges"}
-"""Classes that explain options of several verbs, with the heading under which the help shows them."""
-TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "Path": Path, "ImageLike": Path}
-SEVERAL = {"Sequence", "Mapping", "Iterable", "list", "Pairs", "Paths"}
-REQUIRED: Any = ...
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a verb."""
-
-    name: str
-    type: Any
-    """str, int, float, bool, a list of them, or a pair."""
-    default: Any
-    """`REQUIRED` when there is none."""
-    help: str
-    positional: bool
-    """Written without its name, in Python and on the command line."""
-    panel: str | None
-    limits: shared.NumberRange | None
-    is_path: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A verb as its source describes it."""
-
-    parameters: tuple[Parameter, ...]
-    summary: str
-    """The first paragraph of the docstring."""
-    about: str
-    """The paragraphs after it."""
-    examples: tuple[str, ...]
-    """Commands to copy."""
-    returns: str
-
-
-def read_signature(place: str) -> Signature:
-    """The signature of a function given as `package.module:name`."""
-    module, _, name = place.partition(":")
-    source = _source(module)
-    match = re.search(rf'^def {name}\(.*?^    """.*?"""$', source, re.MULTILINE | re.DOTALL)
-    if match is None:
-        raise LookupError(f"{module} has no function '{name}' with a docstring")
-    [function] = ast.parse(match.group()).body
-    if not isinstance(function, ast.FunctionDef):
-        raise LookupError(f"{place} is no function")
-    sections = read_docstring(ast.get_docstring(function) or "")
-    return Signature(
-        parameters=tuple(_parameters(function, source, sections.entries)),
-        summary=sections.summary,
-        about=sections.about,
-        examples=sections.examples,
-        returns=ast.unparse(function.returns) if function.returns else "None",
-    )
-
-
-def _source(module: str) -> str:
-    path = PACKAGE.joinpath(*module.split(".")[1:])
-    return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text("utf-8")
+"""Classes that document options of several verbs, and the help panel of each."""
+SCALARS: tuple[type, ...] = (bool, int, float)
+COLLECTIONS = (list, Iterable, Mapping, Sequence)
+"""Types that are options to repeat."""
+NO_FIELDS = (type(None), bytes)
+"""Return types that have nothing to print as JSON, as have paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """A docstring in Google's style, taken apart."""
+    """A Google-style docstring, split into its sections."""
 
     summary: str
-    about: str
+    description: str
     examples: tuple[str, ...]
+    """Commands of the section `Example:`."""
     entries: dict[str, str]
+    """Name to text, of the section `Args:` or `Attributes:`."""
+
+    @property
+    def help_text(self) -> str:
+        """The help of a command: examples first, then what it does."""
+        heading = "Examples:" if len(self.examples) > 1 else "Example:"
+        examples = [f"{heading}\n\n" + "\n\n".join(f"`{line}`" for line in self.examples)] if self.examples else []
+        return "\n\n".join([*examples, self.summary, *([self.description] if self.description else [])])
 
 
-def read_docstring(text: str) -> Docstring:
-    """Takes a docstring apart: `Args:` or `Attributes:` are entries, lines with `$` below `Example:` are commands.
+def parse_docstring(text: str) -> Docstring:
+    r"""Split a docstring; lines with `$` below `Example:` are commands.
 
-    >>> read = read_docstring("Score an edit.\\n\\nArgs:\\n    out: the folder\\n        to write.\\n")
-    >>> read.summary, read.entries
+    >>> parsed = parse_docstring("Score an edit.\n\nArgs:\n    out: the folder\n        to write.\n")
+    >>> parsed.summary, parsed.entries
     ('Score an edit.', {'out': 'The folder to write.'})
     """
     parts = re.split(r"^(Args|Attributes|Examples?|Returns|Raises):\n", f"{text.strip()}\n", flags=re.MULTILINE)
     sections = {name.rstrip("s"): textwrap.dedent(body) for name, body in zip(parts[1::2], parts[2::2], strict=True)}
-    summary, _, about = parts[0].strip().partition("\n\n")
+    summary, _, description = parts[0].strip().partition("\n\n")
     entries: dict[str, str] = {}
     for entry in re.split(r"^(?=\S)", sections.get("Arg", sections.get("Attribute", "")), flags=re.MULTILINE):
-        name, colon, words = entry.partition(":")
+        name, colon, body = entry.partition(":")
         if colon:
-            entries[name.strip()] = _sentence(words)
+            entries[name.strip()] = _capitalize(body)
     examples = tuple(re.findall(r"^\$ (.+)$", sections.get("Example", ""), re.MULTILINE))
-    return Docstring(" ".join(summary.split()), about.strip(), examples, entries)
+    return Docstring(" ".join(summary.split()), description.strip(), examples, entries)
 
 
-def _sentence(words: str) -> str:
-    text = " ".join(words.split())
+def _capitalize(text: str) -> str:
+    """Capitalize a sentence, unless it starts with a name such as `file.png` or `a=b`."""
+    text = " ".join(text.split())
     return text[:1].upper() + text[1:] if re.match(r"[a-z]+\b(?![_/.:=])", text) else text
 
 
-def _parameters(function: ast.FunctionDef, source: str, entries: dict[str, str]) -> list[Parameter]:
-    arguments = function.args
-    missing = len(arguments.args) - len(arguments.defaults)
-    positional = zip(arguments.args, [None] * missing + [*arguments.defaults], strict=True)
-    return [
-        *(_parameter(each, default, source, entries, positional=True) for each, default in positional),
-        *(
-            _parameter(each, default, source, entries, positional=False)
-            for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ),
-    ]
-
-
-def _parameter(
-    argument: ast.arg, default: ast.expr | None, source: str, entries: dict[str, str], *, positional: bool
-) -> Parameter:
-    mine = entries.get(argument.arg)
-    owner = None if mine else next((owner for owner in PANELS if argument.arg in _words(owner)), None)
-    words = mine or (_words(owner)[argument.arg] if owner else "")
-    kind, limits, is_path = _kind(argument.annotation)
-    return Parameter(
-        name=argument.arg,
-        type=kind,
-        default=REQUIRED if default is None else _literal(default, source),
-        help=words,
-        positional=positional,
-        panel=None if positional or owner is None else PANELS[owner],
-        limits=limits,
-        is_path=is_path,
-    )
-
-
 @cache
-def _words(owner: type) -> dict[str, str]:
-    return read_docstring(inspect.cleandoc(owner.__doc__ or "")).entries
+def _shared_help(options: type) -> dict[str, str]:
+    return parse_docstring(inspect.cleandoc(options.__doc__ or "")).entries
 
 
-def _kind(annotation: ast.expr | None) -> tuple[Any, shared.NumberRange | None, bool]:
-    """The type that the command line reads, its limits, and whether it is a path."""
-    parts = _union(annotation)
+class _Names(dict[str, Any]):
+    """The names of annotations; those imported for type checkers only stand for any object."""
+
+    def __missing__(self, name: str) -> Any:
+        usual = {"Path": Path, "Mapping": Mapping, "Sequence": Sequence, "Iterable": Iterable, "Any": Any}
+        return usual[name] if name in usual else getattr(shared, name, object)
+
+
+def resolved_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature with its annotations as objects."""
+    names = _Names(vars(__import__("builtins")) | inspect.unwrap(function).__globals__)
+    return inspect.signature(function, eval_str=True, locals=names)
+
+
+def has_fields(annotation: Any) -> bool:
+    """Return whether a result of this type can be printed as JSON."""
+    is_path = isinstance(annotation, type) and issubclass(annotation, Path)
+    return not is_path and annotation not in (None, *NO_FIELDS)
+
+
+def typer_parameter(
+    parameter: inspect.Parameter, docs: Mapping[str, str], aliases: Sequence[str] = ()
+) -> inspect.Parameter:
+    """Return the parameter with an annotation that Typer can parse: positional ones are arguments, others options."""
+    kind, limits, is_path = simplify_type(parameter.annotation)
+    owner = next((owner for owner in PANELS if parameter.name in _shared_help(owner)), None)
+    text = docs.get(parameter.name)
+    settings: dict[str, Any] = {"help": text or (_shared_help(owner)[parameter.name] if owner else "")}
+    if limits:
+        convert = int if kind in (int, list[int]) else float
+        settings |= {"min": convert(limits.low), "max": None if limits.high is None else convert(limits.high)}
+    default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+        info: Any = typer.Argument(**settings)
+    else:
+        if kind is not bool:
+            settings["metavar"] = _metavar(kind, is_path=is_path)
+        panel = PANELS[owner] if owner and not text else None
+        info = typer.Option(*_flags(parameter.name, kind, default), *aliases, rich_help_panel=panel, **settings)
+    annotation = Annotated[kind | None if default is None else kind, info]  # type: ignore[valid-type]
+    return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def simplify_type(annotation: Any) -> tuple[Any, shared.NumberRange | None, bool]:
+    """Return the type to parse from words, the limits of its numbers, and whether it is a path.
+
+    >>> simplify_type(str | Path | None), simplify_type(Sequence[int]), simplify_type(shared.Count | None)
+    ((<class 'str'>, None, True), (list[int], None, False), (<class 'int'>, NumberRange(low=1, high=None), False))
+    """
     limits: shared.NumberRange | None = None
-    names: list[str] = []
-    several = False
-    for part in parts:
-        if isinstance(part, ast.Subscript):
-            inner = [part.slice] if not isinstance(part.slice, ast.Tuple) else part.slice.elts
-            head = ast.unparse(part.value)
-            if head == "tuple":
-                return tuple[str, str], None, False
-            several = several or head in SEVERAL
-            names += [ast.unparse(each) for each in _union(inner[-1])]
-        elif isinstance(part, ast.Name):
-            several = several or part.id in SEVERAL
-            names.append(part.id)
-    for place, name in enumerate(names):
-        base, *metadata = get_args(getattr(shared, name, None)) or (None,)
-        if metadata and isinstance(metadata[0], shared.NumberRange):
-            limits, names[place] = metadata[0], base.__name__
-    known = [TYPES[name] for name in names if name in TYPES]
-    scalar = str if not known or str in known or Path in known else known[0]
-    return (list[scalar] if several else scalar), limits, Path in known  # type: ignore[valid-type]
+    members: list[Any] = []
+    is_list = False
+    for member in _flatten(annotation):
+        if get_origin(member) is tuple:
+            return tuple[str, str], None, False
+        if get_origin(member) in COLLECTIONS:
+            is_list = True
+            elements = list(_flatten(get_args(member)[-1]))
+        else:
+            elements = [member]
+        for element in elements:
+            if get_origin(element) is Annotated:
+                element, limits = get_args(element)[:2]
+            members.append(element)
+    is_path = Path in members
+    scalar = next((kind for kind in SCALARS if kind in members), str)
+    if is_path or str in members:
+        scalar = str
+    return (list[scalar] if is_list else scalar), limits, is_path  # type: ignore[valid-type]
 
 
-def _union(annotation: ast.expr | None) -> list[ast.expr]:
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        return [*_union(annotation.left), *_union(annotation.right)]
-    none = isinstance(annotation, ast.Constant) and annotation.value is None
-    return [] if annotation is None or none else [annotation]
+def _flatten(annotation: Any) -> Iterator[Any]:
+    """Yield the members of a union, except None."""
+    if get_origin(annotation) in (typing.Union, types.UnionType):
+        for member in get_args(annotation):
+            yield from _flatten(member)
+    elif annotation not in (None, type(None)):
+        yield annotation
 
 
-def _literal(default: ast.expr, source: str) -> Any:
-    """A default as written, or as the constant that it names is."""
-    if isinstance(default, ast.Name):
-        match = re.search(rf"^{default.id}(?:: [^=]+)? = (.+)$", source, re.MULTILINE)
-        if match is None:
-            raise LookupError(f"the default {default.id} must be a constant of the same module")
-        return ast.literal_eval(match[1])
-    return ast.literal_eval(default)
+def _metavar(kind: Any, *, is_path: bool) -> str:
+    if is_path and kind is str:
+        return "PATH"
+    return {int: "N", float: "NUMBER", tuple[str, str]: "A B", list[int]: "N"}.get(kind, "TEXT")
+
+
+def _flags(name: str, kind: Any, default: Any) -> list[str]:
+    flag = flag_of(name)
+    if kind is bool and default:
+        return [f"{flag}/--no-{flag[2:]}"]
+    return [flag, *(["-q"] if name == "quiet" else [])]
+
+
+def flag_of(name: str) -> str:
+    """Return the command-line spelling of a parameter.
+
+    >>> flag_of("single_file"), flag_of("from_")
+    ('--single-file', '--from')
+    """
+    return "--" + name.strip("_").replace("_", "-")

@@ -1,4 +1,4 @@
-"""The verb `demo`: a whole evaluation on real photographs."""
+"""The verb `demo`: a complete evaluation on real photographs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from editgauge.benchmarks.datasets import pull
-from editgauge.engine.edit.edit import edit
-from editgauge.engine.options import USUAL_PROTOCOLS
+from editgauge.engine import edit
+from editgauge.engine._options import USUAL_PROTOCOLS
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
@@ -35,20 +35,20 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
         quiet: print no progress or remarks.
     """
     folder = Path(out)
-    missing = [each for each in (*_models(), ALONGSIDE) if not any(map(available, each))]
-    with ThreadPoolExecutor(1) as beside:
-        photographs = beside.submit(pull, "photos", quiet=quiet)
+    missing = [names for names in (*_model_choices(), ALONGSIDE) if not any(map(available, names))]
+    with ThreadPoolExecutor(1) as pool:
+        photographs = pool.submit(pull, "photos", quiet=quiet)
         pull_each(missing, quiet=quiet)
         photographs.result()
     outcomes = {method: folder / "outcomes" / method for method in METHODS}
-    for method, place in outcomes.items():
-        edit(BENCHMARK, method=method, out=place, quiet=quiet)
+    for method, target in outcomes.items():
+        edit(BENCHMARK, method=method, out=target, quiet=quiet)
     run(BENCHMARK, outcomes=outcomes, out=folder / "run", models=PROFILE, quiet=quiet)
     return report(folder / "run", out=folder / "report", quiet=quiet)
 
 
-def _models() -> list[tuple[str, ...]]:
-    """What the usual protocols ask of the profile, by order of preference for each role."""
-    usual = [open_protocol(name) for name in USUAL_PROTOCOLS]
-    roles = {role for each in usual for role in (*each.needs, *each.prefers, *each.uses)}
+def _model_choices() -> list[tuple[str, ...]]:
+    """Return the models of the profile that the default protocols use: for each role, names by preference."""
+    protocols = [open_protocol(name) for name in USUAL_PROTOCOLS]
+    roles = {role for protocol in protocols for role in (*protocol.needs, *protocol.prefers, *protocol.uses)}
     return [names for role, names in models_of(PROFILE).items() if role in roles]

@@ -1,4 +1,4 @@
-"""Fixtures for tests of edit quality; pytest loads them by the entry point of the package."""
+"""Pytest fixtures that compare a run with a baseline."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ OPTION = "--edit-baseline"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The baseline of all tests that ask for one."""
+    """Add the option that names the baseline run."""
     group = parser.getgroup("editgauge")
     group.addoption(OPTION, metavar="RUN", help="Run folder that new runs are compared with.")
 
 
 @pytest.fixture(scope="session")
 def edit_baseline(request: pytest.FixtureRequest) -> Path:
-    """The run folder of `--edit-baseline`; the test is skipped without it."""
+    """Return the run folder of `--edit-baseline`; skip the test without it."""
     baseline = request.config.getoption(OPTION)
     if baseline is None:
-        pytest.skip(f"there is no baseline: give {OPTION} RUN")
+        pytest.skip(f"no baseline: pass {OPTION} RUN")
     return Path(baseline)
 
 
 @pytest.fixture
 def assert_edit_not_worse(edit_baseline: Path) -> Callable[..., Gate]:
-    """Call it with a run, `max_drop` and optionally `score` and `method`: fails when the run is worse."""
+    """Return a function that takes a run, `max_drop` and optionally `score` and `method`, and fails if it is worse."""
     from editgauge.analysis import gate
 
     return partial(gate.assert_edit_not_worse, against=edit_baseline)

@@ -1,4 +1,4 @@
-"""One model for every table: columns and rows of typed cells, with renderers for Markdown, LaTeX and HTML."""
+"""One model for every table: columns and rows of typed cells, rendered as Markdown, LaTeX, HTML or plain text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
-
-from editgauge._stats.intervals import MIN_SOURCES
 
 if TYPE_CHECKING:
     from editgauge._stats.intervals import Mean
@@ -28,16 +26,18 @@ class Column:
     """Adds ↑ or ↓ to the header."""
     about: str = ""
     """What the column means; HTML shows it as a tooltip."""
+    wrap: bool = True
+    """Whether a terminal may break its lines."""
 
     @property
     def title(self) -> str:
-        """The header with its direction marker."""
+        """Return the header with its direction arrow."""
         return directed(self.header, self.higher_is_better)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text with an optional second line; `style` is for HTML."""
+    """Text with an optional second line; `style` is for HTML and terminals."""
 
     text: str
     note: str = ""
@@ -67,7 +67,7 @@ class ValueCell:
 
 @dataclass(frozen=True, slots=True)
 class EmptyCell:
-    """No value: how many scores are missing, and why."""
+    """A missing value: how many scores are missing, and why."""
 
     unscored: int = 0
     reason: str = ""
@@ -90,7 +90,7 @@ class ResultTable:
     """How to read the cells, in words without markup."""
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` where a row has more or fewer cells than there are columns."""
+        """Raise `ValueError` if a row does not have one cell per column."""
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row has {len(row)} cells, but the table has {len(self.columns)} columns: {row}")
@@ -99,15 +99,17 @@ class ResultTable:
 def value_cell(
     estimate: Mean | Estimate | None, *, n: int | None = None, unscored: int = 0, form: str = ""
 ) -> ValueCell | EmptyCell:
-    """The cell of a mean or an estimate; `EmptyCell` with its reason where there is no value."""
+    """Return the cell of a mean or estimate; an `EmptyCell` with the reason if it has no value."""
     if estimate is None or estimate.value is None:
         return EmptyCell(unscored, reason=getattr(estimate, "reason", ""))
+    from editgauge._stats.intervals import MIN_SOURCES  # imports scipy, which plain tables do not need
+
     few = estimate.clusters < MIN_SOURCES
     return ValueCell(estimate.value, estimate.low, estimate.high, n, unscored, few, format=form)
 
 
 def directed(name: str, higher_is_better: bool | None) -> str:
-    """The name of a score with an arrow for its direction.
+    """Append an arrow for the direction of a score to its name.
 
     >>> directed("ssim", True), directed("l1", False), directed("n", None)
     ('ssim ↑', 'l1 ↓', 'n')
@@ -116,7 +118,7 @@ def directed(name: str, higher_is_better: bool | None) -> str:
 
 
 def as_markdown(table: ResultTable) -> str:
-    """A pipe table under a heading of the third level."""
+    """Render a pipe table under a level-three heading."""
     header = [markdown_safe(column.title) for column in table.columns]
     lines = [_pipes(header), "|" + "---|" * len(header), *(_pipes(row) for row in _texts(table, markdown_safe))]
     legend = f" ({table.legend})" if table.legend else ""
@@ -124,7 +126,7 @@ def as_markdown(table: ResultTable) -> str:
 
 
 def as_latex(table: ResultTable) -> str:
-    """A `table` environment; needs the package booktabs."""
+    """Render a `table` environment; needs the package booktabs."""
     rows = [[latex_safe(column.title) for column in table.columns], *_texts(table, latex_safe)]
     header, *body = (" & ".join(row) + r" \\" for row in rows)
     legend = f" ({latex_safe(table.legend)})" if table.legend else ""
@@ -143,7 +145,14 @@ def as_latex(table: ResultTable) -> str:
 
 
 def as_html(table: ResultTable, style: str = "numbers") -> Markup:
-    """A table in a region that scrolls sideways. The first cell of a row is its heading; `style` is a CSS class."""
+    """Render a table in a region that scrolls sideways.
+
+    The first cell of a row is its heading.
+
+    Args:
+        table: the table.
+        style: CSS class of the table element.
+    """
     header = Markup().join(_html_header(column) for column in table.columns)
     rows = Markup("\n").join(_html_row(table.columns, row) for row in table.rows)
     return Markup(
@@ -153,12 +162,12 @@ def as_html(table: ResultTable, style: str = "numbers") -> Markup:
 
 
 def markdown_safe(text: str) -> str:
-    """Escapes what Markdown would take for markup; an underscore inside a word is none."""
+    """Escape Markdown markup; an underscore inside a word is not markup."""
     return re.sub(r"[\\|*`<>\[\]]|(?<!\w)_|_(?!\w)", r"\\\g<0>", text)
 
 
 def latex_safe(text: str) -> str:
-    """Escapes every character that LaTeX would act on."""
+    """Escape every character that is special in LaTeX."""
     return "".join(_LATEX.get(character, character) for character in text)
 
 
@@ -172,8 +181,8 @@ _LATEX: Mapping[str, str] = {
 }
 
 
-def numbers_of(cell: ValueCell, column: Column) -> tuple[str, tuple[str, str] | None]:
-    """The value with its mark, and the two ends of its interval, in the format of the cell or else of the column."""
+def format_numbers(cell: ValueCell, column: Column) -> tuple[str, tuple[str, str] | None]:
+    """Format the value with its mark, and the ends of its interval, as the cell or its column says."""
     form = cell.format or column.format
     interval = None if cell.low is None or cell.high is None else (f"{cell.low:{form}}", f"{cell.high:{form}}")
     return f"{cell.value:{form}}{cell.mark}", interval
@@ -184,7 +193,7 @@ def _pipes(texts: Iterable[str]) -> str:
 
 
 def _texts(table: ResultTable, safe: Callable[[str], str]) -> list[list[str]]:
-    """All cells on one line each."""
+    """Render every cell on one line."""
     return [
         [_inline(cell, column, safe) for cell, column in zip(row, table.columns, strict=True)] for row in table.rows
     ]
@@ -192,7 +201,7 @@ def _texts(table: ResultTable, safe: Callable[[str], str]) -> list[list[str]]:
 
 def _inline(cell: TableCell, column: Column, safe: Callable[[str], str]) -> str:
     if isinstance(cell, ValueCell):
-        value, interval = numbers_of(cell, column)
+        value, interval = format_numbers(cell, column)
         parts = [safe(value)]
         if interval:
             parts.append(f"[{safe(', '.join(interval))}]" + (" (few)" if cell.few else ""))
@@ -226,7 +235,7 @@ def _html_cell(cell: TableCell, column: Column) -> Markup:
 
 def _html_text(cell: TableCell, column: Column) -> Markup:
     if isinstance(cell, ValueCell):
-        value, interval = numbers_of(cell, column)
+        value, interval = format_numbers(cell, column)
         parts = [Markup("{}").format(value.replace("-", "−"))]
         if interval:
             few = Markup('<sup class="few">†</sup>') if cell.few else ""

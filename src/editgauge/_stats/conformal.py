@@ -1,4 +1,13 @@
-"""From which score on would a person accept an edit? A threshold with a guarantee, and a curve to look at.
+"""Acceptance thresholds with a guarantee, and reliability curves.
+
+The guarantee (conformal risk control: Angelopoulos et al., arXiv 2208.02814, theorem 1): of the edits of a new source
+image that a person would reject, on average at most a share `alpha` scores above the threshold. It holds for any score
+and any number of labels when labeled and new source images are exchangeable. It says nothing about how many good edits
+pass; `passed` reports that for the labeled ones.
+
+In a sample with unequal probabilities every label is weighted by the inverse of its probability (weighted conformal
+prediction: Tibshirani et al. 2019), and the guarantee is about all rejected edits rather than source images.
+
 
 The guarantee (conformal risk control: Angelopoulos et al., arXiv 2208.02814, theorem 1): of the edits of a new source
 image that a person would reject, on average at most a share `alpha` scores above the threshold. It holds for any score
@@ -25,21 +34,21 @@ STAKES = 20
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Edits that score beyond it pass; None when there are too few labels for the wanted share."""
+    """A score threshold beyond which edits pass; None when there are too few labels for the requested share."""
 
     value: float | None
     alpha: float
     higher_is_better: bool
     rejected: int
-    """Labeled edits that a person rejected: the threshold comes from them alone."""
+    """Labeled edits that people rejected; only they determine the threshold."""
     sources: int
-    """Source images they belong to."""
+    """Their source images."""
     passed: float | None
     """The share of the accepted labeled edits that pass; None when there are none, or no threshold."""
     note: str = ""
 
     def passes(self, scores: Numbers) -> NDArray[np.bool_]:
-        """Which of these scores pass; without a threshold none does."""
+        """Tell which scores pass; none does without a threshold."""
         if self.value is None:
             return np.zeros(scores.shape, dtype=np.bool_)
         return scores > self.value if self.higher_is_better else scores < self.value
@@ -69,9 +78,9 @@ def acceptance_threshold(
     higher_is_better: bool = True,
     probabilities: Numbers | None = None,
 ) -> Threshold:
-    """The most generous threshold beyond which at most a share `alpha` of what people reject passes.
+    """Return the most generous threshold beyond which at most a share `alpha` of rejected edits passes.
 
-    `probabilities` are the chances with which the labeled edits were picked, where these differ.
+    `probabilities` are the sampling probabilities of the labeled edits, where these differ.
 
     >>> scores = np.arange(20.0)
     >>> acceptance_threshold(scores, scores >= 10, np.arange(20), alpha=0.2).value
@@ -89,7 +98,7 @@ def acceptance_threshold(
     counts = None if probabilities is None else 1 / probabilities
     value = _smallest_safe(bad, sources, alpha, None if counts is None else counts[~accepted])
     if value is None:
-        note = f"the rejected edits of one source image stand for too many others to promise at most {alpha:g}"
+        note = f"one source image has too much weight among rejected edits to guarantee at most {alpha:g}"
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
     return Threshold(
         sign * value, alpha, higher_is_better, bad.size, names.size, _passed(sign * scores, accepted, counts, value)
@@ -97,7 +106,7 @@ def acceptance_threshold(
 
 
 DELTA = 0.1
-"""How often the high-probability threshold may fail, over the labels one might have got."""
+"""Probability that the high-probability threshold fails, over the sampling of labels."""
 
 
 def high_probability_threshold(
@@ -110,12 +119,11 @@ def high_probability_threshold(
     higher_is_better: bool = True,
     probabilities: Numbers | None = None,
 ) -> Threshold:
-    """The most generous threshold that keeps the share with probability 1 - delta over the labels, not on average.
+    """Return the most generous threshold that keeps the share with probability 1 - delta over the labels.
 
     Risk-controlling prediction sets (Bates et al. 2021) with the bound of Hoeffding and Bentkus over source images.
-    `probabilities` are the chances with which the labeled edits were picked, where these differ: every label then
-    counts one over its chance, the share is that of all rejected edits, and the bound is one by betting, which suffers
-    less from masses of different size.
+    With sampling `probabilities` every label is weighted by their inverse, the share is that of all rejected edits, and
+    the bound is one by betting, which suffers less from unequal weights.
 
     >>> scores = np.arange(80.0)
     >>> high_probability_threshold(scores, scores >= 40, np.arange(80), alpha=0.2).value
@@ -139,7 +147,7 @@ def high_probability_threshold(
             break
         value = float(level)
     if value is None:
-        note = f"the rejected edits of one source image stand for too many others to promise at most {alpha:g}"
+        note = f"one source image has too much weight among rejected edits to guarantee at most {alpha:g}"
         return Threshold(None, alpha, higher_is_better, bad.size, names.size, None, note)
     return Threshold(
         sign * value, alpha, higher_is_better, bad.size, names.size, _passed(sign * scores, accepted, counts, value)
@@ -147,27 +155,27 @@ def high_probability_threshold(
 
 
 def _passed(signed: Numbers, accepted: NDArray[np.bool_], counts: Numbers | None, value: float) -> float | None:
-    """The share of the accepted edits beyond the threshold, each counting as often as it stands for others."""
+    """Return the weighted share of accepted edits beyond the threshold."""
     if not accepted.any():
         return None
     return float(np.average(signed[accepted] > value, weights=None if counts is None else counts[accepted]))
 
 
 def _risk_p(risk: float, n: int, alpha: float) -> float:
-    """The p-value that the true risk exceeds alpha (Hoeffding and Bentkus)."""
+    """Return the p-value that the true risk exceeds alpha (Hoeffding and Bentkus)."""
     from scipy.special import rel_entr
     from scipy.stats import binom
 
-    below = min(risk, alpha)
-    hoeffding = math.exp(-n * float(rel_entr(below, alpha) + rel_entr(1 - below, 1 - alpha)))
+    clipped = min(risk, alpha)
+    hoeffding = math.exp(-n * float(rel_entr(clipped, alpha) + rel_entr(1 - clipped, 1 - alpha)))
     return min(hoeffding, math.e * float(binom.cdf(math.ceil(n * risk - ROUNDING), n, alpha)))
 
 
 def _bet_p(above: Numbers, masses: Numbers, alpha: float) -> float:
-    """The p-value that more than a share `alpha` of all mass lies above, from what source images have of either.
+    """Return the p-value that more than a share `alpha` of all mass lies above, by betting.
 
-    If it does, a gambler who stakes a fixed part on every source image gains nothing on average, so large gains are
-    unlikely (Waudby-Smith and Ramdas 2024). Gains are averaged over several stakes.
+    If it does, a bettor with a fixed stake per source image gains nothing on average, so large gains are unlikely
+    (Waudby-Smith and Ramdas 2024). Gains are averaged over several stakes.
     """
     favorable = (alpha * masses - above) / masses.max()
     stakes = np.arange(1, STAKES + 1)[:, None] / STAKES / (1 - alpha)
@@ -176,7 +184,7 @@ def _bet_p(above: Numbers, masses: Numbers, alpha: float) -> float:
 
 
 def _smallest_safe(bad: Numbers, sources: Labels, alpha: float, counts: Numbers | None) -> float | None:
-    """The lowest rejected score t with (1 + sum over sources of the share above t) / (1 + sources) <= alpha.
+    """Return the lowest rejected score t with (1 + sum of shares above t) / (1 + sources) <= alpha.
 
     With `counts` every rejected edit has that mass, and the new source image the largest mass of any.
     """
@@ -184,18 +192,18 @@ def _smallest_safe(bad: Numbers, sources: Labels, alpha: float, counts: Numbers 
     mass = 1 / edits[index] if counts is None else counts
     by_source = np.bincount(index, weights=mass).astype(np.float64)
     order = np.argsort(bad)
-    risen = bad[order]
-    highest = np.unique(risen)
-    last = np.searchsorted(risen, highest, side="right")
-    above = by_source.sum() - np.cumsum(mass[order])[last - 1]
+    ascending = bad[order]
+    levels = np.unique(ascending)
+    ends = np.searchsorted(ascending, levels, side="right")
+    above = by_source.sum() - np.cumsum(mass[order])[ends - 1]
     safe = above + by_source.max() <= alpha * (by_source.sum() + by_source.max()) + ROUNDING * by_source.max()
-    return float(highest[np.argmax(safe)]) if safe.any() else None
+    return float(levels[np.argmax(safe)]) if safe.any() else None
 
 
 def reliability(
     scores: Numbers, accepted: NDArray[np.bool_], *, bins: int = 10, higher_is_better: bool = True
 ) -> list[Bin]:
-    """How often people accept edits by their score, in bins of about as many edits each; equal scores stay together."""
+    """Return how often people accept edits by score, in bins of about equal size; equal scores share a bin."""
     from sklearn.isotonic import IsotonicRegression
 
     if not scores.size:
@@ -203,14 +211,14 @@ def reliability(
     curve = IsotonicRegression(increasing=higher_is_better, y_min=0, y_max=1, out_of_bounds="clip")
     curve.fit(scores, accepted.astype(np.float64))
     inner = np.quantile(scores, np.arange(1, bins) / bins)
-    place = np.searchsorted(np.unique(inner), scores, side="right")
-    return [_bin(scores[place == each], accepted[place == each], curve) for each in np.unique(place)]
+    index = np.searchsorted(np.unique(inner), scores, side="right")
+    return [_bin(scores[index == number], accepted[index == number], curve) for number in np.unique(index)]
 
 
 def _bin(scores: Numbers, accepted: NDArray[np.bool_], curve: object) -> Bin:
     from scipy.stats import binomtest
 
-    middle, yes = float(scores.mean()), int(accepted.sum())
-    interval = binomtest(yes, scores.size).proportion_ci(LEVEL, method="wilson")
+    center, successes = float(scores.mean()), int(accepted.sum())
+    interval = binomtest(successes, scores.size).proportion_ci(LEVEL, method="wilson")
     fitted = float(curve.predict(scores).mean())  # type: ignore[attr-defined]
-    return Bin(middle, scores.size, yes / scores.size, float(interval.low), float(interval.high), fitted)
+    return Bin(center, scores.size, successes / scores.size, float(interval.low), float(interval.high), fitted)

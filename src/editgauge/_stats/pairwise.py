@@ -1,4 +1,14 @@
-"""Which methods differ significantly? All pairs of methods by one score, from one procedure.
+"""Test all pairs of methods by one score, with one procedure for p-value, interval and rank.
+
+For every pair: the mean difference over the edits that both have, its p-value adjusted for all pairs, and the matching
+confidence interval. A difference is significant exactly when its adjusted p-value is below 0.05, which is exactly when
+its interval excludes zero; rank sets are counted from the same tests, so no two views can disagree.
+
+The test of a pair is cluster-robust over source images: Student's t, corrected for skewness (Hall 1992); for yes-or-no
+scores McNemar's exact test with the effective number of source images. The adjustment is single-step (max-t: Hothorn,
+Bretz and Westfall 2008): the probability that the largest t statistic of all pairs is as large, given their
+correlations. Two evaluators on the same questions are compared with the same test.
+
 
 For every pair: the mean difference over the edits that both have, its p-value, adjusted for all pairs, and the
 confidence interval that goes with it. The difference is significant exactly when its adjusted p-value is below 0.05,
@@ -42,10 +52,10 @@ from editgauge._stats.intervals import (
 ALPHA = round(1 - LEVEL, 9)  # 0.05 itself, not 0.05000000000000004
 MCNEMAR = "McNemar's exact test with the effective number of source images"
 DRAWS = 10_000
-SMALLEST = 1e-300
-FEWEST_EXCEEDING = 50
-"""With fewer draws beyond a statistic its chance is bounded by Bonferroni instead."""
-PSEUDO = 0.5
+MIN_P = 1e-300
+MIN_EXCEEDING = 50
+"""With fewer draws above a statistic its probability is bounded by Bonferroni instead."""
+PSEUDO_COUNT = 0.5
 """Added to each cell of a table of two yes-or-no answers (Agresti and Min 2005): no interval has zero width."""
 
 Better = Literal["first", "second", "neither"]
@@ -57,16 +67,16 @@ class PairDifference:
 
     first: int
     second: int
-    """Places of the methods among the rows of the values."""
+    """Row indices of the methods."""
     value: float | None
-    """None when no edit has both."""
+    """None when no edit has both scores."""
     low: float | None
     high: float | None
     """The simultaneous 95% confidence interval over all pairs; None without a test."""
     p: float | None
-    """Two-sided, of this pair alone."""
+    """Two-sided p-value of this pair alone."""
     adjusted: float | None
-    """P adjusted for all pairs: below 0.05 exactly when the interval excludes zero."""
+    """P-value adjusted for all pairs: below 0.05 exactly when the interval excludes zero."""
     n: int
     """Edits that both have."""
     clusters: int
@@ -75,24 +85,24 @@ class PairDifference:
     second_mean: float | None = None
     """On the edits that both have."""
     method: str = ""
-    """How it was tested; or why not."""
+    """The test, or why there is none."""
     alpha: float = ALPHA
-    """The pair is significant when its own p-value is below this: 0.05 shared out over all pairs."""
+    """The pair is significant when its unadjusted p-value is below this."""
 
     @property
     def significant(self) -> bool:
-        """Whether the two differ, at 5% over all pairs."""
+        """Tell whether the two differ, at 5% over all pairs."""
         return self.adjusted is not None and self.adjusted < ALPHA
 
     def better(self, *, higher_is_better: bool) -> Better:
-        """Which of the two is better, if they differ significantly."""
+        """Return which of the two is significantly better."""
         if not self.significant or self.value is None:
             return "neither"
         return "first" if (self.value > 0) == higher_is_better else "second"
 
     @property
     def reversed(self) -> PairDifference:
-        """The second against the first."""
+        """Return the second method compared with the first."""
         return replace(
             self,
             first=self.second,
@@ -106,7 +116,7 @@ class PairDifference:
 
 
 def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | None = None) -> list[PairDifference]:
-    """Every two methods (first before second), tested together.
+    """Test every two methods (first before second) together.
 
     Args:
         values: a row per method, a column per edit; NaN where a method has no score.
@@ -115,8 +125,8 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
 
     With fewer than ten source images no pair is tested.
 
-    >>> nobody, someone = np.zeros(20), np.array([1.0] * 4 + [0.0] * 16)
-    >>> (pair,) = differences(np.stack([nobody, someone]), np.arange(20), (0.0, 1.0))
+    >>> never, sometimes = np.zeros(20), np.array([1.0] * 4 + [0.0] * 16)
+    >>> (pair,) = differences(np.stack([never, sometimes]), np.arange(20), (0.0, 1.0))
     >>> round(pair.p, 3), pair.significant, pair.low < 0 < pair.high
     (0.125, False, True)
     """
@@ -126,7 +136,7 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
     adjustment = _Adjustment.of(tests, clusters)
     tested = []
     for (first, second), test in zip(pairs, tests, strict=True):
-        low, high = _inside(test.interval(adjustment.alpha), scale) if test.p is not None else (None, None)
+        low, high = _clip_to_span(test.interval(adjustment.alpha), scale) if test.p is not None else (None, None)
         tested.append(
             PairDifference(
                 first,
@@ -148,28 +158,28 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
 
 
 def survives(
-    verdict: PairDifference, first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float, float] | None
+    result: PairDifference, first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float, float] | None
 ) -> bool:
-    """Whether a verdict still holds, in the same direction, with these values of the two methods instead."""
+    """Tell whether a result holds, in the same direction, with other values of the two methods."""
     test = _test(first, second, np.unique(clusters, return_inverse=True)[1], scale)
-    if test.p is None or test.value is None or verdict.value is None:
+    if test.p is None or test.value is None or result.value is None:
         return False
-    return test.p < verdict.alpha and (test.value > 0) == (verdict.value > 0)
+    return test.p < result.alpha and (test.value > 0) == (result.value > 0)
 
 
-def _inside(ends: tuple[float, float], scale: tuple[float, float] | None) -> tuple[float, float]:
-    """No difference is larger than the scale is long."""
+def _clip_to_span(ends: tuple[float, float], scale: tuple[float, float] | None) -> tuple[float, float]:
+    """Clip a difference to the length of the scale."""
     span = scale[1] - scale[0] if scale else np.inf
     return max(ends[0], -span), min(ends[1], span)
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """One pair, before it is known how many others there are."""
+    """The test of one pair, before adjustment."""
 
     sums: ClusterSums
     sources: Labels
-    """The clusters of the pair, in the order of the pulls."""
+    """The clusters of the pair, in the order of the influences."""
     first_mean: float | None
     second_mean: float | None
     p: float | None
@@ -186,24 +196,24 @@ class _Test:
         return self.sums.mean if self.sums.n else None
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """The interval of level 1 - alpha: it excludes zero exactly when p is below alpha."""
+        """Return the interval of level 1 - alpha; it excludes zero exactly when p is below alpha."""
         freedom = self.sums.clusters - 1
         if self.method == STUDENT:
             return student_interval(self.sums.mean, self.sums.error, self.sums.skew, freedom, 1 - alpha)
         if self.method == NOTHING_VARIED:
-            unseen = 1 - alpha ** (1 / self.sums.clusters)
-            return self.sums.mean - unseen * (self.sums.mean + self.span), self.sums.mean + unseen * (
+            share = 1 - alpha ** (1 / self.sums.clusters)
+            return self.sums.mean - share * (self.sums.mean + self.span), self.sums.mean + share * (
                 self.span - self.sums.mean
             )
-        one, two, n = self.only_first + PSEUDO, self.only_second + PSEUDO, self.size + 4 * PSEUDO
-        middle = (one - two) / n
-        half = -float(stdtrit(freedom, alpha / 2)) * np.sqrt((one + two - (one - two) ** 2 / n) / n**2)
-        low, high = max(-1.0, float(middle - half)), min(1.0, float(middle + half))
+        first, second, n = self.only_first + PSEUDO_COUNT, self.only_second + PSEUDO_COUNT, self.size + 4 * PSEUDO_COUNT
+        center = (first - second) / n
+        margin = -float(stdtrit(freedom, alpha / 2)) * np.sqrt((first + second - (first - second) ** 2 / n) / n**2)
+        low, high = max(-1.0, float(center - margin)), min(1.0, float(center + margin))
         return _exact_at_zero(low, high, self.sums.mean, significant=self.p is not None and self.p < alpha)
 
 
 def _exact_at_zero(low: float, high: float, value: float, *, significant: bool) -> tuple[float, float]:
-    """The interval with zero in it exactly when the exact test does not reject zero."""
+    """Adjust the interval to include zero exactly when the exact test does not reject zero."""
     if not significant:
         return min(low, 0.0, value), max(high, 0.0, value)
     nearest = ROUNDING
@@ -215,94 +225,100 @@ def _test(first: Numbers, second: Numbers, clusters: Labels, scale: tuple[float,
     sources = np.flatnonzero(np.bincount(clusters[both], minlength=1))
     if not both.any():
         return _Test(ClusterSums(0.0, np.zeros(0), 0), sources, None, None, None, "no edit has both scores")
-    one, two = first[both], second[both]
-    ahead = one - two
-    ahead[np.abs(ahead) <= ROUNDING * max(np.abs(one).max(), np.abs(two).max())] = 0
-    sums = ClusterSums.of(ahead, clusters[both])
-    base = _Test(sums, sources, float(one.mean()), float(two.mean()), None, "")
+    first_values, second_values = first[both], second[both]
+    difference = first_values - second_values
+    difference[np.abs(difference) <= ROUNDING * max(np.abs(first_values).max(), np.abs(second_values).max())] = 0
+    sums = ClusterSums.of(difference, clusters[both])
+    base = _Test(sums, sources, float(first_values.mean()), float(second_values.mean()), None, "")
     if sources.size < MIN_SOURCES:
         return replace(base, method=f"no test with fewer than {MIN_SOURCES} source images")
-    if is_binary(one) and is_binary(two):
-        return _mcnemar(base, ahead)
-    if sums.error <= ROUNDING * max(np.abs(one).max(), np.abs(two).max()):  # all source images say the same
-        return _constant(base, scale)
+    if is_binary(first_values) and is_binary(second_values):
+        return _mcnemar(base, difference)
+    if sums.error <= ROUNDING * max(np.abs(first_values).max(), np.abs(second_values).max()):  # all source images agree
+        return _constant(base, scale, float(np.ptp(np.concatenate([first_values, second_values]))))
     p = student_p(sums.mean / sums.error, sums.skew, sources.size - 1)
     return replace(base, p=p, method=STUDENT)
 
 
-def _mcnemar(base: _Test, ahead: Numbers) -> _Test:
-    spread = float((ahead**2).mean() - ahead.mean() ** 2)
+def _mcnemar(base: _Test, difference: Numbers) -> _Test:
+    spread = float((difference**2).mean() - difference.mean() ** 2)
     size = effective_size(base.sums, spread, LEVEL)
-    one, two = (float((ahead == side).mean() * size) for side in (1, -1))
-    more, fewer = max(one, two), min(one, two)
+    only_first, only_second = (float((difference == side).mean() * size) for side in (1, -1))
+    more, fewer = max(only_first, only_second), min(only_first, only_second)
     p = 1.0 if more == fewer else min(1.0, 2 * float(betainc(more, fewer + 1, 0.5)))
-    return replace(base, p=p, method=MCNEMAR, only_first=one, only_second=two, size=size)
+    return replace(base, p=p, method=MCNEMAR, only_first=only_first, only_second=only_second, size=size)
 
 
-def _constant(base: _Test, scale: tuple[float, float] | None) -> _Test:
-    """All differences are equal: as many source images as could have gone unseen may differ by all that can be."""
-    if scale is None or not np.isfinite(scale).all():
+def _constant(base: _Test, scale: tuple[float, float] | None, observed: float) -> _Test:
+    """Test differences that are all equal.
+
+    The interval bounds the share of source images that could differ unseen. They could differ by the length of the
+    scale; where no outcome differs at all, by no more than the `observed` range of the scores.
+    """
+    span = scale[1] - scale[0] if scale else np.inf
+    distance = abs(base.sums.mean)
+    if distance == 0 and observed > 0:
+        span = min(span, observed)
+    if not np.isfinite(span):
         return replace(base, method="all differences are equal, and the score has no finite scale")
-    span = scale[1] - scale[0]
-    away = abs(base.sums.mean)
-    p = 1.0 if away == 0 else float((span / (away + span)) ** base.sums.clusters)
+    p = 1.0 if distance == 0 else float((span / (distance + span)) ** base.sums.clusters)
     return replace(base, p=p, method=NOTHING_VARIED, span=span)
 
 
 @dataclass(frozen=True, slots=True)
 class _Adjustment:
-    """What p-values of single pairs mean when all pairs are looked at."""
+    """Converts p-values of single pairs to p-values over all pairs."""
 
     tests: int
     freedom: int
     largest: Numbers
-    """Draws of the largest absolute t statistic of all pairs, were no two methods different; sorted."""
+    """Sorted draws of the largest absolute t statistic of all pairs under the null hypothesis."""
     alpha: float
-    """A pair is significant when its own p-value is below this."""
+    """A pair is significant when its unadjusted p-value is below this."""
 
     @classmethod
     def of(cls, tests: Sequence[_Test], clusters: Labels) -> _Adjustment:
-        tested = [each for each in tests if each.p is not None]
+        tested = [test for test in tests if test.p is not None]
         if len(tested) < 2:
             return cls(len(tested), 1, np.zeros(0), ALPHA)
         sources = int(clusters.max()) + 1
-        freedom = min(each.sums.clusters for each in tested) - 1
+        freedom = min(test.sums.clusters for test in tested) - 1
         largest = np.sort(_largest(_correlations(tested, sources), freedom))
         critical = largest[int(np.ceil(LEVEL * largest.size)) - 1]
         alpha = float(2 * stdtr(freedom, -critical))
         return cls(len(tested), freedom, largest, max(alpha, ALPHA / len(tested)))
 
     def adjusted(self, p: float) -> float:
-        """The chance that any pair looks this different, were no two methods different."""
+        """Return the probability that any pair looks this different under the null hypothesis."""
         if self.tests < 2:
             return p
         bonferroni = min(1.0, self.tests * p)
-        statistic = -float(stdtrit(self.freedom, max(p, SMALLEST) / 2))
+        statistic = -float(stdtrit(self.freedom, max(p, MIN_P) / 2))
         exceeding = self.largest.size - int(np.searchsorted(self.largest, statistic, side="left"))
-        if exceeding < FEWEST_EXCEEDING:
+        if exceeding < MIN_EXCEEDING:
             return bonferroni
         adjusted = min(bonferroni, max(p, exceeding / self.largest.size))
         return min(adjusted, np.nextafter(ALPHA, 0)) if p < self.alpha else max(adjusted, ALPHA)
 
 
 def _correlations(tests: Sequence[_Test], sources: int) -> Numbers:
-    """Of the pairs' mean differences, by what each source image adds to them; a pair that never varies has none."""
-    pulls = np.zeros((len(tests), sources))
-    for row, each in enumerate(tests):
-        pulls[row, each.sources] = each.sums.pulls
-    lengths = np.sqrt((pulls**2).sum(axis=1))
-    scaled = pulls / np.where(lengths > 0, lengths, 1)[:, None]
+    """Correlate the pairs' mean differences through the influence of each source image."""
+    influences = np.zeros((len(tests), sources))
+    for row, test in enumerate(tests):
+        influences[row, test.sources] = test.sums.influences
+    lengths = np.sqrt((influences**2).sum(axis=1))
+    scaled = influences / np.where(lengths > 0, lengths, 1)[:, None]
     correlations: Numbers = scaled @ scaled.T
     np.fill_diagonal(correlations, 1.0)
     return correlations
 
 
 def _largest(correlations: Numbers, freedom: int) -> Numbers:
-    """Draws of the largest absolute value of a multivariate t."""
+    """Draw the largest absolute value of a multivariate t."""
     values, vectors = np.linalg.eigh(correlations)
-    kept = values > ROUNDING
-    mixing = (vectors[:, kept] * np.sqrt(values[kept])).T
-    normals = _normals(int(kept.sum()))
+    is_positive = values > ROUNDING
+    mixing = (vectors[:, is_positive] * np.sqrt(values[is_positive])).T
+    normals = _normals(int(is_positive.sum()))
     largest: Numbers = np.abs(normals @ mixing).max(axis=1)
     return largest / _spreads(freedom)
 
@@ -319,7 +335,7 @@ def _spreads(freedom: int) -> Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A place among the methods, 1 for the best, with the places it may have instead."""
+    """A rank among the methods, 1 for the best, with the range of ranks compatible with the tests."""
 
     value: int
     low: int
@@ -340,7 +356,7 @@ def rank_methods(
     higher_is_better: bool = True,
     scale: tuple[float, float] | None = None,
 ) -> list[Rank]:
-    """The place of each method, in the order of their sorted names, from a value per method and edit.
+    """Rank methods, in the order of their sorted names, from a value per method and edit.
 
     Several values of one method and edit count with their mean.
 
@@ -356,39 +372,39 @@ def rank_methods(
 
 
 def edit_table(values: Numbers, methods: Labels, edits: Labels) -> tuple[Numbers, Labels, NDArray[np.int64]]:
-    """The mean value of every method (row) and edit (column), NaN without any; the edits; a row of each in the input.
+    """Return the mean value of every method (row) and edit (column), the edits, and an input row of each edit.
 
-    A seed of one method has nothing to do with the same seed of another, so edits are paired and seeds are averaged.
+    Seeds of different methods are unrelated, so edits are paired and seeds averaged.
     """
     _, row = np.unique(methods, return_inverse=True)
     names, first, column = np.unique(edits, return_index=True, return_inverse=True)
     shape = int(row.max()) + 1, names.size
-    known = ~np.isnan(values)
-    cell = row[known] * shape[1] + column[known]
-    sums, counts = (np.bincount(cell, weights=w, minlength=shape[0] * shape[1]) for w in (values[known], None))
+    is_scored = ~np.isnan(values)
+    cell = row[is_scored] * shape[1] + column[is_scored]
+    sums, counts = (np.bincount(cell, weights=w, minlength=shape[0] * shape[1]) for w in (values[is_scored], None))
     means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
     return means.reshape(shape), names, first
 
 
 def ranks(methods: int, pairs: Sequence[PairDifference], *, higher_is_better: bool = True) -> list[Rank]:
-    """The place of every method, and the places that the verdicts over all pairs leave to it.
+    """Return the rank of every method and the range of ranks compatible with the tests.
 
-    A method is behind those that do better than it on the edits that both have; its best possible place is behind those
-    that do significantly better. Over all methods at once, every true place is within its set in 95% of runs.
+    A method ranks behind those with a better mean on the edits that both have; its best possible rank is behind those
+    that are significantly better. Simultaneously for all methods, ranges contain the true ranks in 95% of runs.
     """
-    ahead, surely = (np.zeros((methods, methods), dtype=np.bool_) for _ in range(2))
-    for each in pairs:
-        if not each.value:
+    ahead, significantly_ahead = (np.zeros((methods, methods), dtype=np.bool_) for _ in range(2))
+    for pair in pairs:
+        if not pair.value:
             continue
-        winner, loser = (each.first, each.second) if (each.value > 0) == higher_is_better else (each.second, each.first)
+        winner, loser = (pair.first, pair.second) if (pair.value > 0) == higher_is_better else (pair.second, pair.first)
         ahead[winner, loser] = True
-        surely[winner, loser] = each.significant
-    return [_rank(place, ahead, surely) for place in range(methods)]
+        significantly_ahead[winner, loser] = pair.significant
+    return [_rank(method, ahead, significantly_ahead) for method in range(methods)]
 
 
-def _rank(place: int, ahead: NDArray[np.bool_], surely: NDArray[np.bool_]) -> Rank:
-    better, worse = int(surely[:, place].sum()), int(surely[place].sum())
-    return Rank(1 + int(ahead[:, place].sum()), 1 + better, len(ahead) - worse, len(ahead))
+def _rank(method: int, ahead: NDArray[np.bool_], significantly_ahead: NDArray[np.bool_]) -> Rank:
+    better, worse = int(significantly_ahead[:, method].sum()), int(significantly_ahead[method].sum())
+    return Rank(1 + int(ahead[:, method].sum()), 1 + better, len(ahead) - worse, len(ahead))
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,20 +414,20 @@ class Paired:
     first: str
     second: str
     difference: Mean
-    """What the first earns on average, minus the second."""
+    """Mean credit of the first minus that of the second."""
     only_first: int
     """Questions on which the first does better."""
     only_second: int
     p: float | None
     """Two-sided; None with too few source images for a test."""
     adjusted: float | None = None
-    """P after Holm, for having looked at several; the one ahead was picked on the same questions: optimistic."""
+    """P-value after Holm; optimistic, because the leader was chosen on the same questions."""
 
 
 def paired_difference(
     first: Numbers, second: Numbers, clusters: Labels, names: tuple[str, str] = ("first", "second")
 ) -> Paired | None:
-    """Compares what two evaluators earn on every question, NaN for no answer; None when no question has both.
+    """Compare the credit of two evaluators, NaN for no answer; None when no question has both.
 
     >>> pair = paired_difference(np.array([1.0, 1.0, 0.0]), np.array([0.0, 1.0, 0.5]), np.arange(3))
     >>> pair.only_first, pair.only_second, round(pair.difference.value, 3)
@@ -420,33 +436,33 @@ def paired_difference(
     both = ~np.isnan(first) & ~np.isnan(second)
     if not both.any():
         return None
-    ahead = (first - second)[both]
+    difference = (first - second)[both]
     (pair,) = differences(np.stack([first[both], second[both]]), clusters[both], (0.0, 1.0))
     return Paired(
         *names,
-        Mean(float(ahead.mean()), pair.low, pair.high, pair.n, pair.clusters, pair.method),
-        only_first=int((ahead > 0).sum()),
-        only_second=int((ahead < 0).sum()),
+        Mean(float(difference.mean()), pair.low, pair.high, pair.n, pair.clusters, pair.method),
+        only_first=int((difference > 0).sum()),
+        only_second=int((difference < 0).sum()),
         p=pair.p,
     )
 
 
 def compare_with_first(earned: Sequence[tuple[str, Numbers]], clusters: Labels) -> tuple[Paired, ...]:
-    """The first evaluator against every other one, each on the questions that both can answer."""
+    """Compare the first evaluator with every other one, on the questions that both can answer."""
     if not earned:
         return ()
-    (name, credit), *others = earned
-    compared = [paired_difference(credit, theirs, clusters, (name, other)) for other, theirs in others]
-    there = [each for each in compared if each is not None]
-    adjusted = holm([each.p for each in there])
-    return tuple(replace(each, adjusted=p) for each, p in zip(there, adjusted, strict=True))
+    (name, credit), *following = earned
+    compared = [paired_difference(credit, other_credit, clusters, (name, other)) for other, other_credit in following]
+    answered = [pair for pair in compared if pair is not None]
+    adjusted = holm([pair.p for pair in answered])
+    return tuple(replace(pair, adjusted=p) for pair, p in zip(answered, adjusted, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Complementarity:
-    """How often two evaluators agree with people, apart and together; each share with its interval.
+    """How often two evaluators agree with people, individually and together.
 
-    If they do not err on the same edits, both together could know more than either.
+    If they err on different edits, a combination could do better than either.
     """
 
     first: str
@@ -456,9 +472,9 @@ class Complementarity:
     only_second: Mean
     neither: Mean
     oracle: Mean
-    """As if someone knew each time which of the two is right: what a perfect combination could reach."""
+    """Share that a perfect combination of the two could reach."""
     average: Mean | None
-    """Their plain average, each in units of its own spread; None when it was not asked for."""
+    """Their average, each scaled by its spread; None when not requested."""
 
 
 def complementarity(
@@ -469,7 +485,7 @@ def complementarity(
     average: ArrayLike | None = None,
     names: tuple[str, str] = ("first", "second"),
 ) -> Complementarity:
-    """Takes what each evaluator earns on every answer of people: 1 for agreeing, 0 for not, 0.5 for a guess.
+    """Return how often both, one or neither of two evaluators agree with people.
 
     >>> shares = complementarity([1, 1, 0, 0], [1, 0, 1, 0])
     >>> shares.both.value, shares.only_first.value, shares.only_second.value, shares.neither.value, shares.oracle.value
@@ -481,7 +497,7 @@ def complementarity(
     labels = np.arange(a.size) if clusters is None else np.asarray(clusters)
 
     def share(credit: Numbers) -> Mean:
-        return clustered_mean(credit, labels)
+        return clustered_mean(credit, labels, scale=(0.0, 1.0))
 
     return Complementarity(
         *names,

@@ -158,3 +158,21 @@ def join_words(words: Sequence[str], conjunction: str = "and") -> str:
     """
     *first, last = words
     return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
+def edit_distance(first: str, second: str) -> int:
+    """Return the number of letters to insert, delete, change or swap with a neighbor (optimal string alignment).
+
+    >>> edit_distance("repalce", "replace"), edit_distance("backgroud", "background")
+    (1, 1)
+    """
+    previous: list[int] = []
+    row = list(range(len(second) + 1))
+    for i, letter in enumerate(first, start=1):
+        older, previous, row = previous, row, [i]
+        for j, target in enumerate(second, start=1):
+            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != target))
+            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == target:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

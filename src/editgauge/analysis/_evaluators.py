@@ -1,18 +1,25 @@
-"""What prefers one outcome to another: a score of a run, a blend of two, a judge that was asked about pairs."""
+"""Evaluators of outcomes: scores of a run, blends of two scores, and the stability of a score over reruns.
+
+A blend is gamma * preservation + (1 - gamma) * modification (AugCLIP, section 3.1 and figure 2), after both scores are
+oriented so that more is better and scaled to [0, 1] by the run's outcomes that have both; another run scales otherwise,
+so a gamma does not carry over.
+
+Stability (AugCLIP, section 6) scores the same outcomes with other attributes or seeds. ROUGE-L (Google's `rouge-score`)
+compares the attribute lists in two readings: `joined` takes a list as one text, so order counts; `itemwise` matches
+every attribute anywhere in the other list (ROUGE-Lsum, an attribute as a sentence).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 
-from editgauge._render.svg import AxisRange, Plane, document
-from editgauge._render.text import shortened
+from editgauge._render.plots import BlendCurve
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
 from editgauge._stats.resampling import Estimate, all_equal
 from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes
@@ -24,266 +31,157 @@ from editgauge.types import ScoreSpec
 
 
 class Evaluator(Protocol):
-    """Anything that can be asked which of two outcomes is better."""
+    """Anything that can say which of two outcomes is better."""
 
     @property
     def protocol(self) -> str:
-        """The protocol that it belongs to."""
+        """Return the protocol it belongs to."""
         ...
 
     @property
     def spec(self) -> ScoreSpec:
-        """What it is called, and which way is better."""
+        """Return its name and direction."""
         ...
 
     def pair(self, first: OutcomeKey, second: OutcomeKey) -> tuple[float, float] | None:
-        """What both are worth to it, where more is better; None when it has nothing to say of one of them."""
+        """Return the worth of both outcomes, more being better; None when one has none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A score of a run."""
+    """A score of a run as an evaluator."""
 
     protocol: str
     spec: ScoreSpec
     values: Mapping[OutcomeKey, float]
 
     def worth(self, key: OutcomeKey) -> float | None:
-        """The score with its sign turned where lower is better; None for what is unscored."""
+        """Return the score oriented so that more is better; None when unscored."""
         value = self.values.get(key)
         return value if value is None or self.spec.higher_is_better else -value
 
     def pair(self, first: OutcomeKey, second: OutcomeKey) -> tuple[float, float] | None:
-        """The two scores, more being better."""
-        one, two = self.worth(first), self.worth(second)
-        return None if one is None or two is None else (one, two)
+        """Return both scores, more being better."""
+        first_worth, second_worth = self.worth(first), self.worth(second)
+        return None if first_worth is None or second_worth is None else (first_worth, second_worth)
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorTarget:
-    """One thing that an evaluator can be compared with: people's choices, their ratings, triplets of known truth."""
+    """Human answers or known truth that an evaluator is compared with."""
 
     name: str
     measure: str
-    """What the number is."""
+    """Name of the measure."""
     chance: float
-    """What guessing would reach."""
+    """Value that guessing reaches."""
     ask: Callable[[Scored], Estimate]
 
 
-def scored(scores: Iterable[tuple[str, ScoreSpec]], known: ScoredOutcomes) -> list[Scored]:
-    """These scores of a run."""
-    return [Scored(protocol, spec, known.values.get((protocol, spec.name), {})) for protocol, spec in scores]
+def scored(scores: Iterable[tuple[str, ScoreSpec]], outcomes: ScoredOutcomes) -> list[Scored]:
+    """Return these scores of a run as evaluators."""
+    return [Scored(protocol, spec, outcomes.values.get((protocol, spec.name), {})) for protocol, spec in scores]
 
 
 def label(evaluator: Evaluator) -> str:
-    """Its name among those of other protocols."""
+    """Return `protocol/name`."""
     return f"{evaluator.protocol}/{evaluator.spec.name}"
 
 
 def shares(credit: Numbers, sources: Labels, edit_types: Labels) -> tuple[Mean | None, dict[str, Mean]]:
-    """The mean of what an evaluator earned, NaN for no answer: over all, None without any, and by edit type."""
-    there = ~np.isnan(credit)
-    types = {name: there & (edit_types == name) for name in EDIT_TYPES}
-    by_type = {name: clustered_mean(credit[rows], sources[rows]) for name, rows in types.items() if rows.any()}
-    return (clustered_mean(credit[there], sources[there]) if there.any() else None), by_type
+    """Return the mean credit of an evaluator overall and by edit type; NaN marks no answer."""
+    is_answered = ~np.isnan(credit)
+    types = {name: is_answered & (edit_types == name) for name in EDIT_TYPES}
+    by_type = {
+        name: clustered_mean(credit[rows], sources[rows], scale=(0.0, 1.0))
+        for name, rows in types.items()
+        if rows.any()
+    }
+    return (
+        clustered_mean(credit[is_answered], sources[is_answered], scale=(0.0, 1.0)) if is_answered.any() else None
+    ), by_type
 
 
 def best_first(measured: Mean | Estimate | None) -> float:
-    """A key to sort by: the highest first, what has no value last."""
+    """Return a sort key: the highest value first, undefined last."""
     return math.inf if measured is None or measured.value is None else -measured.value
 
 
 def margins(evaluator: Evaluator, pairs: Sequence[tuple[OutcomeKey, ...]]) -> Numbers:
-    """By how much the first of every two outcomes is the better one; NaN, within this room, for no answer."""
+    """Return by how much the first of every two outcomes is better; NaN for no answer."""
     worths = (evaluator.pair(first, second) for first, second in pairs)
-    return np.array([np.nan if both is None else both[0] - both[1] for both in worths], dtype=np.float64)
+    return np.array([np.nan if pair is None else pair[0] - pair[1] for pair in worths], dtype=np.float64)
 
 
 STEPS = 20
 GAMMAS = tuple(step / STEPS for step in range(STEPS + 1))
-WIDTH, PANEL = 460, 250
-LEFT, RIGHT, TOP, BOTTOM = 54, 22, 40, 44
-LONGEST_NAME = 28
-STYLE = (
-    "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.axis,.grid{fill:none;stroke:#999}"
-    ".grid{stroke:#e4e4e4}.best-label{paint-order:stroke;stroke:#fff;stroke-width:4}.band{fill:#2a6fb0;fill-opacity:.16}.line{fill:none;stroke:#2a6fb0;stroke-width:2;"
-    "stroke-linejoin:round}.best{fill:#2a6fb0}.chance{stroke:#b3541e;stroke-dasharray:5 4}.chance-label{fill:#b3541e}"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class GammaCurve:
-    """Agreement with one thing that was asked, at every gamma."""
-
-    asked: str
-    measure: str
-    chance: float
-    points: tuple[Estimate, ...]
-    best: float | None
-    """The gamma of the highest point, picked by the same answers, so its height is optimistic; None without any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """How agreement changes from one score (gamma 0) to the other (gamma 1)."""
+    """Agreement along the blend of one score (gamma 0) with another (gamma 1)."""
 
     preservation: str
     modification: str
     gammas: tuple[float, ...]
     outcomes: int
-    """Outcomes with both scores, by which they are scaled."""
-    curves: tuple[GammaCurve, ...]
+    """Outcomes with both scores."""
+    curves: tuple[BlendCurve, ...]
 
 
 def interpolate(preservation: Scored, modification: Scored, targets: Sequence[EvaluatorTarget]) -> Interpolation:
-    """Sweeps gamma and asks at every step."""
+    """Measure agreement at every gamma."""
     shared = [key for key in preservation.values if key in modification.values]
     if not shared:
         raise BadInputError(f"No outcome has both {label(preservation)} and {label(modification)}.")
-    kept, changed = _scaled(preservation, shared), _scaled(modification, shared)
-    steps = [blended(kept, changed, gamma) for gamma in GAMMAS]
-    curves = (_curve(each, steps) for each in targets)
+    preserved, modified = _scaled(preservation, shared), _scaled(modification, shared)
+    steps = [blended(preserved, modified, gamma) for gamma in GAMMAS]
+    curves = (_curve(target, steps) for target in targets)
     return Interpolation(label(preservation), label(modification), GAMMAS, len(shared), tuple(curves))
 
 
-def blended(kept: dict[OutcomeKey, float], changed: dict[OutcomeKey, float], gamma: float) -> Scored:
-    """The mix of two scaled scores as a score of its own."""
-    values = {key: gamma * kept[key] + (1 - gamma) * changed[key] for key in kept}
-    return Scored("blend", ScoreSpec(f"gamma={gamma:g}", True, (0.0, 1.0)), values)
+def blended(preserved: dict[OutcomeKey, float], modified: dict[OutcomeKey, float], gamma: float) -> Scored:
+    """Return the blend of two scaled scores as an evaluator."""
+    values = {key: gamma * preserved[key] + (1 - gamma) * modified[key] for key in preserved}
+    return Scored("blend", ScoreSpec(f"gamma={gamma:g}", higher_is_better=True, range=(0.0, 1.0)), values)
 
 
-def _curve(target: EvaluatorTarget, steps: Sequence[Scored]) -> GammaCurve:
+def _curve(target: EvaluatorTarget, steps: Sequence[Scored]) -> BlendCurve:
     points = tuple(target.ask(step) for step in steps)
-    heights = [(point.value, -place) for place, point in enumerate(points) if point.value is not None]
+    heights = [(point.value, -index) for index, point in enumerate(points) if point.value is not None]
     best = GAMMAS[-max(heights)[1]] if heights else None
-    return GammaCurve(target.name, target.measure, target.chance, points, best)
+    return BlendCurve(target.name, target.measure, target.chance, points, best)
 
 
 def _scaled(score: Scored, keys: Sequence[OutcomeKey]) -> dict[OutcomeKey, float]:
-    turned = {key: score.values[key] * (1 if score.spec.higher_is_better else -1) for key in keys}
-    low, high = min(turned.values()), max(turned.values())
+    oriented = {key: score.values[key] * (1 if score.spec.higher_is_better else -1) for key in keys}
+    low, high = min(oriented.values()), max(oriented.values())
     if low == high:
         raise BadInputError(
             f"{label(score)} is the same for all {len(keys)} outcomes: it cannot be scaled, nor blended."
         )
-    return {key: (value - low) / (high - low) for key, value in turned.items()}
-
-
-def interpolation_svg(interpolation: Interpolation) -> str:
-    """An SVG document: a panel for everything that was asked, with its interval as a band and chance dashed."""
-    panels = (
-        f'<g transform="translate(0 {place * PANEL})">{_panel(curve, interpolation)}</g>'
-        for place, curve in enumerate(interpolation.curves)
-    )
-    description = "; ".join(_spoken(curve, interpolation) for curve in interpolation.curves)
-    spoken = f"Agreement from {interpolation.modification} to {interpolation.preservation}: {description}"
-    return document(panels, WIDTH, PANEL * len(interpolation.curves), spoken, STYLE)
-
-
-def _panel(curve: GammaCurve, interpolation: Interpolation) -> str:
-    scale = _plane(curve)
-    points = [(scale.x(gamma), point) for gamma, point in zip(interpolation.gammas, curve.points, strict=True)]
-    return "".join(
-        (
-            f'<text class="title" x="{LEFT}" y="20">{escape(curve.asked)}</text>',
-            f'<text x="{WIDTH - RIGHT}" y="20" text-anchor="end">{escape(curve.measure)}</text>',
-            _frame(scale),
-            _band(points, scale),
-            _chance(curve.chance, scale),
-            _path(points, scale),
-            _best(curve, interpolation, scale),
-            _ends(interpolation),
-        )
-    )
-
-
-def _plane(curve: GammaCurve) -> Plane:
-    """Upwards in steps of a fifth, wide enough for the curve, its band and chance."""
-    ends = [end for point in curve.points for end in (point.value, point.low, point.high) if end is not None]
-    low, high = min([curve.chance, *ends]), max([curve.chance, *ends])
-    first, last = int(low * 5 // 1), int(-(-high * 5 // 1))
-    up = AxisRange(first / 5, max(last, first + 1) / 5)
-    return Plane(AxisRange(0, 1), up, LEFT, TOP, WIDTH - RIGHT, PANEL - BOTTOM)
-
-
-def _frame(plane: Plane) -> str:
-    fifths = (step / 5 for step in range(round(plane.up.low * 5), round(plane.up.high * 5) + 1))
-    lines = plane.levels(fifths, "{:.1f}".format)
-    return f'{lines}<path class="axis" d="M{LEFT} {PANEL - BOTTOM}H{WIDTH - RIGHT}"/>'
-
-
-def _band(points: list[tuple[float, Estimate]], scale: Plane) -> str:
-    ends = [(x, each.low, each.high) for x, each in points if each.low is not None and each.high is not None]
-    if not ends:
-        return ""
-    upper = [f"{x:.1f} {scale.y(high):.1f}" for x, _, high in ends]
-    lower = [f"{x:.1f} {scale.y(low):.1f}" for x, low, _ in reversed(ends)]
-    return f'<path class="band" d="M{" L".join([*upper, *lower])}Z"/>'
-
-
-def _path(points: list[tuple[float, Estimate]], scale: Plane) -> str:
-    there = [f"{x:.1f} {scale.y(each.value):.1f}" for x, each in points if each.value is not None]
-    return f'<path class="line" d="M{" L".join(there)}"/>' if there else ""
-
-
-def _chance(chance: float, scale: Plane) -> str:
-    at = scale.y(chance)
-    label = f'<text class="chance-label" x="{WIDTH - RIGHT - 4}" y="{at - 5:.1f}" text-anchor="end">guessing</text>'
-    return f'<path class="chance" d="M{LEFT} {at:.1f}H{WIDTH - RIGHT}"/>{label}'
-
-
-def _best(curve: GammaCurve, interpolation: Interpolation, scale: Plane) -> str:
-    if curve.best is None:
-        return ""
-    height = curve.points[interpolation.gammas.index(curve.best)].value or 0.0
-    x, side = scale.x(curve.best), "end" if curve.best > 0.75 else "start" if curve.best < 0.25 else "middle"
-    return (
-        f'<circle class="best" cx="{x:.1f}" cy="{scale.y(height):.1f}" r="4"/>'
-        f'<text class="best-label" x="{x:.1f}" y="{scale.y(height) - 9:.1f}" text-anchor="{side}">'
-        f"{height:.2f} at γ = {curve.best:g}</text>"
-    )
-
-
-def _ends(interpolation: Interpolation) -> str:
-    below = PANEL - BOTTOM + 17
-    ends = interpolation.modification, interpolation.preservation
-    first, last = (escape(shortened(each, LONGEST_NAME)) for each in ends)
-    return (
-        f'<text x="{LEFT}" y="{below}">0: {first}</text>'
-        f'<text x="{WIDTH - RIGHT}" y="{below}" text-anchor="end">{last} :1</text>'
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{PANEL - 10}" text-anchor="middle">γ, the share of preservation'
-        "</text>"
-    )
-
-
-def _spoken(curve: GammaCurve, interpolation: Interpolation) -> str:
-    if curve.best is None:
-        return f"{curve.asked}, nothing can be determined"
-    ends = [curve.points[0].value, curve.points[interpolation.gammas.index(curve.best)].value, curve.points[-1].value]
-    first, best, last = ("none" if each is None else f"{each:.2f}" for each in ends)
-    return f"{curve.asked}, {first} at gamma 0, {best} at {curve.best:g}, {last} at 1"
+    return {key: (value - low) / (high - low) for key, value in oriented.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementOverRuns:
-    """Agreement with one thing that was asked, run by run."""
+    """Agreement with one target, run by run."""
 
-    asked: str
+    target: str
     values: tuple[float | None, ...]
     variance: float | None
-    """Over the runs (n - 1 below the line); None with fewer than two numbers."""
+    """Sample variance over the runs; None with fewer than two values."""
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation, in the units of the agreement itself."""
+        """Return the standard deviation over runs."""
         return None if self.variance is None else self.variance**0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """One score over several runs that should agree."""
+    """Stability of one score over several runs of the same outcomes."""
 
     score: str
     runs: int
@@ -292,65 +190,63 @@ class Stability:
     variance: Mean | None
     """The variance of an outcome's score over the runs, averaged over outcomes."""
     of_all: float | None
-    """How much of all variance is within outcomes: 0 is steady, 1 nothing but chance; None when all are equal."""
+    """Share of the variance within outcomes: 0 is stable, 1 pure chance; None when all values are equal."""
     agreement: tuple[AgreementOverRuns, ...]
 
 
-def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], known: ScoredOutcomes) -> Stability:
-    """How steady a score is, given once for every run."""
+def stability(scores: Sequence[Scored], targets: Sequence[EvaluatorTarget], outcomes: ScoredOutcomes) -> Stability:
+    """Measure the stability of a score, given once per run."""
     if len(scores) < 2:
-        raise ValueError("steadiness needs the score of at least two runs")
-    shared = [key for key in scores[0].values if all(key in each.values for each in scores)]
-    table = np.array([[each.values[key] for each in scores] for key in shared], dtype=np.float64)
-    moved = tuple(_moved(each, scores) for each in targets)
+        raise ValueError("stability needs the score of at least two runs")
+    shared = [key for key in scores[0].values if all(key in score.values for score in scores)]
+    table = np.array([[score.values[key] for score in scores] for key in shared], dtype=np.float64)
+    agreement = tuple(_agreement_over_runs(score, scores) for score in targets)
     if not shared:
-        return Stability(label(scores[0]), len(scores), 0, None, None, moved)
+        return Stability(label(scores[0]), len(scores), 0, None, None, agreement)
     return Stability(
         label(scores[0]),
         len(scores),
         len(shared),
-        clustered_mean(table.var(axis=1, ddof=1), known.sources_of(shared)),
+        clustered_mean(table.var(axis=1, ddof=1), outcomes.sources_of(shared), scale=(0.0, np.inf)),
         None if all_equal(table.ravel()) else float(table.var(axis=1).mean() / table.var()),
-        moved,
+        agreement,
     )
 
 
 def stability_over_runs(
     runs: Sequence[ScoredOutcomes], scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
 ) -> list[Stability]:
-    """The steadiness of every score of the first run that the others have too."""
-    moves = []
+    """Measure the stability of every score of the first run that all runs have."""
+    results = []
     for score in scores:
         name = (score.protocol, score.spec.name)
-        again = [Scored(score.protocol, score.spec, run.values[name]) for run in runs[1:] if name in run.values]
-        if len(again) == len(runs) - 1:
-            moves.append(stability([score, *again], targets, runs[0]))
-    if not moves:
+        reruns = [Scored(score.protocol, score.spec, run.values[name]) for run in runs[1:] if name in run.values]
+        if len(reruns) == len(runs) - 1:
+            results.append(stability([score, *reruns], targets, runs[0]))
+    if not results:
         raise BadInputError("The runs have no score in common, so stability cannot be measured.")
-    return moves
+    return results
 
 
-def _moved(target: EvaluatorTarget, scores: Sequence[Scored]) -> AgreementOverRuns:
-    values = tuple(target.ask(each).value for each in scores)
-    known_values = [value for value in values if value is not None]
-    return AgreementOverRuns(
-        target.name, values, float(np.var(known_values, ddof=1)) if len(known_values) > 1 else None
-    )
+def _agreement_over_runs(target: EvaluatorTarget, scores: Sequence[Scored]) -> AgreementOverRuns:
+    values = tuple(target.ask(score).value for score in scores)
+    defined = [value for value in values if value is not None]
+    return AgreementOverRuns(target.name, values, float(np.var(defined, ddof=1)) if len(defined) > 1 else None)
 
 
 @dataclass(frozen=True, slots=True)
 class ListSimilarity:
-    """How alike the lists of one side are, averaged over edits and over any two seeds."""
+    """Similarity of the attribute lists of one side, averaged over edits and pairs of seeds."""
 
     side: str
     edits: int
-    """With at least two lists."""
+    """Edits with at least two lists."""
     joined: Mean
-    each: Mean
+    itemwise: Mean
 
 
-def rouge_l(one: Sequence[str], two: Sequence[str]) -> tuple[float, float]:
-    """ROUGE-L (F1) of two lists: `joined`, and `each` averaged over both directions; 1 is the same words.
+def rouge_l(first: Sequence[str], second: Sequence[str]) -> tuple[float, float]:
+    """Return ROUGE-L (F1) of two lists, `joined` and `itemwise`, averaged over both directions.
 
     >>> rouge_l(["red cap", "tan shorts"], ["tan shorts", "red cap"])
     (0.5, 1.0)
@@ -360,38 +256,41 @@ def rouge_l(one: Sequence[str], two: Sequence[str]) -> tuple[float, float]:
     except ImportError as error:
         raise EditGaugeError("Comparing attributes needs rouge-score: pip install 'editgauge[captions]'") from error
     scorer = RougeScorer(["rougeL", "rougeLsum"], use_stemmer=False)
-    texts = "\n".join(one), "\n".join(two)
-    there, back = scorer.score(*texts), scorer.score(*reversed(texts))
-    each = (there["rougeLsum"].fmeasure + back["rougeLsum"].fmeasure) / 2
-    return float(there["rougeL"].fmeasure), float(each)
+    texts = "\n".join(first), "\n".join(second)
+    forward, backward = scorer.score(*texts), scorer.score(*reversed(texts))
+    itemwise = (forward["rougeLsum"].fmeasure + backward["rougeLsum"].fmeasure) / 2
+    return float(forward["rougeL"].fmeasure), float(itemwise)
 
 
 def list_similarity(extractions: Sequence[Mapping[str, Attributes]]) -> list[ListSimilarity]:
-    """Compares what several extractions say of each edit, any two of them; empty when no edit is in two of them.
+    """Compare the attributes of several extractions, pair by pair; empty when no edit is in two of them.
 
     Args:
         extractions: of every seed, edit to attributes, as `editgauge.benchmarks.attributes.read_attributes` gives them.
     """
-    edits = dict.fromkeys(edit for each in extractions for edit in each)
-    again = {edit: [each[edit] for each in extractions if edit in each] for edit in edits}
-    several = {edit: lists for edit, lists in again.items() if len(lists) > 1}
-    return [_alike(side, several) for side in SIDES] if several else []
+    edits = dict.fromkeys(edit for extraction in extractions for edit in extraction)
+    lists_by_edit = {edit: [extraction[edit] for extraction in extractions if edit in extraction] for edit in edits}
+    several = {edit: lists for edit, lists in lists_by_edit.items() if len(lists) > 1}
+    return [_similarity(side, several) for side in SIDES] if several else []
 
 
 def attributes_of(run: Run) -> dict[str, Attributes]:
-    """Edit to the attributes that a run was given; edits without any are left out."""
+    """Return the attributes of each edit of a run; edits without any are left out."""
     extras = {name: edit.get("extras", {}).get(EXTRA) for name, edit in run.edits.items()}
-    return {name: Attributes(tuple(its["source"]), tuple(its["target"])) for name, its in extras.items() if its}
+    return {name: Attributes(tuple(lists["source"]), tuple(lists["target"])) for name, lists in extras.items() if lists}
 
 
-def _alike(side: str, again: Mapping[str, Sequence[Attributes]]) -> ListSimilarity:
-    alike = [
-        (edit, *rouge_l(getattr(one, side), getattr(two, side)))
-        for edit, lists in again.items()
-        for one, two in combinations(lists, 2)
+def _similarity(side: str, lists_by_edit: Mapping[str, Sequence[Attributes]]) -> ListSimilarity:
+    similarities = [
+        (edit, *rouge_l(getattr(first, side), getattr(second, side)))
+        for edit, lists in lists_by_edit.items()
+        for first, second in combinations(lists, 2)
     ]
-    edits, joined, each = zip(*alike, strict=True)
+    edits, joined, itemwise = zip(*similarities, strict=True)
     clusters = np.array(edits, dtype=np.str_)
     return ListSimilarity(
-        side, len(again), clustered_mean(np.array(joined), clusters), clustered_mean(np.array(each), clusters)
+        side,
+        len(lists_by_edit),
+        clustered_mean(np.array(joined), clusters),
+        clustered_mean(np.array(itemwise), clusters),
     )

@@ -1,4 +1,4 @@
-"""The groups of a run's edits: which there are, and the scores of those in one of them."""
+"""Groups of a run's edits: benchmark divisions such as task or language, and the turns of multi-turn edits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
 NONE = ""
-"""The value of an edit that does not belong to a division."""
+"""Value of an edit outside a division."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,57 +32,57 @@ class GroupCell:
 
     @property
     def label(self) -> str:
-        """The group as `--group` takes it: `task=text_change`."""
+        """Return the group as `group` takes it: `task=text_change`."""
         return f"{self.division}={self.value}"
 
 
 def divisions(run: Run) -> dict[str, list[str]]:
-    """The divisions of the run's benchmark, each with its values, in the order in which they come first."""
+    """Return the divisions of the run's benchmark with their values, in order of appearance."""
     values: dict[str, dict[str, None]] = {}
     for edit in run.edits.values():
         for name, value in edit.get("groups", {}).items():
             values.setdefault(name, {})[value] = None
-    return {name: list(known) for name, known in values.items()}
+    return {name: list(seen_values) for name, seen_values in values.items()}
 
 
 def values_of(run: Run, division: str) -> dict[str, str]:
-    """Edit to its value of a division, for those that have one; read in one pass."""
+    """Map each edit that has a value of a division to it."""
     groups = ((name, edit.get("groups", {})) for name, edit in run.edits.items())
-    return {name: of_edit[division] for name, of_edit in groups if division in of_edit}
+    return {name: edit_groups[division] for name, edit_groups in groups if division in edit_groups}
 
 
 def read_selection(texts: Sequence[str], run: Run) -> dict[str, str]:
-    """What `--group NAME=VALUE` chooses; raises with all names or values there are when one is unknown."""
-    known = divisions(run)
+    """Parse `NAME=VALUE` selections; raise with the available names or values when one is unknown."""
+    available = divisions(run)
     selection: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
-            example = next((f"{each}={values[0]}" for each, values in known.items()), "language=en")
-            raise BadInputError(f"--group takes NAME=VALUE, such as {example}; got '{text}'.")
-        if not known:
+            example = next((f"{division}={values[0]}" for division, values in available.items()), "language=en")
+            raise BadInputError(f"`group` takes NAME=VALUE, such as {example}; got '{text}'.")
+        if not available:
             raise BadInputError(
-                f"The edits of '{run.manifest.benchmark}' have no groups: --group {text} chooses nothing."
+                f"The edits of '{run.manifest.benchmark}' have no groups, so `group` {text} selects nothing."
             )
-        if name not in known:
-            raise UnknownNameError("group of this run", name, known)
-        if value not in known[name]:
-            raise UnknownNameError(f"{name} in this run", value, known[name])
+        if name not in available:
+            raise UnknownNameError("group of this run", name, available)
+        if value not in available[name]:
+            raise UnknownNameError(f"{name} in this run", value, available[name])
         if selection.get(name, value) != value:
-            raise BadInputError(f"--group gives two values for {name}, {selection[name]} and {value}; an edit has one.")
+            raise BadInputError(f"`group` has two values for {name}: {selection[name]} and {value}; an edit has one.")
         selection[name] = value
     return selection
 
 
 def edits_in(run: Run, selection: Mapping[str, str]) -> list[str] | None:
-    """The edits that are in all groups of the selection; None without one."""
+    """Return the edits in all groups of the selection; None without a selection."""
     if not selection:
         return None
     return [name for name, edit in run.edits.items() if selection.items() <= edit.get("groups", {}).items()]
 
 
 def columns_of(run: Run, selection: Mapping[str, str]) -> Columns:
-    """The scores of the edits that are in all groups of the selection; all scores without one."""
+    """Return the scores of the edits in all groups of the selection; all scores without one."""
     columns = Columns.of(run)
     if not selection:
         return columns
@@ -92,16 +92,16 @@ def columns_of(run: Run, selection: Mapping[str, str]) -> Columns:
 
 
 def labels_of(run: Run, columns: Columns, division: str) -> WordColumn:
-    """The value of a division for every score; `NONE` where the edit has none."""
-    known = values_of(run, division)
-    words = sorted({NONE, *known.values()})
-    places = {word: place for place, word in enumerate(words)}
-    codes = np.array([places[known.get(edit, NONE)] for edit in columns.edit.words] or [0])
-    return WordColumn(codes[columns.edit.codes], words)
+    """Return the value of a division for every score; `NONE` where the edit has none."""
+    values = values_of(run, division)
+    labels = sorted({NONE, *values.values()})
+    index_of = {value: index for index, value in enumerate(labels)}
+    codes = np.array([index_of[values.get(edit, NONE)] for edit in columns.edit.words] or [0])
+    return WordColumn(codes[columns.edit.codes], labels)
 
 
 def group_cells(run: Run, selection: Mapping[str, str] | None = None) -> list[GroupCell]:
-    """Every mean within every group, over all edit types; nothing for a benchmark without groups."""
+    """Return every mean within every group, over all edit types; empty without groups."""
     columns = columns_of(run, selection or {})
     cells = []
     for division, values in divisions(run).items():
@@ -114,7 +114,7 @@ def group_cells(run: Run, selection: Mapping[str, str] | None = None) -> list[Gr
 
 EDIT = "edit"
 SUCCESS = 0.5
-"""From this value on, `edit` counts as done; yes-or-no protocols give 0 and 1."""
+"""Smallest value of `edit` that counts as done."""
 DRIFT = "drift"
 
 
@@ -123,9 +123,9 @@ class TurnCell:
     """One number of a method at one turn."""
 
     mean: Mean | None
-    """None when nothing is known at this turn."""
+    """None when nothing is scored at this turn."""
     unknown: int
-    """Outcomes of the turn for which it is not known."""
+    """Unscored outcomes of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class TurnTable:
 
 
 def turn_tables(run: Run) -> list[TurnTable]:
-    """Success by turn, success of all turns so far, and drift; nothing for a run without a second turn."""
+    """Return success by turn, success of all turns so far, and drift; empty for single-turn runs."""
     turns = {name: int(edit.get("turn", 1)) for name, edit in run.edits.items()}
     if max(turns.values(), default=1) < 2:
         return []
@@ -162,19 +162,19 @@ def _success(
     run: Run, columns: Columns, protocol: str, spec: ScoreSpec, turns: Mapping[str, int], before: Mapping[str, str]
 ) -> list[TurnTable]:
     rows = columns.rows(protocol, spec.name)
-    own = columns.only(rows)
-    done = np.where(np.isnan(own.value), np.nan, (own.value >= SUCCESS).astype(np.float64))
+    scores = columns.only(rows)
+    done = np.where(np.isnan(scores.value), np.nan, (scores.value >= SUCCESS).astype(np.float64))
     tables = [
         TurnTable(
             protocol,
             "success",
             f"Share of outcomes whose own turn is done ({protocol}/edit >= {SUCCESS:g}).",
             spec,
-            _by_turn(run, replace(own, value=done), np.arange(done.size), turns, spec),
+            _by_turn(run, replace(scores, value=done), np.arange(done.size), turns, spec),
         )
     ]
     if before:
-        so_far = replace(own, value=_all_so_far(own, done, before, run.scores["seed"].to_numpy()[rows].tolist()))
+        so_far = replace(scores, value=_all_so_far(scores, done, before, run.scores["seed"].to_numpy()[rows].tolist()))
         tables.append(
             TurnTable(
                 protocol,
@@ -188,16 +188,16 @@ def _success(
 
 
 def _all_so_far(columns: Columns, done: Numbers, before: Mapping[str, str], seeds: list[int]) -> Numbers:
-    """1 where this turn and all before it are done, 0 where one of them is not; NaN where that is not known."""
+    """Return 1 where this and all previous turns are done, 0 where one is not, NaN where unknown."""
     edits = [columns.edit.words[code] for code in columns.edit.codes]
     outcomes = list(zip(edits, columns.method.codes.tolist(), seeds, strict=True))
-    known = dict(zip(outcomes, done.tolist(), strict=True))
+    done_by_outcome = dict(zip(outcomes, done.tolist(), strict=True))
     results = []
     for edit, method, seed in outcomes:
         chain: list[float] = []
         name: str | None = edit
         while name is not None:
-            chain.append(known.get((name, method, seed), np.nan))
+            chain.append(done_by_outcome.get((name, method, seed), np.nan))
             name = before.get(name)
         failed = any(value == 0 for value in chain)
         results.append(0.0 if failed else np.nan if any(np.isnan(chain)) else 1.0)
@@ -207,20 +207,21 @@ def _all_so_far(columns: Columns, done: Numbers, before: Mapping[str, str], seed
 def _by_turn(
     run: Run, columns: Columns, rows: Rows, turns: Mapping[str, int], spec: ScoreSpec
 ) -> dict[str, dict[int, TurnCell]]:
-    of_edits = np.array([turns.get(edit, 1) for edit in columns.edit.words] or [1])[columns.edit.codes[rows]]
+    turn_of_rows = np.array([turns.get(edit, 1) for edit in columns.edit.words] or [1])[columns.edit.codes[rows]]
     cells: dict[str, dict[int, TurnCell]] = {}
     for method in run.manifest.methods:
-        own = columns.method.are(method)[rows]
+        is_method = columns.method.are(method)[rows]
         cells[method] = {
-            int(turn): _cell(columns, rows[own & (of_edits == turn)], spec) for turn in np.unique(of_edits[own])
+            int(turn): _cell(columns, rows[is_method & (turn_of_rows == turn)], spec)
+            for turn in np.unique(turn_of_rows[is_method])
         }
     return cells
 
 
 def _cell(columns: Columns, rows: Rows, spec: ScoreSpec) -> TurnCell:
     values = columns.value[rows]
-    known = ~np.isnan(values)
-    if not known.any():
+    is_scored = ~np.isnan(values)
+    if not is_scored.any():
         return TurnCell(None, int(rows.size))
-    mean = clustered_mean(values[known], columns.source.codes[rows][known], scale=spec.range)
-    return TurnCell(mean, int((~known).sum()))
+    mean = clustered_mean(values[is_scored], columns.source.codes[rows][is_scored], scale=spec.range)
+    return TurnCell(mean, int((~is_scored).sum()))

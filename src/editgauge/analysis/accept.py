@@ -1,8 +1,8 @@
-"""Which edits would a person accept? A score's threshold with a promise, from ratings of some outcomes."""
+"""Find the score above which people accept an edit, from ratings of some outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._render.svg import AxisRange, Plane, document, label
+from editgauge._render.plots import reliability_svg
 from editgauge._stats.conformal import (
     Bin,
     Threshold,
@@ -28,19 +28,10 @@ from editgauge.errors import BadInputError
 if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
-WIDTH, HEIGHT = 460, 300
-LEFT, RIGHT, TOP, BOTTOM = 54, 14, 34, 46
-STYLE = (
-    "text{font:12px system-ui,sans-serif;fill:#333}.title{font-weight:600}.axis,.grid{fill:none;stroke:#999}"
-    ".grid{stroke:#e4e4e4}.whisker{stroke:#2a6fb0;stroke-width:1.6}.dot{fill:#2a6fb0}"
-    ".fit{fill:none;stroke:#2a6fb0;stroke-opacity:.35;stroke-width:5;stroke-linejoin:round}"
-    ".limit{stroke:#b3541e;stroke-dasharray:5 4}.limit-label{fill:#b3541e}"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Of a method's scored outcomes, rated or not, how many score beyond the threshold."""
+    """How many of a method's scored outcomes, rated or not, pass the threshold."""
 
     passed: int
     scored: int
@@ -48,7 +39,7 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """From which score on people would accept, what that promises, and what it does to this run."""
+    """An acceptance threshold, its guarantee, and its effect on the run."""
 
     protocol: str
     spec: ScoreSpec
@@ -56,21 +47,21 @@ class Acceptance:
     rated: int
     """Outcomes with a rating and the score."""
     accepted: int
-    """Of those, how many people accept: their mean rating is at least the level."""
+    """Of those, the number with a mean rating of at least the level."""
     threshold: Threshold
     measured: Mean | None
-    """The share of rejected outcomes of a source image that pass a threshold made without it; None without one."""
+    """Cross-validated share of rejected outcomes that pass; None without a threshold."""
     passing: Mapping[str, Passing]
     curve: tuple[Bin, ...]
     sure: Threshold
-    """The threshold that keeps the share with a probability of 90% over the labels one might have got."""
+    """The threshold that keeps the share with a probability of 90% over the sampling of labels."""
     selection_p: float | None = None
-    """The p-value that the rated outcomes were picked at random, by their scores; None with too few to ask."""
+    """P-value that the rated outcomes are a random sample, by their scores; None with too few."""
 
     @property
     def warning(self) -> str:
-        """Set when the rated outcomes do not look like a random sample of all: then the promise does not hold."""
-        warning = selection_warning(self.selection_p, "the threshold keeps no promise")
+        """Return a warning when the rated outcomes do not look like a random sample; else empty."""
+        warning = selection_warning(self.selection_p, "the guarantee does not hold")
         return f"{warning[0].upper()}{warning[1:]}." if warning else ""
 
 
@@ -87,8 +78,8 @@ def accept(
 ) -> Acceptance:
     """Find the score above which people accept an edit, with a guaranteed rate of false accepts.
 
-    The rated edits must have been picked at random; where some had a larger chance than others, the file gives it as
-    `probability`, as `study export` does.
+    The rated edits must be a random sample; sampling probabilities that differ belong in the column `probability`, as
+    `study export` writes it.
 
     Example:
         $ editgauge accept run --ratings ratings.csv --level 4 --score ssim --plot accepted.svg
@@ -105,33 +96,36 @@ def accept(
         plot: SVG file for the curve: acceptance rate by score.
     """
     if not 0 < share < 1:
-        raise BadInputError(f"--share must be between 0 and 1, such as 0.1; got {share}.")
-    chosen = OneScore.read(Path(run), score)
+        raise BadInputError(f"`share` must be between 0 and 1, such as 0.1; got {share}.")
+    score_values = OneScore.read(Path(run), score)
     if method is not None:
-        chosen.check(method)
-    methods = [method] if method else list(chosen.values)
-    labeled = _Labeled.of(chosen, methods, mean_ratings(Path(ratings), chosen, question), level)
-    better = chosen.spec.higher_is_better
+        score_values.check(method)
+    methods = [method] if method else list(score_values.values)
+    labeled = _Labeled.of(score_values, methods, mean_ratings(Path(ratings), score_values, question), level)
+    better = score_values.spec.higher_is_better
     threshold = acceptance_threshold(
         *labeled.arrays, alpha=share, higher_is_better=better, probabilities=labeled.probabilities
     )
     acceptance = Acceptance(
-        chosen.protocol,
-        chosen.spec,
+        score_values.protocol,
+        score_values.spec,
         level,
         labeled.scores.size,
         int(labeled.accepted.sum()),
         threshold,
         _measured(labeled, threshold),
-        {each: _passing(threshold, chosen.values[each]) for each in methods},
+        {name: _passing(threshold, score_values.values[name]) for name in methods},
         tuple(reliability(labeled.scores, labeled.accepted, higher_is_better=better)),
         high_probability_threshold(
             *labeled.arrays, alpha=share, higher_is_better=better, probabilities=labeled.probabilities
         ),
-        _selection(chosen, methods, labeled),
+        _selection(score_values, methods, labeled),
     )
     if plot is not None:
-        write_text(Path(plot), reliability_svg(acceptance.curve, threshold, f"{chosen.protocol}/{chosen.spec.name}"))
+        write_text(
+            Path(plot),
+            reliability_svg(acceptance.curve, threshold, f"{score_values.protocol}/{score_values.spec.name}"),
+        )
     return acceptance
 
 
@@ -141,25 +135,25 @@ class _Labeled:
     accepted: NDArray[np.bool_]
     sources: Labels
     keys: frozenset[tuple[str, tuple[str, int]]]
-    """Method, and edit with seed, of what is rated."""
+    """Method, and edit with seed, of rated outcomes."""
     probabilities: Numbers | None
-    """The chance with which each was picked; None where all had the same."""
+    """Sampling probabilities; None where equal for all."""
 
     @classmethod
-    def of(cls, chosen: OneScore, methods: list[str], people: RatedOutcomes, level: float) -> _Labeled:
+    def of(cls, score_values: OneScore, methods: list[str], people: RatedOutcomes, level: float) -> _Labeled:
         rows = [
-            (chosen.values[method][key], rating >= level, chosen.sources[key[0]], (method, key))
+            (score_values.values[method][key], rating >= level, score_values.sources[key[0]], (method, key))
             for method in methods
             for key, rating in people.means.get(method, {}).items()
-            if key in chosen.values[method]
+            if key in score_values.values[method]
         ]
         if not rows:
             raise BadInputError("No outcome has both a rating and this score.")
         scores, accepted, sources, keys = zip(*rows, strict=True)
         numbers = np.array(scores, dtype=np.float64), np.array(accepted, dtype=np.bool_)
-        chances = [people.chances(method, [key]) for method, key in keys]
-        known = [chance for chance in chances if chance is not None]
-        return cls(*numbers, np.array(sources), frozenset(keys), np.concatenate(known) if known else None)
+        probabilities = [people.probabilities_of(method, [key]) for method, key in keys]
+        defined = [probability for probability in probabilities if probability is not None]
+        return cls(*numbers, np.array(sources), frozenset(keys), np.concatenate(defined) if defined else None)
 
     @property
     def arrays(self) -> tuple[Numbers, NDArray[np.bool_], Labels]:
@@ -167,72 +161,39 @@ class _Labeled:
 
 
 def _measured(labeled: _Labeled, threshold: Threshold) -> Mean | None:
-    """Each source image with rejected edits is left out once, and meets the threshold of the others."""
+    """Estimate the false-accept rate by leaving out each source image with rejected edits in turn."""
     names = np.unique(labeled.sources[~labeled.accepted])
     shares = []
     for name in names:
-        here = labeled.sources == name
-        others = acceptance_threshold(
-            *(each[~here] for each in labeled.arrays),
+        is_source = labeled.sources == name
+        threshold_without = acceptance_threshold(
+            *(array[~is_source] for array in labeled.arrays),
             alpha=threshold.alpha,
             higher_is_better=threshold.higher_is_better,
-            probabilities=None if labeled.probabilities is None else labeled.probabilities[~here],
+            probabilities=None if labeled.probabilities is None else labeled.probabilities[~is_source],
         )
-        shares.append(float(others.passes(labeled.scores[here & ~labeled.accepted]).mean()))
+        shares.append(float(threshold_without.passes(labeled.scores[is_source & ~labeled.accepted]).mean()))
     if threshold.value is None or not shares:
         return None
     return clustered_mean(np.array(shares), names, scale=(0.0, 1.0))
 
 
-def _selection(chosen: OneScore, methods: list[str], labeled: _Labeled) -> float | None:
-    """By the scores of rated and unrated outcomes."""
-    rest = [
-        (value, chosen.sources[key[0]])
+def _selection(score_values: OneScore, methods: list[str], labeled: _Labeled) -> float | None:
+    """Return the p-value that rated outcomes are a random sample, by their scores."""
+    unrated = [
+        (value, score_values.sources[key[0]])
         for method in methods
-        for key, value in chosen.values[method].items()
+        for key, value in score_values.values[method].items()
         if (method, key) not in labeled.keys
     ]
-    if not rest:
+    if not unrated:
         return None
-    scores, sources = zip(*rest, strict=True)
-    chances = labeled.probabilities
-    return selection_p(labeled.scores, labeled.sources, np.array(scores), np.array(sources), probabilities=chances)
+    scores, sources = zip(*unrated, strict=True)
+    probabilities = labeled.probabilities
+    return selection_p(
+        labeled.scores, labeled.sources, np.array(scores), np.array(sources), probabilities=probabilities
+    )
 
 
 def _passing(threshold: Threshold, scores: Mapping[tuple[str, int], float]) -> Passing:
     return Passing(int(threshold.passes(np.array(list(scores.values()), dtype=np.float64)).sum()), len(scores))
-
-
-def reliability_svg(bins: Sequence[Bin], threshold: Threshold, name: str) -> str:
-    """An SVG document: a dot with Wilson's interval per bin, the isotonic fit behind, the threshold dashed."""
-    marks = [each.score for each in bins] + ([] if threshold.value is None else [threshold.value])
-    low, high = (min(marks), max(marks)) if marks else (0.0, 1.0)
-    margin = (high - low) * 0.04 or 0.5
-    across = AxisRange(low - margin, high + margin)
-    plane = Plane(across, AxisRange(0, 1), LEFT, TOP, WIDTH - RIGHT, HEIGHT - BOTTOM)
-    x, y = plane.x, plane.y
-    parts = [
-        f'<text class="title" x="{LEFT}" y="20">people accept, by score</text>',
-        plane.levels((0, 0.25, 0.5, 0.75, 1), "{:.0%}".format),
-        f'<path class="axis" d="M{LEFT} {HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>',
-        plane.places(dict.fromkeys((low, high)), "{:.3g}".format),
-        label((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, name, "middle"),
-    ]
-    if bins:
-        parts.append(f'<path class="fit" d="M{" L".join(f"{x(b.score):.1f} {y(b.fitted):.1f}" for b in bins)}"/>')
-    for each in bins:
-        at = f"{x(each.score):.1f}"
-        parts.append(f'<path class="whisker" d="M{at} {y(each.low):.1f}V{y(each.high):.1f}"/>')
-        parts.append(f'<circle class="dot" cx="{at}" cy="{y(each.accepted):.1f}" r="3.6"/>')
-    if threshold.value is not None:
-        parts.append(_limit(plane, threshold.value))
-    description = "; ".join(f"score {each.score:.3g}: {each.accepted:.0%} of {each.n}" for each in bins)
-    return document(parts, WIDTH, HEIGHT, f"How often people accept, by {name}: {description}", STYLE)
-
-
-def _limit(plane: Plane, threshold: float) -> str:
-    """The threshold, with its name on the side where there is room."""
-    at = plane.x(threshold)
-    side = f'x="{at + 5:.1f}"' if at < WIDTH * 0.6 else f'x="{at - 5:.1f}" text-anchor="end"'
-    line = f'<path class="limit" d="M{at:.1f} {TOP}V{HEIGHT - BOTTOM}"/>'
-    return f'{line}<text class="limit-label" {side} y="{TOP + 12}">passes beyond {threshold:.3g}</text>'

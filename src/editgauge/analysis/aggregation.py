@@ -1,6 +1,9 @@
-"""The numbers that papers print at the top, each by its name: which score, of which edits, averaged how.
+"""Aggregate scores to one number: as papers publish it, in alternative ways, and over repeated trials.
 
-`published_figures.yaml` declares them, one row per figure; a run of that benchmark and protocol has it.
+`published_figures.yaml` declares the headline numbers of papers, one row per figure; a run of that benchmark and
+protocol has them. Alternatives of one method are `count_weighted`, `by_type` and `by_source`; of all methods `pooled`,
+`per_method` and `system`. A benchmark that draws several sets of tasks (trials) has a mean per trial; their deviation
+says how far another draw of tasks on the same images would move a number.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from editgauge._stats.agreement import mean_of_clusters, nested_mean
 from editgauge._stats.intervals import INAPPLICABLE_REASONS, LEVEL, Labels, Numbers, clustered_mean, student_interval
 from editgauge._stats.prediction_powered import mean_by_clusters
 from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
-from editgauge._util.text import format_count
+from editgauge._util.text import counted
 from editgauge.analysis._groups import columns_of, divisions, labels_of
 from editgauge.analysis.columns import Columns, Rows, WordColumn
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 ANY = "any"
 SCORE, EDIT_TYPE, SOURCE = "score", "edit_type", "source"
-"""What can be averaged over besides the benchmark's divisions."""
+"""Levels to average over, in addition to the benchmark's divisions."""
 
 
 class PublishedFigure(BaseModel):
@@ -55,54 +58,56 @@ class PublishedFigure(BaseModel):
     paper: str
 
     def fits(self, benchmark: str, protocol: str) -> bool:
-        """Does a run of this benchmark and protocol have it?"""
+        """Tell whether a run of this benchmark and protocol has it."""
         return self.benchmark in (ANY, benchmark.partition("[")[0]) and self.protocol == protocol.partition("[")[0]
 
     @property
     def averaging(self) -> str:
-        """How it is averaged, in words."""
-        levels = [each.replace("_", " ") for each in self.over]
+        """Describe how it is averaged."""
+        levels = [level.replace("_", " ") for level in self.over]
         inner = f"mean per {' and '.join(levels)}, then over them" if levels else "every value counts once"
         return f"{' and '.join(self.scores)}: {inner}"
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFigure:
-    """A figure of a run."""
+    """A published figure measured on a run."""
 
     figure: PublishedFigure
     protocol: str
-    """With its options and judge."""
+    """Including options and judge."""
     spec: ScoreSpec
     """Of the first score: direction, range."""
     edits: int
-    """Edits of the run that belong to it."""
+    """Edits of the run that the figure covers."""
     methods: Mapping[str, Estimate]
-    others: Mapping[str, Mapping[str, Estimate]]
+    alternatives: Mapping[str, Mapping[str, Estimate]]
     """Other averages of the same values, by name, then by method."""
 
     @property
     def title(self) -> str:
-        """Its name, and what the run lacks of the published set."""
-        wanted = self.figure.edits
-        part = "" if wanted in (None, self.edits) else f" ({self.edits} of {format_count(wanted or 0, 'edit')})"
+        """Return the name, and how much of the published set the run covers."""
+        published = self.figure.edits
+        part = "" if published in (None, self.edits) else f" ({self.edits} of {counted(published or 0, 'edit')})"
         return f"{self.figure.name}{part}"
 
     @property
     def averages(self) -> dict[str, Mapping[str, Estimate]]:
-        """What the paper prints, and then the other averages, each by how it is made."""
-        return {self.figure.averaging: self.methods} | {f"instead {name}": each for name, each in self.others.items()}
+        """Return the published average, then the alternatives, by description."""
+        return {self.figure.averaging: self.methods} | {
+            f"instead {name}": estimates for name, estimates in self.alternatives.items()
+        }
 
 
 @cache
 def declared_figures() -> tuple[PublishedFigure, ...]:
-    """All of them, in the order of the file."""
+    """Return all declared figures, in file order."""
     text = resources.files(__package__ or "").joinpath("published_figures.yaml").read_text("utf-8")
-    return tuple(PublishedFigure.model_validate(each) for each in yaml.safe_load(text))
+    return tuple(PublishedFigure.model_validate(entry) for entry in yaml.safe_load(text))
 
 
 def measured_figures(run: Run) -> list[MeasuredFigure]:
-    """The figures that the run's benchmark and protocols have."""
+    """Return the figures of the run's benchmark and protocols."""
     return [
         measured
         for protocol in run.manifest.protocols
@@ -112,8 +117,8 @@ def measured_figures(run: Run) -> list[MeasuredFigure]:
 
 
 def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigure | None:
-    known = divisions(run)
-    if any(value not in known.get(name, ()) for name, value in figure.where.items()):
+    available = divisions(run)
+    if any(value not in available.get(name, ()) for name, value in figure.where.items()):
         return None  # a run of the other language
     columns = columns_of(run, figure.where)
     names = [spec.name for spec in run.manifest.protocols[protocol].scores]
@@ -124,47 +129,53 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
     columns = columns.only(np.flatnonzero(rows))
     if np.isnan(columns.value).all():  # also when there are none
         return None
-    others = {
+    alternatives = {
         "every value once": (),
-        **{f"by {each.replace('_', ' ')}": (each,) for each in (EDIT_TYPE, *known, SOURCE)},
+        **{f"by {level.replace('_', ' ')}": (level,) for level in (EDIT_TYPE, *available, SOURCE)},
     }
     spec = run.spec(protocol, names[0])
 
     def averaged(over: Sequence[str]) -> dict[str, Estimate]:
         return {method: _estimate(run, columns, method, over, spec.range) for method in run.manifest.methods}
 
-    none = {method: why for method in run.manifest.methods if (why := _why_none(run, protocol, figure, method))}
+    undefined = {
+        method: reason
+        for method in run.manifest.methods
+        if (reason := _undefined_reason(run, protocol, figure, method))
+    }
     return MeasuredFigure(
         figure=figure,
         protocol=protocol,
         spec=spec,
         edits=np.unique(columns.edit.codes).size,
-        methods=averaged(figure.over) | {method: no_estimate(why) for method, why in none.items()},
-        others={
+        methods=averaged(figure.over) | {method: no_estimate(reason) for method, reason in undefined.items()},
+        alternatives={
             name: averaged(over)
-            for name, over in others.items()
+            for name, over in alternatives.items()
             if over != figure.over and not set(over) & set(figure.where)
         },
     )
 
 
-def _why_none(run: Run, protocol: str, figure: PublishedFigure, method: str) -> str:
-    """Why the protocol itself gives no such number for the method; empty when it does, or has none of its own."""
-    sets = [each for each in run.sets if (each.protocol, each.name, each.method) == (protocol, figure.set, method)]
-    whole = [each for each in sets if each.edit_type == "all"]
-    return whole[0].detail if whole and whole[0].value is None else ""
+def _undefined_reason(run: Run, protocol: str, figure: PublishedFigure, method: str) -> str:
+    """Return why the protocol's set score is undefined for the method; else empty."""
+    set_scores = [
+        score for score in run.sets if (score.protocol, score.name, score.method) == (protocol, figure.set, method)
+    ]
+    overall = [score for score in set_scores if score.edit_type == "all"]
+    return overall[0].detail if overall and overall[0].value is None else ""
 
 
 def _estimate(run: Run, columns: Columns, method: str, over: Sequence[str], scale: tuple[float, float]) -> Estimate:
     rows = np.flatnonzero(columns.method.are(method) & ~np.isnan(columns.value))
-    own = columns.only(rows)
+    scored = columns.only(rows)
     if not rows.size:
         return no_estimate("nothing is scored")
     if not over:
-        return as_estimate(clustered_mean(own.value, own.source.codes, scale=scale))
+        return as_estimate(clustered_mean(scored.value, scored.source.codes, scale=scale))
     if tuple(over) == (SOURCE,):
-        return mean_of_clusters(own.value, own.source.codes, scale)
-    return nested_mean(own.value, [_labels(run, own, each) for each in over], own.source.codes, scale)
+        return mean_of_clusters(scored.value, scored.source.codes, scale)
+    return nested_mean(scored.value, [_labels(run, scored, level) for level in over], scored.source.codes, scale)
 
 
 def _labels(run: Run, columns: Columns, level: str) -> Labels:
@@ -185,20 +196,22 @@ OVERALL_AGGREGATIONS = {
 
 
 def paper_aggregation(protocol: str) -> str | None:
-    """The aggregation in the paper of a protocol, whichever its rule set or variant; None when it chose another.
+    """Return the aggregation of a protocol's paper, for any rule set or variant; None for another one.
 
     >>> chosen_by_paper("pixlens@released")
     'count_weighted'
     """
     base = protocol.partition("[")[0].partition("@")[0]
-    over = next((each.over[:1] for each in declared_figures() if each.protocol == base and each.benchmark == ANY), None)
+    over = next(
+        (figure.over[:1] for figure in declared_figures() if figure.protocol == base and figure.benchmark == ANY), None
+    )
     return None if over is None else {(): "count_weighted", (EDIT_TYPE,): "by_type"}.get(over)
 
 
 def aggregate_method(
     values: Numbers, edit_types: Labels, sources: Labels, scale: tuple[float, float] | None = None
 ) -> dict[str, Estimate]:
-    """The scores of one method as one number, in every way; empty without scores.
+    """Aggregate the scores of one method in every way; empty without scores.
 
     >>> estimates = aggregate_method(np.array([1.0, 1.0, 0.0]), np.array(["size", "size", "color"]), np.arange(3))
     >>> {name: round(each.value, 2) for name, each in estimates.items()}
@@ -216,14 +229,14 @@ def aggregate_method(
 def aggregate_columns(
     columns: Columns, protocol: str, name: str, method: str, scale: tuple[float, float] | None = None
 ) -> dict[str, Estimate]:
-    """The same for one score of one method of a run."""
+    """Aggregate one score of one method of a run."""
     rows = columns.scored(protocol, name)
-    own = columns.only(rows[columns.method.are(method)[rows]])
-    return aggregate_method(own.value, own.edit_type.codes, own.source.codes, scale)
+    scored = columns.only(rows[columns.method.are(method)[rows]])
+    return aggregate_method(scored.value, scored.edit_type.codes, scored.source.codes, scale)
 
 
 def aggregate_methods(values: Numbers, methods: Labels, sources: Labels) -> dict[str, Estimate]:
-    """The scores of all methods as one number, in every way; empty without scores."""
+    """Aggregate the scores of all methods in every way; empty without scores."""
     if not values.size:
         return {}
     names, index = np.unique(methods, return_inverse=True)
@@ -236,7 +249,7 @@ def aggregate_methods(values: Numbers, methods: Labels, sources: Labels) -> dict
 
 
 def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Estimate]]:
-    """One score of a run in every way: method to aggregation to number, and `all` for those over all methods."""
+    """Aggregate one score of a run: method to aggregation to number, and `all` over all methods."""
     columns = Columns.of(run)
     rows = columns.scored(protocol, name)
     estimates = {method: aggregate_columns(columns, protocol, name, method) for method in run.manifest.methods}
@@ -245,18 +258,20 @@ def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Esti
 
 
 def aggregations_differ(estimates: Mapping[str, Estimate]) -> bool:
-    """Whether a way of aggregating moves the number further than the doubt of the plain mean reaches."""
+    """Tell whether some aggregation leaves the interval half-width of the plain mean."""
     plain = estimates.get("count_weighted") or estimates.get("pooled")
     if plain is None or plain.value is None or plain.low is None or plain.high is None:
         return False
     half_width = (plain.high - plain.low) / 2
-    return any(each.value is not None and abs(each.value - plain.value) > half_width for each in estimates.values())
+    return any(
+        estimate.value is not None and abs(estimate.value - plain.value) > half_width for estimate in estimates.values()
+    )
 
 
 TRIAL = "trial"
-"""The key of an edit's extras that says to which trial it belongs."""
-DUST = 1e-12
-"""Means that differ by a smaller share differ by rounding only."""
+"""Key of an edit's extras with its trial."""
+RELATIVE_TOLERANCE = 1e-12
+"""Relative differences below this are rounding."""
 TOTAL = "total"
 """The cell in which every edit type counts once."""
 
@@ -275,32 +290,32 @@ class TrialCell:
 
     @property
     def mean(self) -> float:
-        """Over trials, each of which counts once."""
+        """Return the mean over trials, each counting once."""
         return float(np.mean(self.means))
 
     @property
     def deviation(self) -> float | None:
-        """Standard deviation between trials; none of a single one."""
+        """Return the standard deviation between trials; None for a single one."""
         if len(self.means) < 2:
             return None
         spread = float(np.std(self.means, ddof=1))
-        return spread if spread > DUST * max(map(abs, self.means)) else 0.0
+        return spread if spread > RELATIVE_TOLERANCE * max(map(abs, self.means)) else 0.0
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Where the mean over all possible trials lies with 95% confidence, by Student's t."""
+        """Return the 95% Student interval of the mean over all possible trials."""
         if self.deviation is None:
             return None
         return student_interval(self.mean, self.deviation / len(self.means) ** 0.5, 0.0, len(self.means) - 1, LEVEL)
 
 
 def count_trials(run: Run) -> int:
-    """How many sets of tasks the run's benchmark drew; 0 when it does not say."""
+    """Return the number of trials of the run's benchmark; 0 when it has none."""
     return len(set(_trials(run).values()))
 
 
 def trial_cells(run: Run) -> list[TrialCell]:
-    """Every score of every method by edit type, and in total; nothing for a run of fewer than two trials."""
+    """Return every score of every method by edit type and in total; empty for fewer than two trials."""
     trials = _trials(run)
     if len(set(trials.values())) < 2:
         return []
@@ -316,28 +331,28 @@ def trial_cells(run: Run) -> list[TrialCell]:
 
 
 def _trials(run: Run) -> dict[str, int]:
-    """Edit to the trial it belongs to."""
+    """Map each edit to its trial."""
     trial_of_edit = {name: edit.get("extras", {}).get(TRIAL) for name, edit in run.edits.items()}
     return {name: trial for name, trial in trial_of_edit.items() if isinstance(trial, int)}
 
 
 def _of_score(columns: Columns, trial: Rows, rows: Rows, method: str) -> Iterator[tuple[str, tuple[float, ...]]]:
-    own_rows = rows[columns.method.are(method)[rows] & (trial[rows] > 0)]
-    mine = own_rows[~np.isnan(columns.value[own_rows])]
-    if not mine.size:
+    method_rows = rows[columns.method.are(method)[rows] & (trial[rows] > 0)]
+    scored_rows = method_rows[~np.isnan(columns.value[method_rows])]
+    if not scored_rows.size:
         return
-    kinds, numbers = np.unique(columns.edit_type.codes[mine]), np.unique(trial[mine])
-    means = np.array([[_mean(columns, trial, mine, kind, number) for number in numbers] for kind in kinds])
-    for place, kind in enumerate(kinds):
-        yield columns.edit_type.words[kind], _known(means[place])
-    whole = ~np.isnan(means).any(axis=0)  # a trial without a type of edit would be another total
-    if whole.any() and not _lacks_a_type(columns, own_rows, kinds):
-        yield TOTAL, _known(means[:, whole].mean(axis=0))
+    kinds, numbers = np.unique(columns.edit_type.codes[scored_rows]), np.unique(trial[scored_rows])
+    means = np.array([[_mean(columns, trial, scored_rows, kind, number) for number in numbers] for kind in kinds])
+    for index, kind in enumerate(kinds):
+        yield columns.edit_type.words[kind], _defined(means[index])
+    is_complete = ~np.isnan(means).any(axis=0)  # a trial without an edit type would have a different total
+    if is_complete.any() and not _lacks_a_type(columns, method_rows, kinds):
+        yield TOTAL, _defined(means[:, is_complete].mean(axis=0))
 
 
-def _lacks_a_type(columns: Columns, own_rows: Rows, kinds: Rows) -> bool:
-    """Is there a type of edit that should have this score and has none, for lack of a model or of a detection?"""
-    without = own_rows[~np.isin(columns.edit_type.codes[own_rows], kinds)]
+def _lacks_a_type(columns: Columns, method_rows: Rows, kinds: Rows) -> bool:
+    """Tell whether an edit type that the score applies to has no score."""
+    without = method_rows[~np.isin(columns.edit_type.codes[method_rows], kinds)]
     return any(
         columns.reason.words[code] not in INAPPLICABLE_REASONS for code in np.unique(columns.reason.codes[without])
     )
@@ -348,5 +363,5 @@ def _mean(columns: Columns, trial: Rows, rows: Rows, kind: int, number: int) -> 
     return float(values.mean()) if values.size else float("nan")
 
 
-def _known(means: Numbers) -> tuple[float, ...]:
+def _defined(means: Numbers) -> tuple[float, ...]:
     return tuple(means[~np.isnan(means)].tolist())

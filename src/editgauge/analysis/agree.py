@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from editgauge._render.plots import blend_svg
 from editgauge._util.files import write_text
 from editgauge.analysis._evaluators import (
     Evaluator,
@@ -18,7 +19,6 @@ from editgauge.analysis._evaluators import (
     Stability,
     attributes_of,
     interpolate,
-    interpolation_svg,
     list_similarity,
     scored,
     stability_over_runs,
@@ -78,7 +78,7 @@ class Agreement:
     choices: Matched[PreferredOutcome] | None
     rated: tuple[RatedScore, ...]
     """Every score compared with every question; empty without ratings."""
-    chosen: ChoiceScores | None
+    choice_scores: ChoiceScores | None
     """None without choices."""
     people: tuple[People, ...]
     """What people said, question by question, and how far they agree with each other; empty without ratings."""
@@ -94,7 +94,7 @@ class Agreement:
     """The judges whose choices were given; they stand among the scores."""
     blend: Interpolation | None = None
     """None when no two scores were to be mixed."""
-    steadiness: tuple[Stability, ...] = ()
+    stability: tuple[Stability, ...] = ()
     """How far every score moves over the reruns; empty without any."""
     attributes: tuple[ListSimilarity, ...] = ()
     """How alike the attributes of the run and its reruns are; empty where the edits bring none."""
@@ -161,21 +161,21 @@ def agree(
     targets = list(_asked(rated, chosen, matched_triplets, known))
     mixed = interpolate(*_blended(opened, blend, known), targets) if blend is not None else None
     if mixed is not None and plot is not None:
-        write_text(Path(plot), interpolation_svg(mixed))
+        write_text(Path(plot), blend_svg(mixed.curves, mixed.gammas, (mixed.modification, mixed.preservation)))
     in_order = rated_scores(rated, wanted, known) if rated else []
     return Agreement(
         ratings=rated,
         choices=chosen,
         rated=tuple(in_order),
         disputed=tuple(disagreements(rated, in_order, known)) if rated else (),
-        chosen=choice_scores(chosen, evaluators, known) if chosen else None,
+        choice_scores=choice_scores(chosen, evaluators, known) if chosen else None,
         people=tuple(people(rated, known)) if rated else (),
         binary=binary_scores(rated, wanted, opened, known) if rated else None,
         rankings=tuple(_rankings(rated, chosen, wanted, evaluators, known)),
         selected=selected_scores(matched_triplets, evaluators, known) if matched_triplets else None,
         judges=tuple(findings),
         blend=mixed,
-        steadiness=tuple(stability_over_runs([known, *map(scored_outcomes, again)], wanted, targets)) if again else (),
+        stability=tuple(stability_over_runs([known, *map(scored_outcomes, again)], wanted, targets)) if again else (),
         attributes=tuple(list_similarity([attributes_of(each) for each in (opened, *again)])) if again else (),
     )
 

@@ -1,4 +1,6 @@
-"""Do yes-or-no scores say what people say? Balanced accuracy and the like, by question (EditInspector, table 3).
+"""Compare yes-or-no scores with majorities of people, by question (EditInspector, table 3).
+
+Yes is what the score calls 1: for a score where lower is better, such as `artifacts`, yes means a flaw.
 
 Yes is what the score calls 1: for a score where lower is better, such as `artifacts`, it is the fault that is found.
 """
@@ -33,21 +35,21 @@ from editgauge.results import Run
 from editgauge.types import ScoreSpec
 
 VERDICT = "edit"
-"""The score that stands for questions without a score of their name."""
+"""The score for questions without a score of their name."""
 GOOD_LEVELS = {"accuracy": 2.0, "artifacts": 1.0}
-"""From which level on an answer to these questions of EditInspector is good (section 3.2): what was asked for is there,
-be it unexpected; artifacts are mild at most. All other questions count when their answers are 0 and 1."""
+"""Lowest good answer to these questions of EditInspector (section 3.2): the edit was made, even in an unexpected way;
+artifacts are mild at most. Other questions count when their answers are 0 and 1."""
 
-PASSES = HALF = 0.5
+PASS_THRESHOLD = MAJORITY = 0.5
 UNFINISHED = "unfinished"
-"""The reason of outcomes that a run has yet to score."""
+"""Reason of outcomes that the run has not scored yet."""
 NO_ACTION = "no action given"
-NOTHING = no_estimate("no outcome has both a score and a majority")
+UNDEFINED = no_estimate("no outcome has both a score and a majority")
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How many outcomes people and the score call yes or no."""
+    """Numbers of outcomes by the answers of people and score."""
 
     yes_rightly: int
     yes_wrongly: int
@@ -57,7 +59,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The share of right answers where people find another aspect good, where they do not, and the difference."""
+    """The share of correct answers where people find another aspect good, where they do not, and the difference."""
 
     where_good: Estimate
     where_bad: Estimate
@@ -72,18 +74,18 @@ class BinaryScore:
     spec: ScoreSpec
     question: str
     good_from: float
-    """The answer of people from which it counts as good."""
-    binary_rates: BinaryRates
+    """Lowest human answer that counts as good."""
+    rates: BinaryRates
     confusion: Confusion
     n: int
     unscored: Mapping[str, int]
     """Outcomes on which people agree and the score has no value, by reason."""
     without_majority: int
-    """Outcomes on which people are evenly split: left out."""
+    """Outcomes with an even split of raters: left out."""
     by_action: Mapping[str, BinaryRates]
-    """By the action that the benchmark gives, or else by edit type."""
-    given: Mapping[str, Dependence]
-    """How right the answers are, given what people say to each other question (section 3.3.1)."""
+    """By action in the benchmark, or else by edit type."""
+    conditional: Mapping[str, Dependence]
+    """Correctness by the majority on each other question (section 3.3.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,12 @@ class Together:
     question: str
     shares: Complementarity
     oracle: BinaryRates
-    """Of an oracle that knows each time which of the two is right."""
+    """Rates of an oracle that always picks the correct one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
 class BinaryAgreement:
-    """All scores that answer a yes-or-no question of people; those of the best balanced accuracy come first."""
+    """All scores that answer a yes-or-no question, best balanced accuracy first."""
 
     scores: tuple[BinaryScore, ...]
     together: tuple[Together, ...]
@@ -107,7 +109,7 @@ class BinaryAgreement:
 def binary_agreement(
     run: str | Path, ratings: str | Path, scores: Sequence[str] = (), levels: Mapping[str, float] | None = None
 ) -> BinaryAgreement:
-    """Says how far the yes and no of scores is that of people.
+    """Compare yes-or-no scores of a run with human ratings.
 
     Args:
         run: the run folder.
@@ -116,35 +118,35 @@ def binary_agreement(
         levels: for questions with more than two answers, the lowest that is good.
     """
     opened = Run.open(Path(run))
-    known = scored_outcomes(opened)
-    matched = match(read_ratings(Path(ratings)), known.seeds)
-    return binary_scores(matched, scored(select_scores(opened, scores), known), opened, known, levels)
+    outcomes = scored_outcomes(opened)
+    matched = match(read_ratings(Path(ratings)), outcomes.seeds)
+    return binary_scores(matched, scored(select_scores(opened, scores), outcomes), opened, outcomes, levels)
 
 
 def binary_scores(
     matched: Matched[Rating],
     scores: Sequence[Scored],
     run: Run,
-    known: ScoredOutcomes,
+    outcomes: ScoredOutcomes,
     levels: Mapping[str, float] | None = None,
 ) -> BinaryAgreement:
-    """The same for ratings that were matched with a run already; nothing where no question is one of yes or no."""
+    """Compare scores with ratings already matched to a run; empty without a yes-or-no question."""
     people = majorities(matched, {**GOOD_LEVELS, **(levels or {})})
     compared = [
-        _Compared.of(score, question, people[question], known)
+        _Comparison.of(score, question, people[question], outcomes)
         for question in people
         for score in _answering(question, scores)
     ]
-    actions = _actions(run, known)
-    beside = [_beside(each, people, actions) for each in compared]
-    beside.sort(key=lambda score: best_first(score.verdicts.balanced_accuracy))
-    together = (_together(*pair) for pair in combinations(compared, 2) if pair[0].question == pair[1].question)
-    return BinaryAgreement(tuple(beside), tuple(pair for pair in together if pair))
+    actions = _actions(run, outcomes)
+    results = [_binary_score(comparison, people, actions) for comparison in compared]
+    results.sort(key=lambda score: best_first(score.rates.balanced_accuracy))
+    pairs = (_complementarity(*pair) for pair in combinations(compared, 2) if pair[0].question == pair[1].question)
+    return BinaryAgreement(tuple(results), tuple(pair for pair in pairs if pair))
 
 
 @dataclass(frozen=True, slots=True)
 class Majority:
-    """What more than half of the raters find good."""
+    """The majority answer of raters by outcome."""
 
     good_from: float
     good: Mapping[OutcomeKey, bool]
@@ -153,69 +155,73 @@ class Majority:
 
 
 def majorities(matched: Matched[Rating], levels: Mapping[str, float]) -> dict[str, Majority]:
-    """By question; those with other answers than 0 and 1 only where a level says from which they are good."""
+    """Return majorities by question; questions with other answers than 0 and 1 need a level."""
     people = {}
     for question, ratings in by_question(matched).items():
-        if question in levels or {one.value for its in ratings.values() for one in its} <= {0.0, 1.0}:
+        if question in levels or {rating.value for answers in ratings.values() for rating in answers} <= {0.0, 1.0}:
             level = levels.get(question, 1.0)
-            shares = {key: fmean(one.value >= level for one in its) for key, its in ratings.items()}
-            good = {key: share > HALF for key, share in shares.items() if share != HALF}
+            shares = {key: fmean(rating.value >= level for rating in answers) for key, answers in ratings.items()}
+            good = {key: share > MAJORITY for key, share in shares.items() if share != MAJORITY}
             people[question] = Majority(level, good, len(shares) - len(good))
     return people
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """A score's yes or no on one question compared with that of people, where both have one."""
+class _Comparison:
+    """Yes-or-no answers of a score and of people on one question."""
 
     score: Scored
     question: str
     keys: tuple[OutcomeKey, ...]
-    said: Numbers
+    predicted: Numbers
     """1 where the score says yes."""
-    truth: Numbers
-    """1 where people do."""
+    actual: Numbers
+    """1 where people say yes."""
     sources: Labels
     unscored: Mapping[str, int]
 
     @classmethod
-    def of(cls, score: Scored, question: str, people: Majority, known: ScoredOutcomes) -> _Compared:
-        """What has no score is counted by its reason."""
+    def of(cls, score: Scored, question: str, people: Majority, outcomes: ScoredOutcomes) -> _Comparison:
+        """Compare a score with a majority; count unscored outcomes by reason."""
         keys = tuple(key for key in people.good if key in score.values)
-        reasons = known.reasons.get((score.protocol, score.spec.name), {})
+        reasons = outcomes.reasons.get((score.protocol, score.spec.name), {})
         return cls(
             score,
             question,
             keys,
-            np.array([score.values[key] >= PASSES for key in keys], dtype=np.float64),
+            np.array([score.values[key] >= PASS_THRESHOLD for key in keys], dtype=np.float64),
             np.array([people.good[key] == score.spec.higher_is_better for key in keys], dtype=np.float64),
-            known.sources_of(keys),
+            outcomes.sources_of(keys),
             dict(Counter(reasons.get(key, UNFINISHED) for key in people.good if key not in score.values).most_common()),
         )
 
     @property
     def right(self) -> Numbers:
-        """1 where both say the same."""
-        return np.equal(self.said, self.truth).astype(np.float64)
+        """Return 1 where both answers are the same."""
+        return np.equal(self.predicted, self.actual).astype(np.float64)
 
 
-def _actions(run: Run, known: ScoredOutcomes) -> Mapping[str, str]:
-    """Edit to the action that the benchmark gives it; to its edit type where the benchmark knows no actions."""
-    actions = {edit: run.edits[edit].get("extras", {}).get("action") for edit in known.sources}
+def _actions(run: Run, outcomes: ScoredOutcomes) -> Mapping[str, str]:
+    """Map each edit to its action in the benchmark, or to its edit type where there are no actions."""
+    actions = {edit: run.edits[edit].get("extras", {}).get("action") for edit in outcomes.sources}
     return (
-        {edit: action or NO_ACTION for edit, action in actions.items()} if any(actions.values()) else known.edit_types
+        {edit: action or NO_ACTION for edit, action in actions.items()}
+        if any(actions.values())
+        else outcomes.edit_types
     )
 
 
 def _answering(question: str, scores: Sequence[Scored]) -> list[Scored]:
-    """The scores that answer a question: those of its name, or else the verdicts on the edit."""
-    fit = [each for each in scores if each.spec.range == (0.0, 1.0)]
-    return [each for each in fit if each.spec.name == question] or [each for each in fit if each.spec.name == VERDICT]
+    """Return the scores with the question's name, or else the verdicts on the edit."""
+    bounded = [score for score in scores if score.spec.range == (0.0, 1.0)]
+    return [score for score in bounded if score.spec.name == question] or [
+        score for score in bounded if score.spec.name == VERDICT
+    ]
 
 
-def _beside(compared: _Compared, people: Mapping[str, Majority], actions: Mapping[str, str]) -> BinaryScore:
-    majority, said, truth = people[compared.question], compared.said, compared.truth
-    counts = (said * truth, said * (1 - truth), (1 - said) * truth, (1 - said) * (1 - truth))
+def _binary_score(compared: _Comparison, people: Mapping[str, Majority], actions: Mapping[str, str]) -> BinaryScore:
+    majority, predicted, actual = people[compared.question], compared.predicted, compared.actual
+    counts = (predicted * actual, predicted * (1 - actual), (1 - predicted) * actual, (1 - predicted) * (1 - actual))
     action_of = np.array([actions[key.edit] for key in compared.keys], dtype=np.str_)
     by_action = {str(name): action_of == name for name in np.unique(action_of)}
     return BinaryScore(
@@ -223,54 +229,54 @@ def _beside(compared: _Compared, people: Mapping[str, Majority], actions: Mappin
         compared.score.spec,
         compared.question,
         majority.good_from,
-        _verdicts(said, truth, compared.sources),
+        _rates(predicted, actual, compared.sources),
         Confusion(*(int(count.sum()) for count in counts)),
-        said.size,
+        predicted.size,
         compared.unscored,
         majority.split,
-        {name: _verdicts(said[rows], truth[rows], compared.sources[rows]) for name, rows in by_action.items()},
+        {name: _rates(predicted[rows], actual[rows], compared.sources[rows]) for name, rows in by_action.items()},
         {name: _dependence(compared, people[name]) for name in people if name != compared.question},
     )
 
 
-def _verdicts(said: Numbers, truth: Numbers, sources: Labels) -> BinaryRates:
-    return binary_rates(said, truth, sources) if said.size else BinaryRates(*[NOTHING] * 5)
+def _rates(predicted: Numbers, actual: Numbers, sources: Labels) -> BinaryRates:
+    return binary_rates(predicted, actual, sources) if predicted.size else BinaryRates(*[UNDEFINED] * 5)
 
 
-def _dependence(compared: _Compared, condition: Majority) -> Dependence:
-    """Only where people agree on the other question too."""
-    rows = np.array([place for place, key in enumerate(compared.keys) if key in condition.good], dtype=np.int64)
+def _dependence(compared: _Comparison, condition: Majority) -> Dependence:
+    """Compare correctness by the majority on another question."""
+    rows = np.array([index for index, key in enumerate(compared.keys) if key in condition.good], dtype=np.int64)
     if not rows.size:
-        return Dependence(NOTHING, NOTHING, NOTHING)
+        return Dependence(UNDEFINED, UNDEFINED, UNDEFINED)
     right, sources = compared.right[rows], compared.sources[rows]
-    good = np.array([condition.good[compared.keys[row]] for row in rows], dtype=np.float64)
+    good = np.array([condition.good[compared.keys[estimates]] for estimates in rows], dtype=np.float64)
 
     def shares(weights: Numbers) -> Numbers:
-        here, there = (safe_divide((right * part) @ weights, part @ weights) for part in (good, 1 - good))
-        return np.stack([here, there, here - there])
+        where_good, where_bad = (safe_divide((right * part) @ weights, part @ weights) for part in (good, 1 - good))
+        return np.stack([where_good, where_bad, where_good - where_bad])
 
     values = shares(np.ones((right.size, 1)))[:, 0]
     drawn, clusters = resampled(shares, sources), np.unique(sources).size
     counts = int(good.sum()), int((1 - good).sum()), right.size
     return Dependence(
         *(
-            Estimate(None, None, None, n, clusters, "people find all alike")
+            Estimate(None, None, None, n, clusters, "people rate all outcomes the same")
             if np.isnan(value)
-            else estimate(float(value), row, n, clusters)
-            for value, row, n in zip(values, drawn, counts, strict=True)
+            else estimate(float(value), estimates, n, clusters)
+            for value, estimates, n in zip(values, drawn, counts, strict=True)
         )
     )
 
 
-def _together(first: _Compared, second: _Compared) -> Together | None:
-    """On the outcomes that both answer; None when there is none, or when both mean another thing by yes."""
-    place = {key: row for row, key in enumerate(second.keys)}
-    rows = [(row, place[key]) for row, key in enumerate(first.keys) if key in place]
+def _complementarity(first: _Comparison, second: _Comparison) -> Together | None:
+    """Compare two scores on the outcomes that both answer; None without any, or when directions differ."""
+    index = {key: row for row, key in enumerate(second.keys)}
+    rows = [(row, index[key]) for row, key in enumerate(first.keys) if key in index]
     if not rows or first.score.spec.higher_is_better != second.score.spec.higher_is_better:
         return None
-    here, there = (np.array(each) for each in zip(*rows, strict=True))
-    one, two = first.right[here], second.right[there]
-    truth, sources = first.truth[here], first.sources[here]
-    oracle = np.where(np.maximum(one, two) > 0, truth, 1 - truth)
-    shares = complementarity(one, two, sources, names=(label(first.score), label(second.score)))
-    return Together(first.question, shares, binary_rates(oracle, truth, sources))
+    first_rows, second_rows = (np.array(indices) for indices in zip(*rows, strict=True))
+    first_right, second_right = first.right[first_rows], second.right[second_rows]
+    actual, sources = first.actual[first_rows], first.sources[first_rows]
+    oracle = np.where(np.maximum(first_right, second_right) > 0, actual, 1 - actual)
+    shares = complementarity(first_right, second_right, sources, names=(label(first.score), label(second.score)))
+    return Together(first.question, shares, binary_rates(oracle, actual, sources))

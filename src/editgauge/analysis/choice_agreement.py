@@ -1,4 +1,13 @@
-"""Evaluators compared with people's choices between two outcomes."""
+"""Compare evaluators with choices: of people between two outcomes, of triplets with known truth, and of judges.
+
+Triplets are AugCLIP's ground truth selection (section 5.2): of three outcomes of an edit one is well edited, one keeps
+everything (a negligible change of the source), one ignores the source (made from the target text alone). Acc_both is
+the share of triplets in which the well edited one wins.
+
+A judge that was asked which of two outcomes is better is read from the file that `prefer` writes: edit, first, second,
+chosen, swapped, rater, seed, unanswered. Both `chosen` and `swapped` name the outcome (first, second or tie), never the
+position, and are null without an answer. A file without `swapped` asked each pair in one order only.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +29,12 @@ from editgauge.analysis._evaluators import Evaluator, EvaluatorTarget, Scored, b
 from editgauge.analysis.outcomes import Matched, OutcomeKey, ScoredOutcomes, match
 from editgauge.analysis.ratings import Choice, JudgePreference, PreferredOutcome, read_preferences
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.judges import Choice as Named
+from editgauge.judges import Choice as SideName
 from editgauge.judges import combine_orders
 from editgauge.types import ScoreSpec
 
-MOST_PAIRED = 4
-"""This many of the evaluators that agree most are taken in pairs."""
+MAX_PAIRED = 4
+"""Number of best evaluators that are compared in pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,59 +44,64 @@ class ChoiceScore:
     protocol: str
     spec: ScoreSpec
     share: Mean | None
-    """Of the choices, how many it agrees with (s_2AFC); None when no choice has both scores."""
+    """Share of choices it agrees with (s_2AFC); None when no choice has both scores."""
     by_type: dict[str, Mean]
     equal: int
-    """Choices between outcomes with equal scores: each counts half, as guessing would."""
+    """Choices between outcomes with equal scores; each counts half."""
     unscored: int
-    """Choices with an outcome that has no such score: left out, never imputed."""
+    """Choices with an unscored outcome: left out, never imputed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceScores:
-    """What the choices say about the evaluators, the one that agrees most first."""
+    """All evaluators compared with people's choices, best agreement first."""
 
     scores: tuple[ChoiceScore, ...]
     ties: int
-    """Choices in which people found both alike: no side to agree with, so they are left out."""
+    """Choices in which people preferred neither: left out."""
     behind: tuple[Paired, ...]
-    """The one that agrees most against every other one, on the choices that both can answer."""
+    """The best evaluator against every other one, on the choices that both can answer."""
     pairs: tuple[Complementarity, ...]
-    """Any two of the four that agree most, on the choices that both can answer: do they err alike?"""
+    """Pairs of the best four, on the choices that both can answer."""
 
 
 def choice_scores(
-    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], known: ScoredOutcomes
+    matched: Matched[PreferredOutcome], evaluators: Sequence[Evaluator], outcomes: ScoredOutcomes
 ) -> ChoiceScores:
-    """Every evaluator compared with the choices."""
-    answers = _Answers.of(matched, known)
-    earned = [_Earned.of(each, answers) for each in evaluators]
-    summaries = [_summary(each, answers) for each in earned]
-    order = sorted(range(len(summaries)), key=lambda place: best_first(summaries[place].share))
-    pairs = (_together(earned[one], earned[two], answers) for one, two in combinations(order[:MOST_PAIRED], 2))
+    """Compare every evaluator with the choices."""
+    answers = _Answers.of(matched, outcomes)
+    earned = [_Credits.of(evaluator, answers) for evaluator in evaluators]
+    summaries = [_summary(evaluator, answers) for evaluator in earned]
+    order = sorted(range(len(summaries)), key=lambda index: best_first(summaries[index].share))
+    pairs = (
+        _complementarity(earned[first], earned[second], answers)
+        for first, second in combinations(order[:MAX_PAIRED], 2)
+    )
     return ChoiceScores(
-        tuple(summaries[place] for place in order),
+        tuple(summaries[index] for index in order),
         len(matched.pairs) - len(answers.outcomes),
-        compare_with_first([(label(evaluators[place]), earned[place].credit) for place in order], answers.sources),
+        compare_with_first([(label(evaluators[index]), earned[index].credit) for index in order], answers.sources),
         tuple(pair for pair in pairs if pair),
     )
 
 
-def choices_target(matched: Matched[PreferredOutcome], known: ScoredOutcomes) -> EvaluatorTarget:
-    """People's choices, to hold one evaluator after another against."""
-    answers = _Answers.of(matched, known)
+def choices_target(matched: Matched[PreferredOutcome], outcomes: ScoredOutcomes) -> EvaluatorTarget:
+    """Return people's choices as a target for evaluators."""
+    answers = _Answers.of(matched, outcomes)
 
     def ask(evaluator: Scored) -> Estimate:
         margin = margins(evaluator, answers.outcomes)
-        there = ~np.isnan(margin)
-        return choice_agreement(margin[there], 0 * margin[there], answers.chose_first[there], answers.sources[there])
+        is_scored = ~np.isnan(margin)
+        return choice_agreement(
+            margin[is_scored], 0 * margin[is_scored], answers.chose_first[is_scored], answers.sources[is_scored]
+        )
 
     return EvaluatorTarget("choices", "share agreed with", 0.5, ask)
 
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """The choices in which people did choose."""
+    """The choices that are not ties."""
 
     outcomes: list[tuple[OutcomeKey, ...]]
     chose_first: NDArray[np.bool_]
@@ -95,33 +109,33 @@ class _Answers:
     edit_types: Labels
 
     @classmethod
-    def of(cls, matched: Matched[PreferredOutcome], known: ScoredOutcomes) -> _Answers:
-        decided = [(keys, choice.chosen == "first") for keys, choice in matched.pairs if choice.chosen != "tie"]
+    def of(cls, matched: Matched[PreferredOutcome], outcomes: ScoredOutcomes) -> _Answers:
+        decided = [(keys, choice.choice == "first") for keys, choice in matched.pairs if choice.choice != "tie"]
         return cls(
             [keys for keys, _ in decided],
             np.array([first for _, first in decided], dtype=np.bool_),
-            known.sources_of(keys[0] for keys, _ in decided),
-            known.edit_types_of(keys[0] for keys, _ in decided),
+            outcomes.sources_of(keys[0] for keys, _ in decided),
+            outcomes.edit_types_of(keys[0] for keys, _ in decided),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Earned:
-    """NaN, within this file, where an outcome has no score."""
+class _Credits:
+    """Margins and earned of an evaluator; NaN where an outcome has no score."""
 
     evaluator: Evaluator
     margin: Numbers
-    """By how much the first outcome of every choice is the better one."""
+    """By how much the first outcome of every choice is better."""
     credit: Numbers
-    """What the evaluator earns on every choice."""
+    """Credit of the evaluator on every choice."""
 
     @classmethod
-    def of(cls, evaluator: Evaluator, answers: _Answers) -> _Earned:
+    def of(cls, evaluator: Evaluator, answers: _Answers) -> _Credits:
         margin = margins(evaluator, answers.outcomes)
         return cls(evaluator, margin, choice_credit(margin, 0, answers.chose_first))
 
 
-def _summary(earned: _Earned, answers: _Answers) -> ChoiceScore:
+def _summary(earned: _Credits, answers: _Answers) -> ChoiceScore:
     return ChoiceScore(
         earned.evaluator.protocol,
         earned.evaluator.spec,
@@ -131,11 +145,11 @@ def _summary(earned: _Earned, answers: _Answers) -> ChoiceScore:
     )
 
 
-def _together(first: _Earned, second: _Earned, answers: _Answers) -> Complementarity | None:
+def _complementarity(first: _Credits, second: _Credits, answers: _Answers) -> Complementarity | None:
     both = ~np.isnan(first.credit) & ~np.isnan(second.credit)
     if not both.any():
         return None
-    scaled = (each.margin[both] / (each.margin[both].std() or 1.0) for each in (first, second))
+    scaled = (earned.margin[both] / (earned.margin[both].std() or 1.0) for earned in (first, second))
     return complementarity(
         first.credit[both],
         second.credit[both],
@@ -146,24 +160,24 @@ def _together(first: _Earned, second: _Earned, answers: _Answers) -> Complementa
 
 
 TRIPLET_ROLES = ("good", "preserved", "modified")
-FORM = "good=METHOD,preserved=METHOD,modified=METHOD"
+ROLE_FORMAT = "good=METHOD,preserved=METHOD,modified=METHOD"
 _ROLE = re.compile(rf"(?:^|,)\s*({'|'.join(TRIPLET_ROLES)})=")
 
 
 @dataclass(frozen=True, slots=True)
 class Triplets:
-    """Edits of which the run has all three outcomes."""
+    """Edits with outcomes in all three roles."""
 
     methods: Mapping[str, str]
     """Role to method."""
     outcomes: tuple[tuple[OutcomeKey, OutcomeKey, OutcomeKey], ...]
     """In the order of the roles."""
     incomplete: int
-    """Outcomes of the good method without a partner in one of the other roles, or with several: left out."""
+    """Outcomes of the good method without a unique partner in each other role: left out."""
 
     @property
     def good(self) -> list[OutcomeKey]:
-        """The well edited outcome of each."""
+        """Return the well edited outcome of each triplet."""
         return [good for good, *_ in self.outcomes]
 
 
@@ -182,50 +196,50 @@ class SelectedScore:
     by_type: Mapping[str, Mean]
     """Acc_both by edit type."""
     equal: int
-    """Triplets in which the good one shares the highest score: they count as guessing among those would."""
+    """Triplets in which the good one shares the highest score; they count as guessing."""
     unscored: int
-    """Triplets with an outcome that has no such score: left out, never imputed."""
+    """Triplets with an unscored outcome: left out, never imputed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectedScores:
-    """What the triplets say about the evaluators, the one that selects best first."""
+    """All evaluators compared with the triplets, the best selector first."""
 
     methods: Mapping[str, str]
     triplets: int
     incomplete: int
     scores: tuple[SelectedScore, ...]
     behind: tuple[Paired, ...]
-    """The one that selects best against every other one, on the triplets that both can answer."""
+    """The best evaluator against every other one, on the triplets that both can answer."""
 
 
 def read_roles(text: str) -> dict[str, str]:
-    """The methods of the three roles; a method's own commas and equals signs do no harm.
+    """Parse the methods of the three roles; commas and equals signs inside a method name are allowed.
 
     >>> read_roles("good=ours[a=1,b=2],preserved=negligible,modified=text-to-image")
     {'good': 'ours[a=1,b=2]', 'preserved': 'negligible', 'modified': 'text-to-image'}
     """
-    before, *rest = _ROLE.split(text)
-    names, methods = rest[::2], [method.strip() for method in rest[1::2]]
-    if before.strip() or sorted(names) != sorted(TRIPLET_ROLES) or not all(methods):
-        raise BadInputError(f"--triplets is written {FORM}, got '{text}'.")
+    prefix, *parts = _ROLE.split(text)
+    names, methods = parts[::2], [method.strip() for method in parts[1::2]]
+    if prefix.strip() or sorted(names) != sorted(TRIPLET_ROLES) or not all(methods):
+        raise BadInputError(f"`triplets` has the form {ROLE_FORMAT}; got '{text}'.")
     if len(set(methods)) < len(TRIPLET_ROLES):
         raise BadInputError(f"The three outcomes of a triplet come from three methods, got '{text}'.")
     roles = dict(zip(names, methods, strict=True))
     return {role: roles[role] for role in TRIPLET_ROLES}
 
 
-def find_triplets(methods: Mapping[str, str], known: ScoredOutcomes) -> Triplets:
-    """The triplets of a run: outcomes of one edit and seed, where a method that has only one seed lends it to all."""
-    there = {method for _, method in known.seeds}
+def find_triplets(methods: Mapping[str, str], outcomes: ScoredOutcomes) -> Triplets:
+    """Find the triplets of a run: outcomes of one edit and seed; a method with a single seed is used for all."""
+    available = {method for _, method in outcomes.seeds}
     for method in methods.values():
-        if method not in there:
-            raise UnknownNameError("method in this run", method, there)
+        if method not in available:
+            raise UnknownNameError("method in this run", method, available)
     complete: list[tuple[OutcomeKey, OutcomeKey, OutcomeKey]] = []
     incomplete = 0
-    for edit in known.sources:
-        for seed in known.seeds.get((edit, methods["good"]), ()):
-            preserved, modified = (_partner(edit, methods[role], seed, known) for role in TRIPLET_ROLES[1:])
+    for edit in outcomes.sources:
+        for seed in outcomes.seeds.get((edit, methods["good"]), ()):
+            preserved, modified = (_partner(edit, methods[role], seed, outcomes) for role in TRIPLET_ROLES[1:])
             if preserved is None or modified is None:
                 incomplete += 1
             else:
@@ -235,44 +249,47 @@ def find_triplets(methods: Mapping[str, str], known: ScoredOutcomes) -> Triplets
     return Triplets(methods, tuple(complete), incomplete)
 
 
-def _partner(edit: str, method: str, seed: int, known: ScoredOutcomes) -> OutcomeKey | None:
-    seeds = known.seeds.get((edit, method), [])
-    fitting = [each for each in seeds if each == seed] or seeds
-    return OutcomeKey(edit, method, fitting[0]) if len(fitting) == 1 else None
+def _partner(edit: str, method: str, seed: int, outcomes: ScoredOutcomes) -> OutcomeKey | None:
+    seeds = outcomes.seeds.get((edit, method), [])
+    matches = [candidate for candidate in seeds if candidate == seed] or seeds
+    return OutcomeKey(edit, method, matches[0]) if len(matches) == 1 else None
 
 
-def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], known: ScoredOutcomes) -> SelectedScores:
-    """Every evaluator compared with the triplets."""
-    sources, edit_types = known.sources_of(triplets.good), known.edit_types_of(triplets.good)
-    earned = [_earned(each, triplets) for each in evaluators]
-    summaries = [_selected_score(each, its, sources, edit_types) for each, its in zip(evaluators, earned, strict=True)]
-    order = sorted(range(len(summaries)), key=lambda place: best_first(summaries[place].both))
-    both = [(label(evaluators[place]), earned[place][0]) for place in order]
+def selected_scores(triplets: Triplets, evaluators: Sequence[Evaluator], outcomes: ScoredOutcomes) -> SelectedScores:
+    """Compare every evaluator with the triplets."""
+    sources, edit_types = outcomes.sources_of(triplets.good), outcomes.edit_types_of(triplets.good)
+    credits_by_evaluator = [_triplet_credits(evaluator, triplets) for evaluator in evaluators]
+    summaries = [
+        _selected_score(evaluator, earned, sources, edit_types)
+        for evaluator, earned in zip(evaluators, credits_by_evaluator, strict=True)
+    ]
+    order = sorted(range(len(summaries)), key=lambda index: best_first(summaries[index].both))
+    both = [(label(evaluators[index]), credits_by_evaluator[index][0]) for index in order]
     return SelectedScores(
         triplets.methods,
         len(triplets.outcomes),
         triplets.incomplete,
-        tuple(summaries[place] for place in order),
+        tuple(summaries[index] for index in order),
         compare_with_first(both, sources),
     )
 
 
-def triplets_target(triplets: Triplets, known: ScoredOutcomes) -> EvaluatorTarget:
-    """The triplets, to hold one evaluator after another against."""
-    sources = known.sources_of(triplets.good)
+def triplets_target(triplets: Triplets, outcomes: ScoredOutcomes) -> EvaluatorTarget:
+    """Return the triplets as a target for evaluators."""
+    sources = outcomes.sources_of(triplets.good)
 
     def ask(evaluator: Scored) -> Estimate:
-        both = _earned(evaluator, triplets)[0]
-        there = ~np.isnan(both)
-        if not there.any():
+        both = _triplet_credits(evaluator, triplets)[0]
+        is_scored = ~np.isnan(both)
+        if not is_scored.any():
             return no_estimate("no triplet has all three scores")
-        return as_estimate(clustered_mean(both[there], sources[there]))
+        return as_estimate(clustered_mean(both[is_scored], sources[is_scored], scale=(0.0, 1.0)))
 
     return EvaluatorTarget("triplets", "share won by the good one", 1 / 3, ask)
 
 
 def selection_credit(over_preserved: Numbers, over_modified: Numbers) -> Numbers:
-    """The chance that the good outcome is picked among those with the highest score, from its lead over the others.
+    """Return the probability that the good outcome is picked among those with the highest score.
 
     >>> selection_credit(np.array([1.0, 1.0, 0.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0, -1.0, np.nan])).round(2)
     array([1.  , 0.5 , 0.33, 0.  ,  nan])
@@ -282,8 +299,8 @@ def selection_credit(over_preserved: Numbers, over_modified: Numbers) -> Numbers
     return np.where(np.isnan(leads).any(axis=0), np.nan, credit)
 
 
-def _earned(evaluator: Evaluator, triplets: Triplets) -> tuple[Numbers, Numbers, Numbers]:
-    """What it earns on every triplet: for both, and for each half."""
+def _triplet_credits(evaluator: Evaluator, triplets: Triplets) -> tuple[Numbers, Numbers, Numbers]:
+    """Return the credit for every triplet: for both, and against each other outcome."""
     over_preserved = margins(evaluator, [(good, preserved) for good, preserved, _ in triplets.outcomes])
     over_modified = margins(evaluator, [(good, modified) for good, _, modified in triplets.outcomes])
     both = selection_credit(over_preserved, over_modified)
@@ -296,12 +313,14 @@ def _earned(evaluator: Evaluator, triplets: Triplets) -> tuple[Numbers, Numbers,
 def _selected_score(
     evaluator: Evaluator, earned: Sequence[Numbers], sources: Labels, edit_types: Labels
 ) -> SelectedScore:
-    (whole, by_type), (over_preserved, _), (over_modified, _) = (shares(each, sources, edit_types) for each in earned)
+    (overall, by_type), (over_preserved, _), (over_modified, _) = (
+        shares(credit, sources, edit_types) for credit in earned
+    )
     both = earned[0]
     return SelectedScore(
         evaluator.protocol,
         evaluator.spec,
-        whole,
+        overall,
         over_preserved,
         over_modified,
         by_type,
@@ -310,10 +329,10 @@ def _selected_score(
     )
 
 
-JUDGE_SPEC = ScoreSpec("prefers", True, (-1.0, 1.0))
-NAMED: Mapping[Choice, Named] = {"first": "one", "second": "two", "tie": "tie"}
-LEAD: Mapping[Named | None, int] = {"one": 1, "two": -1, "tie": 0, None: 0}
-"""By how much the first leads; a judge that follows the order has no preference, as if both were equal."""
+JUDGE_SPEC = ScoreSpec("prefers", higher_is_better=True, range=(-1.0, 1.0))
+SIDE_NAMES: Mapping[Choice, SideName] = {"first": "one", "second": "two", "tie": "tie"}
+LEAD: Mapping[SideName | None, int] = {"one": 1, "two": -1, "tie": 0, None: 0}
+"""Lead of the first outcome; a judge that follows the order has no preference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,82 +345,88 @@ class JudgeEvaluator:
 
     @property
     def protocol(self) -> str:
-        """The judge's name, marked as that of a judge."""
+        """Return the judge's name, marked as a judge."""
         return f"judge[{self.name}]"
 
     @property
     def spec(self) -> ScoreSpec:
-        """From the second (-1) to the first (1)."""
+        """Return the range from the second (-1) to the first (1)."""
         return JUDGE_SPEC
 
     def pair(self, first: OutcomeKey, second: OutcomeKey) -> tuple[float, float] | None:
-        """Half its lead for each; None when it was not asked about the two, or gave no answer."""
+        """Return half the lead for each; None when the judge was not asked or gave no answer."""
         lead = self.leads.get((first, second))
-        if lead is None and (turned := self.leads.get((second, first))) is not None:
-            lead = -turned
+        if lead is None and (swapped := self.leads.get((second, first))) is not None:
+            lead = -swapped
         return None if lead is None else (lead / 2, -lead / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeFindings:
-    """How far the order of two outcomes sways a judge."""
+    """How the presentation order sways a judge."""
 
     name: str
     pairs: int
     unanswered: int
-    """Pairs without an answer in one of the orders it was asked in: left out, never guessed."""
+    """Pairs without an answer in a requested order: left out, never imputed."""
     ties: int
-    """Pairs that it finds alike."""
+    """Pairs in which it prefers neither."""
     consistent: Mean | None
     """The share of pairs with one verdict in both orders; None when no pair was asked in both."""
     towards_first: Mean | None
-    """From -1 (always the one shown second) to 1 (always the one shown first); 0 for one that looks at the edits."""
+    """From -1 (always the second position) to 1 (always the first); 0 without position bias."""
 
 
-def read_judges(files: Iterable[Path], known: ScoredOutcomes) -> tuple[list[JudgeEvaluator], list[JudgeFindings]]:
-    """The judges of these files, as evaluators and with what is known about them."""
-    answers = [verdict for file in files for verdict in read_preferences(file)]
+def read_judges(files: Iterable[Path], outcomes: ScoredOutcomes) -> tuple[list[JudgeEvaluator], list[JudgeFindings]]:
+    """Read the judges of these files as evaluators, with statistics of their consistency."""
+    answers = [preference for file in files for preference in read_preferences(file)]
     if not answers:
         return [], []
     by_judge: dict[str, list[tuple[tuple[OutcomeKey, ...], JudgePreference]]] = defaultdict(list)
-    matched: Matched[JudgePreference] = match(answers, known.seeds)
-    for keys, verdict in matched.pairs:
-        by_judge[verdict.rater or "judge"].append((keys, verdict))
-    evaluators = [JudgeEvaluator(name, _leads(verdicts)) for name, verdicts in by_judge.items()]
-    return evaluators, [_findings(name, verdicts, known) for name, verdicts in by_judge.items()]
+    matched: Matched[JudgePreference] = match(answers, outcomes.seeds)
+    for keys, preference in matched.pairs:
+        by_judge[preference.rater or "judge"].append((keys, preference))
+    evaluators = [JudgeEvaluator(name, _leads(preferences)) for name, preferences in by_judge.items()]
+    return evaluators, [_findings(name, preferences, outcomes) for name, preferences in by_judge.items()]
 
 
 def _leads(
-    verdicts: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]],
+    preferences: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]],
 ) -> dict[tuple[OutcomeKey, OutcomeKey], int]:
     leads = {}
-    for (first, second), verdict in verdicts:
-        if verdict.is_answered:
-            leads[first, second] = LEAD[_settled(verdict)]
+    for (first, second), preference in preferences:
+        if preference.is_answered:
+            leads[first, second] = LEAD[_settled(preference)]
     return leads
 
 
-def _settled(verdict: JudgePreference) -> Named | None:
-    if verdict.chosen is None:
+def _settled(preference: JudgePreference) -> SideName | None:
+    if preference.choice is None:
         return None
-    choice = NAMED[verdict.chosen]
-    return choice if verdict.swapped is None else combine_orders(choice, NAMED[verdict.swapped])
+    choice = SIDE_NAMES[preference.choice]
+    return choice if preference.swapped is None else combine_orders(choice, SIDE_NAMES[preference.swapped])
 
 
 def _findings(
-    name: str, verdicts: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], known: ScoredOutcomes
+    name: str, preferences: Sequence[tuple[tuple[OutcomeKey, ...], JudgePreference]], outcomes: ScoredOutcomes
 ) -> JudgeFindings:
-    answered = [(keys, verdict) for keys, verdict in verdicts if verdict.is_answered]
-    twice = [(keys[0], each.chosen, each.swapped) for keys, each in answered if each.chosen and each.swapped]
-    sources = known.sources_of(key for key, *_ in twice)
-    same = np.array([choice == swapped for _, choice, swapped in twice], dtype=np.float64)
-    # shown first is the first outcome in the given order, and the second one in the swapped order
-    drawn = [(LEAD[NAMED[choice]] - LEAD[NAMED[swapped]]) / 2 for _, choice, swapped in twice]
+    answered = [(keys, preference) for keys, preference in preferences if preference.is_answered]
+    both_orders = [
+        (keys[0], preference.choice, preference.swapped)
+        for keys, preference in answered
+        if preference.choice and preference.swapped
+    ]
+    sources = outcomes.sources_of(key for key, *_ in both_orders)
+    is_consistent = np.array([choice == swapped for _, choice, swapped in both_orders], dtype=np.float64)
+    # the first position holds the first outcome in the requested order, the second outcome in the swapped order
+    leads = [(LEAD[SIDE_NAMES[choice]] - LEAD[SIDE_NAMES[swapped]]) / 2 for _, choice, swapped in both_orders]
     return JudgeFindings(
         name,
-        len(verdicts),
-        unanswered=len(verdicts) - len(answered),
-        ties=sum(_settled(verdict) == "tie" for _, verdict in answered),
-        consistent=clustered_mean(same, sources) if twice else None,
-        towards_first=clustered_mean(np.array(drawn, dtype=np.float64), sources) if twice else None,
+        len(preferences),
+        unanswered=len(preferences) - len(answered),
+        ties=sum(_settled(preference) == "tie" for _, preference in answered),
+        consistent=clustered_mean(is_consistent, sources) if both_orders else None,
+        towards_first=clustered_mean(np.array(leads, dtype=np.float64), sources, scale=(-1.0, 1.0))
+        if both_orders
+        else None,
     )

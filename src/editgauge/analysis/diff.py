@@ -1,4 +1,9 @@
-"""What differs between two runs: options and versions, images, and the scores themselves."""
+"""Differences between two runs: settings, images, scores, and why each mean changed.
+
+The change of a mean is decomposed in fixed steps from the first run to the second: drop the edits that only the first
+run has, drop what is scored only there, change the values of the remaining items, add what is scored only in the
+second, add its further edits. Each step belongs to one cause, and a value's change to what differs about its item.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +20,15 @@ from editgauge.judges._panel import panel_members
 from editgauge.judges._transcripts import Transcripts
 from editgauge.results import Run
 
-Place = tuple[str, int]
-"""An item of one method: edit and seed."""
-TRANSCRIPTS = "transcripts"
-"""Where a run keeps what its judges were asked and answered."""
+Item = tuple[str, int]
+"""Edit and seed of an outcome of one method."""
+TRANSCRIPTS_FOLDER = "transcripts"
+"""Folder of a run with the judges' transcripts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How one score of one method moved."""
+    """How one score of one method changed."""
 
     protocol: str
     name: str
@@ -31,20 +36,20 @@ class Shift:
     common: int
     """Scored in both runs."""
     changed: int
-    """Of those, how many have another value."""
+    """Of those, the number with another value."""
     only_first: int
     only_second: int
     mean_first: float | None
     mean_second: float | None
-    """Means over what is scored in both."""
+    """Means over items scored in both."""
     other_reason: int
-    """Unscored in both, for another reason; or unscored in one and not there at all in the other."""
+    """Unscored in both for another reason, or unscored in one and missing in the other."""
     causes: Attribution | None = None
-    """Where the change of the mean over all that is scored comes from; None when a run has no such mean."""
+    """Causes of the change of the mean over all scored items; None when a run has no mean."""
 
     @property
     def same(self) -> bool:
-        """Whether nothing about this score differs."""
+        """Tell whether nothing about this score differs."""
         return not (self.changed or self.only_first or self.only_second or self.other_reason)
 
 
@@ -60,23 +65,25 @@ class Difference:
 
     @property
     def same_scores(self) -> bool:
-        """Whether both runs hold the same scores."""
+        """Tell whether both runs hold the same scores."""
         return all(shift.same for shift in self.shifts)
 
 
 def difference(first: str | Path, second: str | Path) -> Difference:
-    """What differs between two runs, and what caused the change of each mean."""
-    a, b = Run.open(Path(first)), Run.open(Path(second))
-    here, there, causes = _rows(a), _rows(b), _Causes(a, b)
-    scores = dict.fromkeys([*here, *there])
-    shifts = tuple(_shift(score, here.get(score, {}), there.get(score, {}), causes) for score in scores)
-    return Difference(_settings(a, b), causes.images_changed, shifts)
+    """Compare two runs, with the cause of the change of each mean."""
+    first_run, second_run = Run.open(Path(first)), Run.open(Path(second))
+    first_rows, second_rows, causes = _rows(first_run), _rows(second_run), _Causes(first_run, second_run)
+    scores = dict.fromkeys([*first_rows, *second_rows])
+    shifts = tuple(_shift(score, first_rows.get(score, {}), second_rows.get(score, {}), causes) for score in scores)
+    return Difference(_settings(first_run, second_run), causes.images_changed, shifts)
 
 
-def _settings(a: Run, b: Run) -> dict[str, tuple[Any, Any]]:
-    here, there = (_flat(run) for run in (a, b))
-    keys = [*here, *(key for key in there if key not in here)]
-    return {key: (here.get(key), there.get(key)) for key in keys if here.get(key) != there.get(key)}
+def _settings(first: Run, second: Run) -> dict[str, tuple[Any, Any]]:
+    first_flat, second_flat = (_flat(run) for run in (first, second))
+    keys = [*first_flat, *(key for key in second_flat if key not in first_flat)]
+    return {
+        key: (first_flat.get(key), second_flat.get(key)) for key in keys if first_flat.get(key) != second_flat.get(key)
+    }
 
 
 def _flat(run: Run) -> dict[str, Any]:
@@ -101,7 +108,7 @@ def _pixels(run: Run) -> dict[tuple[str, str, int], tuple[str | None, str | None
     return {(edit, method, seed): (source, edited) for edit, method, seed, source, edited in rows}
 
 
-_Rows = dict[Place, float | str]
+_Rows = dict[Item, float | str]
 """(edit, seed) to the value, or the reason why there is none."""
 _Score = tuple[str, str, str]
 """Protocol, name, method."""
@@ -110,7 +117,7 @@ _Score = tuple[str, str, str]
 def _rows(run: Run) -> dict[_Score, _Rows]:
     columns = ("protocol", "name", "method", "edit", "seed", "value", "reason")
     rows: dict[_Score, _Rows] = {}
-    for *score, edit, seed, value, reason in zip(*(run.scores[c].to_pylist() for c in columns), strict=True):
+    for *score, edit, seed, value, reason in zip(*(run.scores[column].to_pylist() for column in columns), strict=True):
         protocol, name, method = score
         rows.setdefault((protocol, name, method), {})[edit, seed] = reason if value is None else value
     return rows
@@ -119,22 +126,22 @@ def _rows(run: Run) -> dict[_Score, _Rows]:
 class _Causes:
     """What differs between two runs, item by item."""
 
-    def __init__(self, a: Run, b: Run) -> None:
-        self.manifests = a.manifest, b.manifest
-        self.edits = a.edits, b.edits
-        self.shared = a.edits.keys() & b.edits.keys()
-        self.pixels = _pixels(a), _pixels(b)
-        self.other_models = a.manifest.models != b.manifest.models
-        self.moved_judges = _moved_judges(a, b)
+    def __init__(self, first: Run, second: Run) -> None:
+        self.manifests = first.manifest, second.manifest
+        self.edits = first.edits, second.edits
+        self.shared = first.edits.keys() & second.edits.keys()
+        self.pixels = _pixels(first), _pixels(second)
+        self.other_models = first.manifest.models != second.manifest.models
+        self.moved_judges = _moved_judges(first, second)
 
     @property
     def images_changed(self) -> int:
-        here, there = self.pixels
-        return sum(here[key] != there[key] for key in here.keys() & there.keys())
+        first, second = self.pixels
+        return sum(first[key] != second[key] for key in first.keys() & second.keys())
 
-    def of(self, score: _Score, place: Place) -> Cause:
-        """Why an item that both runs scored may have another value."""
-        (protocol, _, method), (edit, seed) = score, place
+    def of(self, score: _Score, item: Item) -> Cause:
+        """Return why an item that both runs scored may have another value."""
+        (protocol, _, method), (edit, seed) = score, item
         causes: list[Cause] = []
         if self.edits[0].get(edit) != self.edits[1].get(edit):
             causes.append("edits")
@@ -149,17 +156,21 @@ class _Causes:
         return "several" if len(causes) > 1 else causes[0] if causes else "software"
 
 
-def _moved_judges(a: Run, b: Run) -> frozenset[str]:
-    """The judges, by name, whose model answered a question in one run otherwise than in the other."""
-    if not (a.manifest.judges and b.manifest.judges):
+def _moved_judges(first: Run, second: Run) -> frozenset[str]:
+    """Return the judges whose model answered a question differently in the two runs."""
+    if not (first.manifest.judges and second.manifest.judges):
         return frozenset()
-    here, there = (_said(run.folder / TRANSCRIPTS) for run in (a, b))
-    moved = {here[key][0] for key in here.keys() & there.keys() if here[key][1] != there[key][1]}
-    return frozenset(name for name, entry in a.manifest.judges.items() if entry["model"] in moved)
+    first_replies, second_replies = (_replies(run.folder / TRANSCRIPTS_FOLDER) for run in (first, second))
+    moved = {
+        first_replies[key][0]
+        for key in first_replies.keys() & second_replies.keys()
+        if first_replies[key][1] != second_replies[key][1]
+    }
+    return frozenset(name for name, entry in first.manifest.judges.items() if entry["model"] in moved)
 
 
-def _said(folder: Path) -> dict[str, tuple[str, str]]:
-    """Identity of a question to the model and what it said."""
+def _replies(folder: Path) -> dict[str, tuple[str, str]]:
+    """Map each question's identity to the model and its reply."""
     if not folder.is_dir():
         return {}
     calls = (call for call in Transcripts(folder) if call.body is not None)
@@ -167,17 +178,17 @@ def _said(folder: Path) -> dict[str, tuple[str, str]]:
 
 
 def _judges_in(protocol: str) -> set[str]:
-    """The judges whose names stand in the brackets of a protocol's name, those of a panel each."""
+    """Return the judges named in the brackets of a protocol, those of a panel individually."""
     options = protocol.partition("[")[2].removesuffix("]").split(",")
     return {member for option in options for member in panel_members(option.rpartition("=")[2])}
 
 
-def _shift(score: _Score, here: _Rows, there: _Rows, causes: _Causes) -> Shift:
+def _shift(score: _Score, first_rows: _Rows, second_rows: _Rows, causes: _Causes) -> Shift:
     first, second = (
-        {key: value for key, value in rows.items() if not isinstance(value, str)} for rows in (here, there)
+        {key: value for key, value in rows.items() if not isinstance(value, str)} for rows in (first_rows, second_rows)
     )
     common = [key for key in first if key in second]
-    neither = (here.keys() | there.keys()) - first.keys() - second.keys()
+    unscored = (first_rows.keys() | second_rows.keys()) - first.keys() - second.keys()
     before, after = np.array([first[key] for key in common]), np.array([second[key] for key in common])
     return Shift(
         *score,
@@ -187,8 +198,8 @@ def _shift(score: _Score, here: _Rows, there: _Rows, causes: _Causes) -> Shift:
         only_second=len(second) - len(common),
         mean_first=float(before.mean()) if common else None,
         mean_second=float(after.mean()) if common else None,
-        other_reason=sum(here.get(key) != there.get(key) for key in neither),
-        causes=attribute(first, second, causes.shared, lambda place: causes.of(score, place)),
+        other_reason=sum(first_rows.get(key) != second_rows.get(key) for key in unscored),
+        causes=attribute(first, second, causes.shared, lambda item: causes.of(score, item)),
     )
 
 
@@ -197,19 +208,19 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 CAUSE_MEANINGS: dict[Cause, str] = {
     "edits": "edits that only one run has, or that were changed",
     "missing": "scored in one run only",
-    "images": "other pixels",
+    "images": "different pixels",
     "models": "another model or revision",
     "rules": "another rule set or version of the protocol",
-    "judge": "the judge answered the same questions otherwise",
-    "several": "more than one of these at once, which cannot be distinguished",
-    "software": "the same inputs and another value: software, its versions, or a seed",
+    "judge": "the judge answered the same questions differently",
+    "several": "several of these at once",
+    "software": "same inputs, another value: software versions or a seed",
 }
 
-Values = Mapping[Place, float]
+Values = Mapping[Item, float]
 
 
 class Part(NamedTuple):
-    """What one cause did to a mean."""
+    """The contribution of one cause to the change of a mean."""
 
     change: float
     items: int
@@ -217,66 +228,66 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The change of one mean, by cause; the parts add up to it."""
+    """The change of one mean by cause; the parts add up to it."""
 
     before: float
     after: float
     parts: Mapping[Cause, Part]
-    """Only causes that touch an item."""
+    """Only causes that affect an item."""
 
     @property
     def change(self) -> float:
-        """By how much the mean moved."""
+        """Return the change of the mean."""
         return self.after - self.before
 
 
 def attribute(
-    first: Values, second: Values, shared_edits: Collection[str], cause_of: Callable[[Place], Cause]
+    first: Values, second: Values, shared_edits: Collection[str], cause_of: Callable[[Item], Cause]
 ) -> Attribution | None:
-    """Takes the change of a mean apart; None when one run has no score to take a mean of.
+    """Decompose the change of a mean; None when one run has no score.
 
     Args:
-        first: the values of the first run.
-        second: those of the second.
-        shared_edits: the edits that both benchmarks hold.
-        cause_of: what differs about an item that is scored in both runs.
+        first: values of the first run.
+        second: values of the second run.
+        shared_edits: edits of both benchmarks.
+        cause_of: returns what differs about an item that is scored in both runs.
     """
     if not first or not second:
         return None
-    both = [place for place in first if place in second]
+    both = [item for item in first if item in second]
     shared = {*shared_edits, *(edit for edit, _ in both)}
     changes: dict[Cause, list[float]] = {cause: [] for cause in CAUSES}
     items = dict.fromkeys(CAUSES, 0)
-    for place in (first.keys() | second.keys()) - set(both):
-        items["missing" if place[0] in shared else "edits"] += 1
-    for place in both:
-        if first[place] != second[place]:
-            cause = cause_of(place)
+    for item in (first.keys() | second.keys()) - set(both):
+        items["missing" if item[0] in shared else "edits"] += 1
+    for item in both:
+        if first[item] != second[item]:
+            cause = cause_of(item)
             items[cause] += 1
-            changes[cause].append((second[place] - first[place]) / len(both))
-    inwards, outwards = _Way.of(first, shared, both), _Way.of(second, shared, both)
-    for way, sign in ((inwards, 1), (outwards, -1)):
-        changes["edits"].append(sign * (way.shared - way.whole))
-        changes["missing"].append(sign * (way.inner - way.shared))
-    if not both:  # the two ways do not meet, and the last step leads from one to the other
-        changes["missing" if items["missing"] else "edits"].append(outwards.inner - inwards.inner)
+            changes[cause].append((second[item] - first[item]) / len(both))
+    first_means, second_means = _StepMeans.of(first, shared, both), _StepMeans.of(second, shared, both)
+    for means, sign in ((first_means, 1), (second_means, -1)):
+        changes["edits"].append(sign * (means.shared - means.overall))
+        changes["missing"].append(sign * (means.inner - means.shared))
+    if not both:  # without common items the last step leads from one run to the other
+        changes["missing" if items["missing"] else "edits"].append(second_means.inner - first_means.inner)
     parts = {cause: Part(fsum(changes[cause]), items[cause]) for cause in CAUSES if items[cause]}
-    return Attribution(inwards.whole, outwards.whole, parts)
+    return Attribution(first_means.overall, second_means.overall, parts)
 
 
-class _Way(NamedTuple):
-    """The means of one run on the way to what both have; a set that is empty keeps the mean before it."""
+class _StepMeans(NamedTuple):
+    """The means of one run on the way to the common items; an empty set keeps the previous mean."""
 
-    whole: float
+    overall: float
     shared: float
     inner: float
 
     @classmethod
-    def of(cls, values: Values, shared_edits: Collection[str], both: Collection[Place]) -> _Way:
-        whole = _mean(values.values())
-        of_shared = [value for place, value in values.items() if place[0] in shared_edits]
-        shared = _mean(of_shared) if of_shared else whole
-        return cls(whole, shared, _mean([values[place] for place in both]) if both else shared)
+    def of(cls, values: Values, shared_edits: Collection[str], both: Collection[Item]) -> _StepMeans:
+        overall = _mean(values.values())
+        shared_values = [value for item, value in values.items() if item[0] in shared_edits]
+        shared = _mean(shared_values) if shared_values else overall
+        return cls(overall, shared, _mean([values[item] for item in both]) if both else shared)
 
 
 def _mean(values: Collection[float]) -> float:

@@ -1,4 +1,4 @@
-"""What would people say of all edits, when they have rated a few and a score has rated all?"""
+"""Estimate the mean rating that people would give all edits, from a few ratings and the scores of all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from editgauge._stats.prediction_powered import (
     selection_p,
 )
 from editgauge._util.progress import log_info
-from editgauge._util.text import format_count
+from editgauge._util.text import counted
 from editgauge.analysis.outcomes import OneScore, match
 from editgauge.analysis.ratings import read_ratings
 from editgauge.errors import BadInputError
@@ -33,15 +33,15 @@ Outcomes = Mapping[tuple[str, int], float]
 
 @dataclass(frozen=True, slots=True)
 class RatedOutcomes:
-    """What people gave the outcomes of a run, and with which chance each was picked to be rated."""
+    """Mean ratings of outcomes, with their sampling probabilities."""
 
     means: Mapping[str, Outcomes]
     """Method to (edit, seed) to the mean over raters."""
     probabilities: Mapping[str, Outcomes] | None
-    """The same to the chance; None where the file tells none, so that all had the same."""
+    """The same to the sampling probability; None where the file has none."""
 
-    def chances(self, method: str, keys: Sequence[tuple[str, int]]) -> Numbers | None:
-        """Of these outcomes of a method; None where all had the same."""
+    def probabilities_of(self, method: str, keys: Sequence[tuple[str, int]]) -> Numbers | None:
+        """Return the probabilities of these outcomes of a method; None where equal for all."""
         if self.probabilities is None:
             return None
         return np.array([self.probabilities[method][key] for key in keys], dtype=np.float64)
@@ -49,7 +49,7 @@ class RatedOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class HumanMean:
-    """The mean rating of a method's outcomes, by ratings alone and helped by a score."""
+    """The mean rating of a method's outcomes, by ratings alone and together with a score."""
 
     method: str
     protocol: str
@@ -57,34 +57,34 @@ class HumanMean:
     mean: PoweredMean | None
     """None when no outcome has both a rating and the score."""
     unscored: int
-    """Outcomes that are rated but have no score: they are left out of both means."""
+    """Rated outcomes without a score: left out of both means."""
     selection_p: float | None = None
-    """The p-value that the rated outcomes were picked at random, by their scores; None with too few to ask."""
+    """P-value that the rated outcomes are a random sample, by their scores; None with too few."""
     weighted: bool = False
-    """Whether every rating counts one over the chance with which its outcome was picked."""
+    """Whether ratings are weighted by the inverse sampling probability."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said about it, as sentences without a stop."""
-        first = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
-        left_out = f"{format_count(self.unscored, 'rated outcome')} left out: no score" if self.unscored else ""
-        weights = "ratings are weighted by the chance with which their outcomes were picked" if self.weighted else ""
-        return tuple(filter(None, (first, left_out, weights, self.warning)))
+        """Return notes as sentences without a final stop."""
+        reason = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
+        left_out = f"{counted(self.unscored, 'rated outcome')} left out: no score" if self.unscored else ""
+        weights = "ratings are weighted by the inverse sampling probability" if self.weighted else ""
+        return tuple(filter(None, (reason, left_out, weights, self.warning)))
 
     @property
     def warning(self) -> str:
-        """Set when the rated outcomes do not look like a random sample of all: then no mean here can be trusted."""
+        """Return a warning when the rated outcomes do not look like a random sample; else empty."""
         return selection_warning(self.selection_p, "these means are biased")
 
 
-def selection_warning(p: float | None, so: str) -> str:
-    """That the rated outcomes were not picked at random, and what follows, without a stop; empty when they may be."""
+def selection_warning(p: float | None, consequence: str) -> str:
+    """Return that the rated outcomes are no random sample and what follows; empty when they may be."""
     if p is None or p >= SELECTION_ALPHA:
         return ""
     return (
-        f"the rated outcomes score differently from the unrated ones (p = {p:.2g}): they were not picked at random, so "
-        f"{so}; draw a random sample with `editgauge study create --sample stratified`, or give the chance of each "
-        "outcome in the column `probability`"
+        f"the rated outcomes score differently from the unrated ones (p = {p:.2g}): they are no random sample, so "
+        f"{consequence}; draw a random sample with `editgauge study create --sample stratified`, or give the "
+        "sampling probability of each outcome in the column `probability`"
     )
 
 
@@ -98,8 +98,8 @@ def estimate(
 ) -> list[HumanMean]:
     """Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).
 
-    The rated edits must have been picked at random; where some had a larger chance than others, the file gives it as
-    `probability`, as `study export` does. A poor score does no harm: it then counts little or nothing.
+    The rated edits must be a random sample; sampling probabilities that differ belong in the column `probability`, as
+    `study export` writes it. A poor score does no harm: it then counts little or nothing.
 
     Example:
         $ editgauge estimate run --ratings ratings.csv --score ssim
@@ -112,58 +112,66 @@ def estimate(
         method: one method; default: each method of the run.
         question: which question's ratings, where the file has several.
     """
-    chosen = OneScore.read(Path(run), score)
+    score_values = OneScore.read(Path(run), score)
     if method is not None:
-        chosen.check(method)
-    rated = mean_ratings(Path(ratings), chosen, question)
-    values = [value for of_method in rated.means.values() for value in of_method.values()]
-    scale = min(values), max(values)  # no rating lies outside what people gave to any method
-    return [_human_mean(chosen, each, rated, scale) for each in ([method] if method else chosen.values)]
+        score_values.check(method)
+    people = mean_ratings(Path(ratings), score_values, question)
+    values = [value for of_method in people.means.values() for value in of_method.values()]
+    scale = min(values), max(values)  # the scale of a ratings file is not declared
+    return [_human_mean(score_values, name, people, scale) for name in ([method] if method else score_values.values)]
 
 
-def mean_ratings(file: Path, chosen: OneScore, question: str | None) -> RatedOutcomes:
-    """The mean over raters for the outcomes of the run; says what is left out."""
+def mean_ratings(file: Path, score_values: OneScore, question: str | None) -> RatedOutcomes:
+    """Average ratings over raters by outcome; report ratings that are left out."""
     ratings = read_ratings(file)
-    questions = sorted({each.question for each in ratings})
+    questions = sorted({rating.question for rating in ratings})
     if question is not None and question not in questions:
         raise BadInputError(f"'{file}' has no ratings for the question '{question}'. It has:", questions)
     if question is None and len(questions) > 1:
-        raise BadInputError(f"'{file}' holds ratings for several questions: choose one with --question.", questions)
-    ratings = [each for each in ratings if question in (None, each.question)]
-    matched = match(ratings, chosen.seeds)
+        raise BadInputError(f"'{file}' holds ratings for several questions; choose one with `question`.", questions)
+    ratings = [rating for rating in ratings if question in (None, rating.question)]
+    matched = match(ratings, score_values.seeds)
     if matched.unmatched:
         log_info(f"Left out: {matched.unmatched} ratings of no outcome of the run, such as {matched.first_unmatched}.")
     if matched.ambiguous:
         log_info(f"Left out: {matched.ambiguous} ratings that do not say of which of several seeds they are.")
     by_outcome: dict[str, dict[tuple[str, int], list[float]]] = {}
-    chances: dict[str, dict[tuple[str, int], float]] = {}
+    probabilities: dict[str, dict[tuple[str, int], float]] = {}
     for (key,), rating in matched.pairs:
         by_outcome.setdefault(key.method, {}).setdefault((key.edit, key.seed), []).append(rating.value)
         if rating.probability is not None:
-            chances.setdefault(key.method, {})[key.edit, key.seed] = rating.probability
-    means = {method: {key: fmean(some) for key, some in outcomes.items()} for method, outcomes in by_outcome.items()}
-    lacking = sum(len(outcomes) - len(chances.get(method, {})) for method, outcomes in means.items())
-    if chances and lacking:
+            probabilities.setdefault(key.method, {})[key.edit, key.seed] = rating.probability
+    means = {
+        method: {key: fmean(numbers) for key, numbers in outcomes.items()} for method, outcomes in by_outcome.items()
+    }
+    missing = sum(len(outcomes) - len(probabilities.get(method, {})) for method, outcomes in means.items())
+    if probabilities and missing:
         raise BadInputError(
-            f"'{file}' gives the probability of some rated outcomes and not of {lacking} others: give it for all, or "
-            "leave the column out if all had the same chance."
+            f"'{file}' has no probability for {missing} of the rated outcomes: give it for all, or leave the "
+            "column out if all were sampled alike."
         )
-    return RatedOutcomes(means, chances or None)
+    return RatedOutcomes(means, probabilities or None)
 
 
-def _human_mean(chosen: OneScore, method: str, people: RatedOutcomes, scale: tuple[float, float]) -> HumanMean:
-    scores, ratings = chosen.values[method], people.means.get(method, {})
+def _human_mean(score_values: OneScore, method: str, people: RatedOutcomes, scale: tuple[float, float]) -> HumanMean:
+    scores, ratings = score_values.values[method], people.means.get(method, {})
     rated = [key for key in ratings if key in scores]
-    rest = [key for key in scores if key not in ratings]
+    unrated = [key for key in scores if key not in ratings]
     unscored = len(ratings) - len(rated)
     if not rated:
-        return HumanMean(method, chosen.protocol, chosen.spec, None, unscored)
+        return HumanMean(method, score_values.protocol, score_values.spec, None, unscored)
     labels = np.array([ratings[key] for key in rated])
-    sign = 1.0 if chosen.spec.higher_is_better else -1.0
-    predictions, more = (np.array([sign * scores[key] for key in keys], dtype=np.float64) for keys in (rated, rest))
-    here, there = (np.array([chosen.sources[edit] for edit, _ in keys], dtype=np.str_) for keys in (rated, rest))
-    chances = people.chances(method, rated)
-    chance = selection_p(predictions, here, more, there, probabilities=chances)
+    sign = 1.0 if score_values.spec.higher_is_better else -1.0
+    predictions, more = (np.array([sign * scores[key] for key in keys], dtype=np.float64) for keys in (rated, unrated))
+    rated_sources, unrated_sources = (
+        np.array([score_values.sources[edit] for edit, _ in keys], dtype=np.str_) for keys in (rated, unrated)
+    )
+    probabilities = people.probabilities_of(method, rated)
+    selection = selection_p(predictions, rated_sources, more, unrated_sources, probabilities=probabilities)
     predictions, more = in_units_of(labels, predictions, more)
-    mean = prediction_powered_mean(labels, predictions, here, more, there, probabilities=chances).inside(scale)
-    return HumanMean(method, chosen.protocol, chosen.spec, mean, unscored, chance, weighted=chances is not None)
+    mean = prediction_powered_mean(
+        labels, predictions, rated_sources, more, unrated_sources, probabilities=probabilities
+    ).inside(scale)
+    return HumanMean(
+        method, score_values.protocol, score_values.spec, mean, unscored, selection, weighted=probabilities is not None
+    )

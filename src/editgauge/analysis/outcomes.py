@@ -1,4 +1,4 @@
-"""Which outcomes of a run people spoke of, and what the run knows of them."""
+"""Scores of a run by outcome, and human answers matched to outcomes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 import numpy as np
 
 from editgauge._stats.intervals import Labels
-from editgauge._util.fields import format_value
+from editgauge._util.fields import shown
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
 Seeds = Mapping[tuple[str, str], Sequence[int]]
-"""Edit and method to the seeds of which the run has outcomes."""
+"""Edit and method to the seeds of the run's outcomes."""
 
 
 class OutcomeKey(NamedTuple):
-    """An outcome of a run."""
+    """Identity of an outcome: edit, method and seed."""
 
     edit: str
     method: str
@@ -33,34 +33,34 @@ class OutcomeKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Matched(Generic[Answer]):
-    """What was said about outcomes of a run, and how much was said about others."""
+    """Answers about outcomes of a run, with counts of those that match none."""
 
     pairs: tuple[tuple[tuple[OutcomeKey, ...], Answer], ...]
     unmatched: int
-    """Of outcomes that the run does not have."""
+    """Answers about outcomes that the run does not have."""
     first_unmatched: str
     ambiguous: int
-    """Without a seed, of outcomes that the run has with several seeds: which one was shown is unknown."""
+    """Answers without a seed about outcomes that the run has with several seeds."""
 
 
 def match(answers: Sequence[Answer], seeds: Seeds) -> Matched[Answer]:
-    """Finds the outcomes that were spoken of; raises `BadInputError` when the run has none of them."""
+    """Match answers to the outcomes of a run; raise `BadInputError` when none matches."""
     pairs: list[tuple[tuple[OutcomeKey, ...], Answer]] = []
     unmatched: list[str] = []
     ambiguous = 0
     only_method = _only_method(seeds) if any(not method for one in answers for _, method, _ in one.about) else ""
-    for each in answers:
-        there = [_candidates(edit, method or only_method, seed, seeds) for edit, method, seed in each.about]
-        if not all(there):
-            strangers.append(_spoken_of(*each.about[there.index([])]))
-        elif any(len(keys) > 1 for keys in there):
-            undecided += 1
+    for answer in answers:
+        candidates = [_candidates(edit, method or only_method, seed, seeds) for edit, method, seed in answer.about]
+        if not all(candidates):
+            unmatched.append(_describe_outcome(*answer.about[candidates.index([])]))
+        elif any(len(keys) > 1 for keys in candidates):
+            ambiguous += 1
         else:
-            pairs.append((tuple(keys[0] for keys in there), each))
+            pairs.append((tuple(keys[0] for keys in candidates), answer))
     if not pairs:
-        why = f"the first is of {strangers[0]}" if strangers else "the run has several seeds: say which was shown"
-        raise BadInputError(f"None of the {len(answers)} answers is of an outcome of this run; {why}.")
-    return Matched(tuple(pairs), len(strangers), strangers[0] if strangers else "", undecided)
+        reason = f"the first is of {unmatched[0]}" if unmatched else "the run has several seeds: say which was shown"
+        raise BadInputError(f"None of the {len(answers)} answers is of an outcome of this run; {reason}.")
+    return Matched(tuple(pairs), len(unmatched), unmatched[0] if unmatched else "", ambiguous)
 
 
 def _only_method(seeds: Seeds) -> str:
@@ -76,15 +76,19 @@ def _only_method(seeds: Seeds) -> str:
 
 
 def _candidates(edit: str, method: str, seed: int | None, seeds: Seeds) -> list[OutcomeKey]:
-    return [OutcomeKey(edit, method, one) for one in seeds.get((edit, method), ()) if seed is None or one == seed]
+    return [
+        OutcomeKey(edit, method, candidate)
+        for candidate in seeds.get((edit, method), ())
+        if seed is None or candidate == seed
+    ]
 
 
-def _spoken_of(edit: str, method: str, seed: int | None) -> str:
-    return f"edit {format_value(edit)}, method {format_value(method)}" + ("" if seed is None else f", seed {seed}")
+def _describe_outcome(edit: str, method: str, seed: int | None) -> str:
+    return f"edit {shown(edit)}, method {shown(method)}" + ("" if seed is None else f", seed {seed}")
 
 
 def by_question(matched: Matched[Rating]) -> dict[str, dict[OutcomeKey, list[Rating]]]:
-    """Question to outcome to its ratings."""
+    """Group matched ratings by question and outcome."""
     questions: dict[str, dict[OutcomeKey, list[Rating]]] = {}
     for (key,), rating in matched.pairs:
         questions.setdefault(rating.question, {}).setdefault(key, []).append(rating)
@@ -93,35 +97,35 @@ def by_question(matched: Matched[Rating]) -> dict[str, dict[OutcomeKey, list[Rat
 
 @dataclass(slots=True)
 class ScoredOutcomes:
-    """What the run knows of its outcomes."""
+    """Values and reasons of a run by outcome."""
 
     values: dict[tuple[str, str], dict[OutcomeKey, float]] = field(default_factory=dict)
-    """Protocol and name to what is scored."""
+    """Protocol and name to the scored outcomes."""
     reasons: dict[tuple[str, str], dict[OutcomeKey, str]] = field(default_factory=dict)
-    """Protocol and name to what is not, and why."""
+    """Protocol and name to unscored outcomes with their reasons."""
     seeds: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     edit_types: dict[str, str] = field(default_factory=dict)
 
     def sources_of(self, keys: Iterable[OutcomeKey]) -> Labels:
-        """The source image of each outcome."""
+        """Return the source image of each outcome."""
         return np.array([self.sources[key.edit] for key in keys], dtype=np.str_)
 
     def edit_types_of(self, keys: Iterable[OutcomeKey]) -> Labels:
-        """The edit type of each outcome."""
+        """Return the edit type of each outcome."""
         return np.array([self.edit_types[key.edit] for key in keys], dtype=np.str_)
 
 
 def scored_outcomes(run: Run) -> ScoredOutcomes:
-    """Reads all of it in one pass."""
+    """Read the scores of a run by outcome, in one pass."""
     outcomes = ScoredOutcomes()
-    seen: set[OutcomeKey] = set()
+    keys: set[OutcomeKey] = set()
     columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value", "reason")
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
     for edit, method, seed, edit_type, source, protocol, name, value, reason in rows:
         key = OutcomeKey(edit, method, seed)
-        if key not in seen:
-            seen.add(key)
+        if key not in keys:
+            keys.add(key)
             outcomes.seeds.setdefault((edit, method), []).append(seed)
             outcomes.sources[edit], outcomes.edit_types[edit] = source, edit_type
         if value is None:
@@ -132,41 +136,41 @@ def scored_outcomes(run: Run) -> ScoredOutcomes:
 
 
 def mean_by_edit(values: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Edit to value; an edit with several seeds counts with their mean."""
+    """Average values by edit, over seeds."""
     by_edit: dict[str, list[float]] = {}
     for edit, value in values:
         by_edit.setdefault(edit, []).append(value)
-    return {edit: float(np.mean(some)) for edit, some in by_edit.items()}
+    return {edit: float(np.mean(numbers)) for edit, numbers in by_edit.items()}
 
 
 def select_scores(
     run: Run, names: Sequence[str], judges: Sequence[tuple[str, ScoreSpec]] = ()
 ) -> list[tuple[str, ScoreSpec]]:
-    """The scores of the run and of judges with these names: `edit`, `pixlens/edit`, by wild cards `augclip*/*`; or all.
+    """Return the scores with these names: `edit`, `pixlens/edit`, with wildcards `augclip*/*`; all without names.
 
-    `clip_i` is `clip_i[clip-b16]` too: a name without a model means the one that was used.
+    `clip_i` also selects `clip_i[clip-b16]`: a name without a model means the one that was used.
     """
-    everything = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
-    everything += judges
-    plain, full = ({spec.name for _, spec in everything}, {f"{protocol}/{spec.name}" for protocol, spec in everything})
-    known = plain | full
-    wanted = set() if names else known
+    available = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
+    available += judges
+    plain, full = ({spec.name for _, spec in available}, {f"{protocol}/{spec.name}" for protocol, spec in available})
+    labels = plain | full
+    selected = set() if names else labels
     for name in names:
         pattern = _pattern(name)
-        fitting = {each for each in known if pattern.fullmatch(each)}
-        fitting = fitting or {each for each in known if pattern.fullmatch(_MODEL.sub("", each))}
-        if not fitting:
+        matches = {score for score in labels if pattern.fullmatch(score)}
+        matches = matches or {score for score in labels if pattern.fullmatch(_MODEL.sub("", score))}
+        if not matches:
             raise UnknownNameError("score in this run", name, full if "/" in name else plain)
-        wanted |= fitting
-    return [each for each in everything if {each[1].name, f"{each[0]}/{each[1].name}"} & wanted]
+        selected |= matches
+    return [score for score in available if {score[1].name, f"{score[0]}/{score[1].name}"} & selected]
 
 
 _MODEL = re.compile(r"\[[^\[\]]*\]\Z")
-"""What stands behind a score that carries its model's name."""
+"""The model suffix of a score name."""
 
 
 def _pattern(name: str) -> re.Pattern[str]:
-    """`*` is anything and `?` any sign; the brackets of a variant, `augclip[lda]`, mean themselves."""
+    """Compile a name with `*` and `?` wildcards; brackets of a variant, `augclip[lda]`, are literal."""
     return re.compile(re.escape(name).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
 
 
@@ -175,22 +179,22 @@ VERDICT = "edit"
 
 @dataclass(frozen=True, slots=True)
 class OneScore:
-    """The values of one score, and which outcomes the run has."""
+    """The values of one score by method and outcome."""
 
     folder: Path
     protocol: str
     spec: ScoreSpec
     values: Mapping[str, Mapping[tuple[str, int], float]]
-    """Method to (edit, seed) to value, for what is scored; every method of the run is there."""
+    """Method to (edit, seed) to value; includes methods without a scored outcome."""
     sources: Mapping[str, str]
     """Edit to the name of its source image."""
     seeds: Seeds
 
     @classmethod
     def read(cls, folder: Path, score: str | None) -> OneScore:
-        """The score called `name` or `protocol/name`; without one, the verdict `edit`, or the only score."""
+        """Read the score called `name` or `protocol/name`; by default the verdict `edit`, or the only score."""
         run = Run.open(folder)
-        protocol, spec = _chosen(run, score)
+        protocol, spec = _single_score(run, score)
         outcomes = scored_outcomes(run)
         values: dict[str, dict[tuple[str, int], float]] = {method: {} for method in run.manifest.methods}
         for key, value in outcomes.values.get((protocol, spec.name), {}).items():
@@ -198,20 +202,20 @@ class OneScore:
         return cls(folder, protocol, spec, values, outcomes.sources, outcomes.seeds)
 
     def check(self, method: str) -> None:
-        """Says which methods there are when this one is unknown."""
+        """Raise `UnknownNameError` when the run has no such method."""
         if method not in self.values:
             raise UnknownNameError("method in this run", method, self.values, f"editgauge report {self.folder}")
 
     def by_edit(self, method: str) -> dict[str, float]:
-        """Edit to value; an edit with several seeds counts with their mean."""
+        """Return the value per edit of one method, averaged over seeds."""
         return mean_by_edit((edit, value) for (edit, _), value in self.values[method].items())
 
 
-def _chosen(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
-    fitting = select_scores(run, [score] if score else [])
+def _single_score(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
+    candidates = select_scores(run, [score] if score else [])
     if score is None:
-        fitting = [pair for pair in fitting if pair[1].name == VERDICT] or fitting
-    if len(fitting) != 1:
-        names = [f"{protocol}/{spec.name}" for protocol, spec in fitting]
-        raise BadInputError(f"There are {len(fitting)} such scores in the run: choose one with --score.", names)
-    return fitting[0]
+        candidates = [pair for pair in candidates if pair[1].name == VERDICT] or candidates
+    if len(candidates) != 1:
+        names = [f"{protocol}/{spec.name}" for protocol, spec in candidates]
+        raise BadInputError(f"The run has {len(candidates)} matching scores; choose one with `score`.", names)
+    return candidates[0]

@@ -1,4 +1,4 @@
-"""How many edits are needed? Planned from the spread that a pilot run shows between and within source images.
+"""Plan the number of edits from the variance between and within source images in a pilot run.
 
 A mean over m source images with k edits each has the variance (between + within / k) / m: further edits of one source
 image help less and less. `between` and `within` come from an analysis of variance with unequal groups; the number of
@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, norm
-from scipy.stats import t as student
+from scipy.special import gammaincinv, ndtri, stdtrit
 
 from editgauge._stats.intervals import MIN_SOURCES, Labels, Numbers
 from editgauge._stats.pairwise import ALPHA
@@ -26,16 +25,16 @@ from editgauge.errors import BadInputError
 if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
-USUAL_EDITS_PER_SOURCE = (1, 2, 4, 8)
-FEW, MORE_OF_FEW = 20, 2
-"""Measured: with 10 to 12 sources the plan of a t-test finds the difference in 66 to 71% instead of 80%."""
+DEFAULT_EDITS_PER_SOURCE = (1, 2, 4, 8)
+SMALL_SAMPLE, SMALL_SAMPLE_EXTRA = 20, 2
+"""Measured: with 10 to 12 sources the plan of a t-test has a power of 66 to 71% instead of 80%."""
 CAUTION_LEVEL = 0.8
-"""For this share of pilots with normal differences the cautious numbers suffice; with skewed ones for fewer."""
+"""Share of pilots with normal differences for which the cautious numbers suffice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How much scores vary from source image to source image, and among the edits of one."""
+    """Variance of scores between source images and among the edits of one."""
 
     between: float
     within: float | None
@@ -44,38 +43,38 @@ class Spread:
     edits: int
 
     def per_source(self, edits: int) -> float:
-        """The variance of the mean of that many edits of one source image."""
+        """Return the variance of the mean of that many edits of one source image."""
         return self.between + (self.within or 0.0) / edits
 
     @property
     def caution(self) -> float:
-        """By how much the true variance may exceed what the pilot shows."""
-        return float((self.sources - 1) / chi2.ppf(1 - CAUTION_LEVEL, self.sources - 1))
+        """Return by how much the true variance may exceed that of the pilot."""
+        return float((self.sources - 1) / (2 * gammaincinv((self.sources - 1) / 2, 1 - CAUTION_LEVEL)))
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What is needed with that many edits per source image."""
+    """The sample size for a number of edits per source image."""
 
     edits_per_source: int
     sources: int
     cautious_sources: int
-    """The same, allowing for a pilot that happened to vary little."""
+    """The same, allowing for a pilot with a small variance by chance."""
 
     @property
     def edits(self) -> int:
-        """Edits in all."""
+        """Return the total number of edits."""
         return self.sources * self.edits_per_source
 
     @property
     def cautious_edits(self) -> int:
-        """Edits in all, to be cautious."""
+        """Return the cautious total number of edits."""
         return self.cautious_sources * self.edits_per_source
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is needed to tell two methods apart, or to know the mean of one."""
+    """The sample sizes that distinguish two methods, or estimate the mean of one."""
 
     protocol: str
     spec: ScoreSpec
@@ -83,7 +82,7 @@ class Plan:
     detect: float
     chance: float
     comparisons: int
-    """How many comparisons are planned: each must hold at 0.05 divided by their number."""
+    """Number of planned comparisons; each is tested at 0.05 divided by it."""
     spread: Spread | None
     needs: tuple[Need, ...]
     note: str = ""
@@ -116,15 +115,15 @@ def power(
     """
     goal = _Goal(detect, chance, comparisons)
     _check(goal, methods, edits_per_source)
-    chosen = OneScore.read(Path(run), score)
+    score_values = OneScore.read(Path(run), score)
     if methods is None:
-        means = ((method, chosen.by_edit(method)) for method in chosen.values)
-        return [_plan(chosen, (method,), values, goal, edits_per_source) for method, values in means]
+        means = ((method, score_values.by_edit(method)) for method in score_values.values)
+        return [_plan(score_values, (method,), values, goal, edits_per_source) for method, values in means]
     for method in methods:
-        chosen.check(method)
-    mine, theirs = map(chosen.by_edit, methods)
-    differences = {edit: mine[edit] - theirs[edit] for edit in mine if edit in theirs}
-    return [_plan(chosen, tuple(methods), differences, goal, edits_per_source)]
+        score_values.check(method)
+    first_values, second_values = map(score_values.by_edit, methods)
+    differences = {edit: first_values[edit] - second_values[edit] for edit in first_values if edit in second_values}
+    return [_plan(score_values, tuple(methods), differences, goal, edits_per_source)]
 
 
 class _Goal(NamedTuple):
@@ -136,34 +135,34 @@ class _Goal(NamedTuple):
 def _check(goal: _Goal, methods: Sequence[str] | None, edits_per_source: Sequence[int]) -> None:
     detect, chance, comparisons = goal
     if not (math.isfinite(detect) and detect > 0):
-        raise BadInputError(f"--detect is a difference above 0, in the unit of the score; got {detect}.")
+        raise BadInputError(f"`detect` must be above 0, in the unit of the score; got {detect}.")
     if methods is not None and len(set(methods)) != 2:
-        raise BadInputError(f"--methods takes two different methods, got {list(methods)}.")
+        raise BadInputError(f"`methods` takes two different methods; got {list(methods)}.")
     if min(edits_per_source, default=1) < 1:
-        raise BadInputError(f"--edits-per-source takes numbers of at least 1, got {list(edits_per_source)}.")
+        raise BadInputError(f"`edits_per_source` takes numbers of at least 1; got {list(edits_per_source)}.")
     if not 0.5 <= chance < 1:
-        raise BadInputError(f"--chance must be between 0.5 and 1, such as 0.8; got {chance}.")
+        raise BadInputError(f"`chance` must be between 0.5 and 1, such as 0.8; got {chance}.")
     if comparisons < 1:
-        raise BadInputError(f"--comparisons is a number of at least 1; got {comparisons}.")
+        raise BadInputError(f"`comparisons` must be at least 1; got {comparisons}.")
     if methods is None and comparisons > 1:
-        raise BadInputError("--comparisons counts comparisons of methods: give two with --methods.")
+        raise BadInputError("`comparisons` needs two `methods`.")
 
 
 def _plan(
-    chosen: OneScore,
+    score_values: OneScore,
     methods: tuple[str, ...],
     values: Mapping[str, float],
     goal: _Goal,
     edits_per_source: Sequence[int],
 ) -> Plan:
-    sources = np.array([chosen.sources[edit] for edit in values])
+    sources = np.array([score_values.sources[edit] for edit in values])
     pilot = spread(np.array(list(values.values()), dtype=np.float64), sources)
     note = _note(pilot)
     if pilot is None or not pilot.per_source(1):
-        return Plan(chosen.protocol, chosen.spec, methods, *goal, pilot, (), note)
-    sizes = sorted(set(edits_per_source or USUAL_EDITS_PER_SOURCE)) if pilot.within is not None else [1]
+        return Plan(score_values.protocol, score_values.spec, methods, *goal, pilot, (), note)
+    sizes = sorted(set(edits_per_source or DEFAULT_EDITS_PER_SOURCE)) if pilot.within is not None else [1]
     needs = tuple(_need(pilot, size, goal, paired=len(methods) == 2) for size in sizes)
-    return Plan(chosen.protocol, chosen.spec, methods, *goal, pilot, needs, note)
+    return Plan(score_values.protocol, score_values.spec, methods, *goal, pilot, needs, note)
 
 
 def _note(pilot: Spread | None) -> str:
@@ -181,17 +180,17 @@ def _note(pilot: Spread | None) -> str:
 
 def _need(pilot: Spread, edits_per_source: int, goal: _Goal, *, paired: bool) -> Need:
     variance = pilot.per_source(edits_per_source)
-    plain, cautious = (
-        sources_to_detect(goal.detect, each, goal.chance, goal.comparisons)
+    sources, cautious = (
+        sources_to_detect(goal.detect, assumed, goal.chance, goal.comparisons)
         if paired
-        else sources_for_width(goal.detect, each)
-        for each in (variance, variance * pilot.caution)
+        else sources_for_width(goal.detect, assumed)
+        for assumed in (variance, variance * pilot.caution)
     )
-    return Need(edits_per_source, plain, cautious)
+    return Need(edits_per_source, sources, cautious)
 
 
 def spread(values: Numbers, clusters: Labels) -> Spread | None:
-    """The variance between and within clusters, by analysis of variance; None with fewer than two clusters.
+    """Return the variance between and within clusters by analysis of variance; None with fewer than two clusters.
 
     >>> spread(np.array([1.0, 3.0, 5.0, 7.0]), np.array(["a", "a", "b", "b"]))
     Spread(between=7.0, within=2.0, sources=2, edits=4)
@@ -204,32 +203,32 @@ def spread(values: Numbers, clusters: Labels) -> Spread | None:
         return Spread(total, None, names.size, n)
     means = np.bincount(index, weights=values) / sizes
     within = float(((values - means[index]) ** 2).sum() / (n - names.size))
-    among = float((sizes * (means - values.mean()) ** 2).sum() / (names.size - 1))
+    between_squares = float((sizes * (means - values.mean()) ** 2).sum() / (names.size - 1))
     typical_size = (n - float((sizes**2).sum()) / n) / (names.size - 1)
-    if among <= within:  # source images do not differ more than edits do: all edits are alike
+    if between_squares <= within:  # source images do not differ more than edits do
         return Spread(0.0, total, names.size, n)
-    return Spread((among - within) / typical_size, within, names.size, n)
+    return Spread((between_squares - within) / typical_size, within, names.size, n)
 
 
 def sources_to_detect(difference: float, variance: float, chance: float = 0.8, comparisons: int = 1) -> int:
-    """How many source images a paired test at 0.05 needs to find a difference with this chance.
+    """Return the number of source images a paired test at 0.05 needs to detect a difference.
 
-    Of several comparisons, each is planned for 0.05 divided by their number (Bonferroni). Never fewer than are tested.
-    Below 20 sources two are added: the interval of few sources has a longer tail than Student's.
+    Each of several comparisons is planned for 0.05 divided by their number (Bonferroni). At least the minimum that is
+    tested. Below 20 sources two are added, because intervals of few sources have longer tails than Student's.
 
     >>> sources_to_detect(0.5, 1.0), sources_to_detect(1.0, 1.2)
     (34, 14)
     """
-    sure = float(norm.ppf(1 - ALPHA / comparisons / 2))
-    sources = (sure + norm.ppf(chance)) ** 2 * variance / difference**2 + sure**2 / 2
-    return max(MIN_SOURCES, math.ceil(float(sources)) + (MORE_OF_FEW if sources < FEW else 0))
+    quantile = float(ndtri(1 - ALPHA / comparisons / 2))
+    sources = (quantile + ndtri(chance)) ** 2 * variance / difference**2 + quantile**2 / 2
+    return max(MIN_SOURCES, math.ceil(float(sources)) + (SMALL_SAMPLE_EXTRA if sources < SMALL_SAMPLE else 0))
 
 
 def sources_for_width(half_width: float, variance: float) -> int:
-    """How many source images make the 95% interval of a mean reach no further than this to either side.
+    """Return the number of source images that gives a 95% interval of a mean this half-width.
 
     >>> sources_for_width(0.5, 1.0)
     18
     """
-    start = max(MIN_SOURCES, math.floor(float(norm.ppf(1 - ALPHA / 2)) ** 2 * variance / half_width**2))
-    return next(m for m in count(start) if student.ppf(1 - ALPHA / 2, m - 1) ** 2 * variance <= half_width**2 * m)
+    start = max(MIN_SOURCES, math.floor(float(ndtri(1 - ALPHA / 2)) ** 2 * variance / half_width**2))
+    return next(m for m in count(start) if stdtrit(m - 1, 1 - ALPHA / 2) ** 2 * variance <= half_width**2 * m)

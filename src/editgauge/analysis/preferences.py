@@ -1,8 +1,14 @@
-"""Which of two outcomes people prefer: who beats whom, and how strong each method is.
+"""Preferences between methods: win shares, Bradley-Terry strengths, and Elo with ties.
 
 Strengths are those of Bradley and Terry (1952), fitted by `choix`: the odds that one method is preferred to another are
-the exponential of the difference of their strengths, which average to zero. The model knows no ties; one counts as half
-a win for each. Where nobody ever beat a method, or nobody compared it, its strength has no end, and none is made up.
+the exponential of the difference of their strengths, which average to zero. The model has no ties; one counts as half a
+win for each. A method that never lost, never won or was never compared has no finite strength, and none is reported.
+
+Elo follows GEditBench v2 with Davidson's model (1970): the first of two methods is preferred in proportion to exp(a),
+the second to exp(b), a tie to 2 * nu * exp((a + b) / 2). A method has one strength over all questions, a question its
+own nu, and all questions weigh the same. As in the authors' script, half the sum of squared strengths is added to the
+loss, with the last method by name at zero. Elo is 1000 + strength * 400 / ln 10 after centering. Intervals draw source
+images with all their answers; the script draws prompts separately for each question.
 """
 
 from __future__ import annotations
@@ -24,22 +30,22 @@ from editgauge._stats.resampling import Estimate, estimate, resampled
 from editgauge.analysis.ratings import PreferredOutcome
 
 CREDIT = {"first": 1.0, "tie": 0.5, "second": 0.0}
-"""What the first outcome of a pair earns."""
-MOST_STEPS, LONGEST_STEP, CLOSE_ENOUGH = 60, 1.5, 1e-8
-Places = NDArray[np.int64]
+"""Credit of the first outcome of a pair."""
+MAX_STEPS, MAX_STEP, TOLERANCE = 60, 1.5, 1e-8
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class PairwisePreferences:
-    """What people's choices between methods say; methods are in the order of their names."""
+    """Results of choices between methods, in the order of method names."""
 
     methods: tuple[str, ...]
     strengths: Mapping[str, Estimate]
-    """Bradley and Terry's, or the reason why a method has none."""
+    """Bradley-Terry strength, or the reason why a method has none."""
     won: Mapping[str, Mean]
     """The share of its comparisons that each method won."""
     wins: Mapping[tuple[str, str], Mean]
-    """The share of the comparisons of two methods that the first won; nothing where they were never compared."""
+    """Share of comparisons of two methods that the first won; only pairs that were compared."""
     comparisons: int
     ties: int
 
@@ -47,22 +53,22 @@ class PairwisePreferences:
 def pairwise(
     choices: Sequence[PreferredOutcome], sources: Sequence[str], *, resamples: int = RESAMPLES
 ) -> PairwisePreferences:
-    """What choices say of the methods; `sources` are their source images, of which whole ones are drawn."""
+    """Summarize choices between methods; `sources` are the source images by which they are resampled."""
     if not choices:
-        raise ValueError("there are no choices; check for that first")
+        raise ValueError("choices must not be empty")
     methods = tuple(sorted({name for choice in choices for name in (choice.first, choice.second)}))
-    place = {name: number for number, name in enumerate(methods)}
-    first = np.array([place[choice.first] for choice in choices], dtype=np.int64)
-    second = np.array([place[choice.second] for choice in choices], dtype=np.int64)
-    credit = np.array([CREDIT[choice.chosen] for choice in choices])
+    index = {name: position for position, name in enumerate(methods)}
+    first = np.array([index[choice.first] for choice in choices], dtype=np.int64)
+    second = np.array([index[choice.second] for choice in choices], dtype=np.int64)
+    credit = np.array([CREDIT[choice.choice] for choice in choices])
     clusters = np.asarray(sources, dtype=np.str_)
     met = {frozenset((choice.first, choice.second)) for choice in choices}
     return PairwisePreferences(
         methods,
         _strengths(methods, first, second, credit, clusters, resamples),
-        {name: _share(place[name], None, first, second, credit, clusters) for name in methods},
+        {name: _share(index[name], None, first, second, credit, clusters) for name in methods},
         {
-            (one, other): _share(place[one], place[other], first, second, credit, clusters)
+            (one, other): _share(index[one], index[other], first, second, credit, clusters)
             for one, other in permutations(methods, 2)
             if frozenset((one, other)) in met
         },
@@ -72,35 +78,35 @@ def pairwise(
 
 
 def _share(
-    one: int, other: int | None, first: Places, second: Places, credit: Numbers, clusters: Labels
+    method: int, opponent: int | None, first: Indices, second: Indices, credit: Numbers, clusters: Labels
 ) -> Mean:  # fmt: skip
-    """How much of its comparisons a method won: of those with another, or of all."""
-    ahead = (first == one) & ((second == other) | (other is None))
-    behind = (second == one) & ((first == other) | (other is None))
-    earned = np.where(ahead, credit, 1 - credit)[ahead | behind]
-    return clustered_mean(earned, clusters[ahead | behind])
+    """Return the share of comparisons a method won, against another or against all."""
+    ahead = (first == method) & ((second == opponent) | (opponent is None))
+    behind = (second == method) & ((first == opponent) | (opponent is None))
+    credit = np.where(ahead, credit, 1 - credit)[ahead | behind]
+    return clustered_mean(credit, clusters[ahead | behind], scale=(0.0, 1.0))
 
 
 def _strengths(
-    methods: Sequence[str], first: Places, second: Places, credit: Numbers, clusters: Labels, resamples: int
+    methods: Sequence[str], first: Indices, second: Indices, credit: Numbers, clusters: Labels, resamples: int
 ) -> dict[str, Estimate]:
-    """Every method's strength, among those that can be distinguished from each other."""
+    """Fit every method's strength among those that are connected by wins."""
     count, rows = len(methods), np.arange(len(credit))
     cells = np.concatenate([first * count + second, second * count + first])
     earned = csr_array((np.concatenate([credit, 1 - credit]), (cells, np.tile(rows, 2))), (count**2, len(credit)))
 
     def won_by(weights: Numbers) -> Numbers:
-        """How often each method beat each other one, in every draw."""
+        """Return how often each method beat each other one, in every draw."""
         return np.asarray(earned @ weights).reshape(count, count, -1)
 
-    whole = won_by(np.ones((len(credit), 1)))[:, :, 0]
-    core = _comparable(whole)
+    wins = won_by(np.ones((len(credit), 1)))[:, :, 0]
+    core = _comparable(wins)
     strengths: dict[str, Estimate] = {}
     if core.size:
-        within = np.isin(first, core) & np.isin(second, core)
-        import choix  # of the extra `study`; credits are wanted without it
+        is_core = np.isin(first, core) & np.isin(second, core)
+        import choix  # of the extra `study`; `CREDIT` must import without it
 
-        fitted = choix.ilsr_pairwise_dense(whole[np.ix_(core, core)])
+        fitted = choix.ilsr_pairwise_dense(wins[np.ix_(core, core)])
 
         drawn = resampled(
             lambda weights: fit_together(np.moveaxis(won_by(weights)[np.ix_(core, core)], 2, 0), fitted).T,
@@ -108,19 +114,19 @@ def _strengths(
             resamples=resamples,
         )
         for row, method in enumerate(core):
-            its_own = within & ((first == method) | (second == method))
-            sources = np.unique(clusters[within]).size
-            strengths[methods[method]] = estimate(float(fitted[row]), drawn[row], int(its_own.sum()), sources)
+            involved = is_core & ((first == method) | (second == method))
+            sources = np.unique(clusters[is_core]).size
+            strengths[methods[method]] = estimate(float(fitted[row]), drawn[row], int(involved.sum()), sources)
     for number, name in enumerate(methods):
         if name not in strengths:
             met = int(((first == number) | (second == number)).sum())
             sources = np.unique(clusters).size
-            strengths[name] = Estimate(None, None, None, met, sources, _reason(number, core, whole))
+            strengths[name] = Estimate(None, None, None, met, sources, _reason(number, core, wins))
     return {name: strengths[name] for name in methods}
 
 
-def _comparable(won: Numbers) -> Places:
-    """The largest set of methods each of which beats every other, step by step: strengths exist there.
+def _comparable(won: Numbers) -> Indices:
+    """Return the largest set of methods connected by wins in both directions; empty when it is not unique.
 
     Empty when there is no such set, or two as large as each other, between which nothing can be determined.
     """
@@ -131,57 +137,57 @@ def _comparable(won: Numbers) -> Places:
     return np.flatnonzero(part == sizes.argmax()).astype(np.int64)
 
 
-def fit_together(tables: Numbers, begin: Numbers) -> Numbers:
-    """Strengths for many tables of wins, a row each; NaN where a table does not decide them.
+def fit_together(tables: Numbers, start: Numbers) -> Numbers:
+    """Fit strengths for many tables of wins at once, a row each; NaN where a table is not connected.
 
-    `choix` fits one table at a time, which takes minutes for the draws of an interval; these are Newton's steps for all
-    draws at once, from the strengths of the whole, and a test holds them against it.
+    `choix` fits one table at a time, which takes minutes for the draws of an interval. These are Newton steps for all
+    draws at once, started from the strengths of all data; a test compares both.
     """
-    methods = len(begin)
+    methods = len(start)
     fitted = np.full((len(tables), methods), np.nan)
-    decided = np.flatnonzero(_strongly_connected(tables > 0))
-    won = tables[decided]
+    connected = np.flatnonzero(_strongly_connected(tables > 0))
+    won = tables[connected]
     met, wins = won + won.swapaxes(1, 2), won.sum(axis=2)
-    strengths = np.tile(begin - begin.mean(), (len(won), 1))
-    for _ in range(MOST_STEPS):
+    strengths = np.tile(start - start.mean(), (len(won), 1))
+    for _ in range(MAX_STEPS):
         expected = expit(strengths[:, :, None] - strengths[:, None, :])
-        slope = wins - (met * expected).sum(axis=2)
-        bend = met * expected * (1 - expected)
-        curvature = np.eye(methods) * bend.sum(axis=2)[:, :, None] - bend + 1 / methods  # strengths average to zero
-        step = np.clip(np.linalg.solve(curvature, slope[:, :, None])[:, :, 0], -LONGEST_STEP, LONGEST_STEP)
+        gradient = wins - (met * expected).sum(axis=2)
+        weights = met * expected * (1 - expected)
+        hessian = np.eye(methods) * weights.sum(axis=2)[:, :, None] - weights + 1 / methods  # strengths average to zero
+        step = np.clip(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], -MAX_STEP, MAX_STEP)
         strengths = strengths + step
-        if not step.size or np.abs(step).max() < CLOSE_ENOUGH:
+        if not step.size or np.abs(step).max() < TOLERANCE:
             break
-    fitted[decided] = np.where(np.abs(step).max(axis=1, keepdims=True) < CLOSE_ENOUGH, strengths, np.nan)
+    fitted[connected] = np.where(np.abs(step).max(axis=1, keepdims=True) < TOLERANCE, strengths, np.nan)
     return fitted
 
 
 def _strongly_connected(beats: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether in each table every method beats every other, step by step."""
+    """Tell for each table whether every method beats every other through a chain of wins."""
     reached = beats | np.eye(beats.shape[1], dtype=np.bool_)
     for _ in range(int(np.ceil(np.log2(max(beats.shape[1], 2))))):
         reached = (reached.astype(np.float64) @ reached.astype(np.float64)) > 0
     return np.asarray(reached.all(axis=(1, 2)))
 
 
-def _reason(method: int, core: Places, won: Numbers) -> str:
-    others = core if core.size else np.delete(np.arange(len(won)), method)
-    among = "the others" if not core.size or core.size == len(won) - 1 else "those that have one"
-    wins, losses = won[method, others].sum(), won[others, method].sum()
+def _reason(method: int, core: Indices, won: Numbers) -> str:
+    opponents = core if core.size else np.delete(np.arange(len(won)), method)
+    group = "the others" if not core.size or core.size == len(won) - 1 else "those that have one"
+    wins, losses = won[method, opponents].sum(), won[opponents, method].sum()
     if not wins and not losses:
-        return f"never compared with {among}"
+        return f"never compared with {group}"
     if not losses:
-        return f"never lost to {among}: its strength has no upper end"
+        return f"never lost to {group}: its strength has no upper end"
     if not wins:
-        return f"never won against {among}: its strength has no lower end"
+        return f"never won against {group}: its strength has no lower end"
     return "too few upsets: the methods fall into groups that always beat each other, or never met"
 
 
-MIDDLE, SCALE = 1000.0, 400 / log(10)
+ELO_CENTER, ELO_SCALE = 1000.0, 400 / log(10)
 ELO_RESAMPLES = 200
-MOST_LOG_NU = (-12.0, 8.0)
-"""Between these, as in the authors' script: without any tie nu would go to zero."""
-CHOSEN = ("first", "second", "tie")
+LOG_NU_BOUNDS = (-12.0, 8.0)
+"""As in the authors' script: without ties nu would go to zero."""
+SIDES = ("first", "second", "tie")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,34 +198,37 @@ class PairAnswer:
     source: str
     first: str
     second: str
-    chosen: str
+    choice: str
     """`first`, `second` or `tie`."""
 
 
 def elo(answers: Sequence[PairAnswer], *, resamples: int = ELO_RESAMPLES) -> dict[str, Estimate]:
-    """The Elo of every method, best first; `n` counts the answers about it."""
-    methods = sorted({name for each in answers for name in (each.first, each.second)})
-    questions = sorted({each.question for each in answers})
-    places = np.array(
-        [[questions.index(each.question), methods.index(each.first), methods.index(each.second)] for each in answers]
+    """Return the Elo of every method, best first; `n` counts the answers about it."""
+    methods = sorted({name for answer in answers for name in (answer.first, answer.second)})
+    questions = sorted({answer.question for answer in answers})
+    indices = np.array(
+        [
+            [questions.index(answer.question), methods.index(answer.first), methods.index(answer.second)]
+            for answer in answers
+        ]
     )
-    shape = (len(questions), len(methods), len(methods), len(CHOSEN))
-    cells = np.ravel_multi_index((*places.T, [CHOSEN.index(each.chosen) for each in answers]), shape)
-    clusters = np.array([each.source for each in answers])
+    shape = (len(questions), len(methods), len(methods), len(SIDES))
+    cells = np.ravel_multi_index((*indices.T, [SIDES.index(answer.choice) for answer in answers]), shape)
+    clusters = np.array([answer.source for answer in answers])
 
-    def fitted(weights: Numbers, begin: Numbers | None = None) -> Numbers:
+    def fitted(weights: Numbers, start: Numbers | None = None) -> Numbers:
         counts = np.bincount(cells, weights, int(np.prod(shape))).astype(np.float64)
-        return _fit(counts.reshape(shape), begin)
+        return _fit(counts.reshape(shape), start)
 
-    whole = fitted(np.ones(len(answers)))
+    parameters = fitted(np.ones(len(answers)))
     drawn = resampled(
-        lambda weights: np.stack([_as_elo(fitted(column, whole), len(methods)) for column in weights.T], axis=-1),
+        lambda weights: np.stack([_as_elo(fitted(column, parameters), len(methods)) for column in weights.T], axis=-1),
         clusters,
         resamples=resamples,
     )
-    values, sources = _as_elo(whole, len(methods)), np.unique(clusters).size
+    values, sources = _as_elo(parameters, len(methods)), np.unique(clusters).size
     estimates = {
-        name: estimate(float(values[row]), drawn[row], int((places[:, 1:] == row).sum()), sources)
+        name: estimate(float(values[row]), drawn[row], int((indices[:, 1:] == row).sum()), sources)
         for row, name in enumerate(methods)
     }
     return dict(sorted(estimates.items(), key=lambda item: -(item[1].value or 0.0)))
@@ -227,11 +236,11 @@ def elo(answers: Sequence[PairAnswer], *, resamples: int = ELO_RESAMPLES) -> dic
 
 def _as_elo(parameters: Numbers, methods: int) -> Numbers:
     strengths = np.append(parameters[: methods - 1], 0.0)
-    return np.asarray(MIDDLE + SCALE * (strengths - strengths.mean()))
+    return np.asarray(ELO_CENTER + ELO_SCALE * (strengths - strengths.mean()))
 
 
-def _fit(counts: NDArray[np.float64], begin: Numbers | None) -> Numbers:
-    """Strengths of all methods but the last, then the logarithm of every question's nu."""
+def _fit(counts: NDArray[np.float64], start: Numbers | None) -> Numbers:
+    """Fit strengths of all methods but the last, then the logarithm of every question's nu."""
     questions, methods = counts.shape[:2]
     answers = counts.sum(axis=(1, 2, 3))
     weights = np.divide(answers[answers > 0].mean(), answers, out=np.zeros(questions), where=answers > 0)
@@ -244,11 +253,11 @@ def _fit(counts: NDArray[np.float64], begin: Numbers | None) -> Numbers:
         logits = np.stack([np.broadcast_to(first, ties.shape), np.broadcast_to(second, ties.shape), ties], axis=-1)
         logs = logits - logsumexp(logits, axis=-1, keepdims=True)
         slope = weighted.sum(axis=-1, keepdims=True) * np.exp(logs) - weighted
-        by_first, by_second, by_tie = (slope[..., place] for place in range(len(CHOSEN)))
+        by_first, by_second, by_tie = (slope[..., index] for index in range(len(SIDES)))
         of_methods = (by_first + by_tie / 2).sum(axis=(0, 2)) + (by_second + by_tie / 2).sum(axis=(0, 1)) + strengths
         value = 0.5 * strengths @ strengths - (weighted * logs).sum()
         return float(value), np.append(of_methods[:-1], by_tie.sum(axis=(1, 2)))
 
-    bounds = [(None, None)] * (methods - 1) + [MOST_LOG_NU] * questions
-    start = np.zeros(methods - 1 + questions) if begin is None else begin
+    bounds = [(None, None)] * (methods - 1) + [LOG_NU_BOUNDS] * questions
+    start = np.zeros(methods - 1 + questions) if start is None else start
     return np.asarray(minimize(loss, start, method="L-BFGS-B", jac=True, bounds=bounds).x)

@@ -1,4 +1,4 @@
-"""Scores compared with people's ratings, at every level."""
+"""Compare scores with human ratings: agreement at every level, largest disagreements, agreement among raters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
-from scipy.stats import rankdata
 
 from editgauge._stats.agreement import COSINE, PEARSON, SPEARMAN, Measure, Parts, between, correlate, within
 from editgauge._stats.intervals import Labels, Mean, Numbers, clustered_mean
@@ -22,14 +21,14 @@ from editgauge.types import ScoreSpec
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """How far a score agrees with ratings at one level; positive is agreement, whatever the score's direction."""
+    """Agreement of a score with ratings at one level; positive is agreement whatever the score's direction."""
 
     spearman: Estimate
     pearson: Estimate
     cosine: Estimate
-    """Cosine similarity of scores and ratings as they are, as in EditVal's figure 6: high for any two positive rows."""
+    """Cosine similarity of raw scores and ratings (EditVal, figure 6): high for any two positive vectors."""
     parts: Mapping[str, Estimate]
-    """Spearman's within each method, rater or edit type; empty where nothing is taken apart."""
+    """Spearman's within each method, rater or edit type; empty for a level without groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +45,29 @@ class RatedScore:
     """Spearman's by edit type, within each method and averaged over methods, as in EditVal's appendices J.1 and K."""
 
 
-def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], known: ScoredOutcomes) -> list[RatedScore]:
-    """Every score compared with every question; for each question the score that agrees most comes first."""
+def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoredOutcomes) -> list[RatedScore]:
+    """Compare every score with every question; for each question the best agreement comes first."""
     return [
         score
         for question, ratings in by_question(matched).items()
-        for score in sorted((_beside(each, question, ratings, known) for each in scores), key=_most_agreeing)
+        for score in sorted((_compare(score, question, ratings, outcomes) for score in scores), key=_most_agreeing)
     ]
 
 
 _Ratings = dict[OutcomeKey, list[Rating]]
 
 
-def ratings_targets(matched: Matched[Rating], known: ScoredOutcomes) -> list[EvaluatorTarget]:
-    """The ratings of every question, to hold one evaluator after another against, all outcomes together."""
-    return [_asked(question, ratings, known) for question, ratings in by_question(matched).items()]
+def ratings_targets(matched: Matched[Rating], outcomes: ScoredOutcomes) -> list[EvaluatorTarget]:
+    """Return the ratings of every question, pooled over outcomes, as targets for evaluators."""
+    return [_ratings_target(question, ratings, outcomes) for question, ratings in by_question(matched).items()]
 
 
-def _asked(question: str, ratings: _Ratings, known: ScoredOutcomes) -> EvaluatorTarget:
-    means = {key: fmean(one.value for one in its) for key, its in ratings.items()}
+def _ratings_target(question: str, ratings: _Ratings, outcomes: ScoredOutcomes) -> EvaluatorTarget:
+    means = {key: fmean(rating.value for rating in answers) for key, answers in ratings.items()}
 
     def ask(evaluator: Scored) -> Estimate:
         worths = {key: worth for key in means if (worth := evaluator.worth(key)) is not None}
-        return correlate(SPEARMAN, list(worths.values()), [means[key] for key in worths], known.sources_of(worths))
+        return correlate(SPEARMAN, list(worths.values()), [means[key] for key in worths], outcomes.sources_of(worths))
 
     return EvaluatorTarget(f"ratings: {question}" if question else "ratings", "Spearman's correlation", 0.0, ask)
 
@@ -77,12 +76,21 @@ def _most_agreeing(score: RatedScore) -> float:
     return best_first(score.levels["pooled"].spearman)
 
 
-def _beside(score: Scored, question: str, ratings: _Ratings, known: ScoredOutcomes) -> RatedScore:
+def _compare(score: Scored, question: str, ratings: _Ratings, run_outcomes: ScoredOutcomes) -> RatedScore:
     values = {key: worth for key in ratings if (worth := score.worth(key)) is not None}
-    there = {key: its for key, its in ratings.items() if key in values}
-    outcomes = _Pairs.of(((key, values[key], fmean(one.value for one in its), "") for key, its in there.items()), known)
+    scored_ratings = {key: answers for key, answers in ratings.items() if key in values}
+    outcomes = _Pairs.of(
+        ((key, values[key], fmean(rating.value for rating in answers), "") for key, answers in scored_ratings.items()),
+        run_outcomes,
+    )
     answers = _Pairs.of(
-        ((key, values[key], one.value, one.rater) for key, its in there.items() for one in its if one.rater), known
+        (
+            (key, values[key], rating.value, rating.rater)
+            for key, answers in scored_ratings.items()
+            for rating in answers
+            if rating.rater
+        ),
+        run_outcomes,
     )
     levels = {
         "pooled": _level(lambda measure: correlate(measure, outcomes.scores, outcomes.ratings, outcomes.sources)),
@@ -95,17 +103,17 @@ def _beside(score: Scored, question: str, ratings: _Ratings, known: ScoredOutcom
             lambda measure: between(measure, outcomes.scores, outcomes.ratings, outcomes.methods, outcomes.sources)
         ),
     }
-    unscored = len(ratings) - len(there)
+    unscored = len(ratings) - len(scored_ratings)
     return RatedScore(score.protocol, score.spec, question, levels, unscored, outcomes.by_type_within_methods())
 
 
-def _level(ask: Callable[[Measure], Estimate | Parts]) -> LevelAgreement:
-    spearman, pearson, cosine = ask(SPEARMAN), ask(PEARSON), ask(COSINE)
+def _level(compute: Callable[[Measure], Estimate | Parts]) -> LevelAgreement:
+    spearman, pearson, cosine = compute(SPEARMAN), compute(PEARSON), compute(COSINE)
     parts = spearman.parts if isinstance(spearman, Parts) else {}
-    return LevelAgreement(_whole(spearman), _whole(pearson), _whole(cosine), parts)
+    return LevelAgreement(_overall(spearman), _overall(pearson), _overall(cosine), parts)
 
 
-def _whole(estimate: Estimate | Parts) -> Estimate:
+def _overall(estimate: Estimate | Parts) -> Estimate:
     return estimate.average if isinstance(estimate, Parts) else estimate
 
 
@@ -116,7 +124,7 @@ def _no_raters(outcomes: _Pairs) -> LevelAgreement:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """Scores and ratings in one order, and what each pair belongs to."""
+    """Scores and ratings in one order, with the groups of each pair."""
 
     scores: Numbers
     ratings: Numbers
@@ -126,15 +134,15 @@ class _Pairs:
     sources: Labels
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[OutcomeKey, float, float, str]], known: ScoredOutcomes) -> _Pairs:
+    def of(cls, rows: Iterable[tuple[OutcomeKey, float, float, str]], outcomes: ScoredOutcomes) -> _Pairs:
         keys, scores, ratings, raters = zip(*rows, strict=True) if (rows := list(rows)) else ((), (), (), ())
         return cls(
             np.array(scores, dtype=np.float64),
             np.array(ratings, dtype=np.float64),
             np.array([key.method for key in keys], dtype=np.str_),
             np.array(raters, dtype=np.str_),
-            known.edit_types_of(keys),
-            known.sources_of(keys),
+            outcomes.edit_types_of(keys),
+            outcomes.sources_of(keys),
         )
 
     def within(self, measure: Measure, groups: Labels) -> Parts:
@@ -150,135 +158,148 @@ class _Pairs:
         }
 
 
-MOST = 4
-"""This many outcomes are shown on either side."""
-LEAST_ANSWERED = 0.4
-"""The share of the rated outcomes that a score must answer to be the one whose disagreements are shown."""
-WIDE = 0.2
-"""The gap between the two places from which it is a disagreement."""
+MAX_DISPUTED = 4
+"""Largest number of outcomes per side."""
+MIN_ANSWERED_SHARE = 0.4
+"""Share of rated outcomes that a score must cover to be preferred for its disagreements."""
+MIN_GAP = 0.2
+"""Smallest gap between the two percentiles that counts as a disagreement."""
 
 
 @dataclass(frozen=True, slots=True)
 class DisputedOutcome:
-    """An outcome that a score places elsewhere among the rated outcomes than people do."""
+    """An outcome that a score ranks differently from people."""
 
     outcome: OutcomeKey
     score: float
     ratings: tuple[float, ...]
-    """What each person gave it."""
-    place: float
-    """The share of the rated outcomes that the score finds worse, equals counted half, from 0 to 1."""
-    people_place: float
+    """Rating of each person."""
+    percentile: float
+    """Share of rated outcomes that the score finds worse, ties counting half."""
+    people_percentile: float
     """The same by the mean rating."""
 
     @property
     def gap(self) -> float:
-        """Positive where the score is kinder than people."""
-        return self.place - self.people_place
+        """Return the difference of the percentiles, positive where the score is more favorable."""
+        return self.percentile - self.people_percentile
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreements:
-    """One score compared with one question: where they are farthest apart, each edit at most once on either side."""
+    """The outcomes on which one score and one question differ most, each edit at most once per side."""
 
     protocol: str
     spec: ScoreSpec
     question: str
     outcomes: int
-    """That have both the score and ratings."""
+    """Outcomes with both the score and ratings."""
     overrated: tuple[DisputedOutcome, ...]
-    """The score is kinder than people; the widest gap first."""
+    """The score is more favorable than people; the widest gap first."""
     underrated: tuple[DisputedOutcome, ...]
 
 
-def disagreements(rated: Matched[Rating], scores: Sequence[RatedScore], known: ScoredOutcomes) -> list[Disagreements]:
-    """For every question, of the score that agrees most with people and answers enough: what is left to explain."""
+def disagreements(
+    rated: Matched[Rating], scores: Sequence[RatedScore], outcomes: ScoredOutcomes
+) -> list[Disagreements]:
+    """Return, for every question, the disagreements of the best score that answers enough outcomes."""
     questions = by_question(rated)
     answers_enough = [
-        score for score in scores if score.unscored <= (1 - LEAST_ANSWERED) * len(questions[score.question])
+        score for score in scores if score.unscored <= (1 - MIN_ANSWERED_SHARE) * len(questions[score.question])
     ]
     best: dict[str, RatedScore] = {}
     for score in (*answers_enough, *scores):
         best.setdefault(score.question, score)
-    return [_of_score(best[question], ratings, known) for question, ratings in questions.items() if question in best]
+    return [
+        _disagreements_of(best[question], ratings, outcomes)
+        for question, ratings in questions.items()
+        if question in best
+    ]
 
 
-def _of_score(
-    score: RatedScore, all_ratings: Mapping[OutcomeKey, Sequence[Rating]], known: ScoredOutcomes
+def _disagreements_of(
+    score: RatedScore, all_ratings: Mapping[OutcomeKey, Sequence[Rating]], outcomes: ScoredOutcomes
 ) -> Disagreements:
-    values = known.values.get((score.protocol, score.spec.name), {})
-    ratings = {key: [one.value for one in its] for key, its in all_ratings.items() if key in values}
+    values = outcomes.values.get((score.protocol, score.spec.name), {})
+    ratings = {key: [rating.value for rating in answers] for key, answers in all_ratings.items() if key in values}
     towards_better = 1 if score.spec.higher_is_better else -1
-    places = _places([towards_better * values[key] for key in ratings])
-    people_places = _places([fmean(ratings_of_outcome) for ratings_of_outcome in ratings.values()])
+    percentiles = _percentiles([towards_better * values[key] for key in ratings])
+    people_percentiles = _percentiles([fmean(values_of_outcome) for values_of_outcome in ratings.values()])
     disputed = [
-        DisputedOutcome(key, values[key], tuple(ratings_of_outcome), place, people_place)
-        for (key, ratings_of_outcome), place, people_place in zip(ratings.items(), places, people_places, strict=True)
+        DisputedOutcome(key, values[key], tuple(values_of_outcome), percentile, people_percentile)
+        for (key, values_of_outcome), percentile, people_percentile in zip(
+            ratings.items(), percentiles, people_percentiles, strict=True
+        )
     ]
     return Disagreements(
         score.protocol,
         score.spec,
         score.question,
         len(disputed),
-        overrated=_widest([each for each in disputed if each.gap >= WIDE]),
-        underrated=_widest([each for each in disputed if each.gap <= -WIDE]),
+        overrated=_widest([outcome for outcome in disputed if outcome.gap >= MIN_GAP]),
+        underrated=_widest([outcome for outcome in disputed if outcome.gap <= -MIN_GAP]),
     )
 
 
-def _places(values: Sequence[float]) -> list[float]:
-    """For each the share of all that are worse, and of half of those that are equal."""
+def _percentiles(values: Sequence[float]) -> list[float]:
+    """Return for each value the share of worse values plus half the share of equal ones."""
+    from scipy.stats import rankdata
+
     return [(float(rank) - 0.5) / len(values) for rank in rankdata(values)] if values else []
 
 
 def _widest(disputed: Sequence[DisputedOutcome]) -> tuple[DisputedOutcome, ...]:
-    of_edits: dict[str, DisputedOutcome] = {}
-    for each in sorted(disputed, key=lambda one: -abs(one.gap)):
-        of_edits.setdefault(each.outcome.edit, each)
-    return tuple(of_edits.values())[:MOST]
+    by_edit: dict[str, DisputedOutcome] = {}
+    for outcome in sorted(disputed, key=lambda outcome: -abs(outcome.gap)):
+        by_edit.setdefault(outcome.outcome.edit, outcome)
+    return tuple(by_edit.values())[:MAX_DISPUTED]
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The ratings of one question."""
+    """The ratings of one question, and how far raters agree."""
 
     question: str
     raters: int
-    """How many have a name; what follows, except for the means, is about them."""
+    """Raters with a name; all fields but the means are about them."""
     panel: Panel | None
     """How often they give the same answer; None when no outcome has two answers."""
     alpha: Estimate
     """Krippendorff's, taking the answers as an order."""
     ceiling: Estimate
-    """Each rater against the mean of the others (Spearman): compare with the level `per_rater` of a score."""
+    """Each rater against the mean of the others (Spearman); compare with a score's level `per_rater`."""
     possible: Ceiling
-    """What a perfect score would reach, given how reliable the answers are: with one rater, and with their mean."""
+    """Correlation of a perfect score, given the reliability of the answers: with one rater and with their mean."""
     means: Mapping[str, Mean]
     """The mean rating of each method; an outcome counts with the mean of its raters."""
 
 
-def people(matched: Matched[Rating], known: ScoredOutcomes) -> list[People]:
-    """One for each question."""
+def people(matched: Matched[Rating], outcomes: ScoredOutcomes) -> list[People]:
+    """Summarize the ratings of each question."""
     questions: dict[str, list[tuple[OutcomeKey, Rating]]] = defaultdict(list)
     for (key,), rating in matched.pairs:
         questions[rating.question].append((key, rating))
-    return [_people(question, answers, known) for question, answers in questions.items()]
+    return [_people(question, answers, outcomes) for question, answers in questions.items()]
 
 
-def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], known: ScoredOutcomes) -> People:
+def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], outcomes: ScoredOutcomes) -> People:
     by_outcome: dict[OutcomeKey, list[float]] = defaultdict(list)
     for key, rating in answers:
         by_outcome[key].append(rating.value)
     means = np.array([np.mean(values) for values in by_outcome.values()])
-    methods, sources = np.array([key.method for key in by_outcome], dtype=np.str_), known.sources_of(by_outcome)
-    signed = [(key, rating.rater, rating.value) for key, rating in answers if rating.rater]
-    raters = list(dict.fromkeys(rater for _, rater, _ in signed))
-    matrix, its_sources = answer_matrix(signed, raters), known.sources_of(dict.fromkeys(key for key, *_ in signed))
+    methods, sources = np.array([key.method for key in by_outcome], dtype=np.str_), outcomes.sources_of(by_outcome)
+    attributed = [(key, rating.rater, rating.value) for key, rating in answers if rating.rater]
+    raters = list(dict.fromkeys(rater for _, rater, _ in attributed))
+    matrix, rated_sources = (
+        answer_matrix(attributed, raters),
+        outcomes.sources_of(dict.fromkeys(key for key, *_ in attributed)),
+    )
     return People(
         question,
         len(raters),
-        panel(matrix, its_sources),
-        krippendorff(matrix, "ordinal", its_sources),
-        human_ceiling(matrix, its_sources),
-        ceiling(matrix, its_sources),
+        panel(matrix, rated_sources),
+        krippendorff(matrix, "ordinal", rated_sources),
+        human_ceiling(matrix, rated_sources),
+        ceiling(matrix, rated_sources),
         {str(name): clustered_mean(means[methods == name], sources[methods == name]) for name in np.unique(methods)},
     )

@@ -1,4 +1,4 @@
-"""Which methods of a run differ significantly, score by score: what every view of a run says comes from here."""
+"""Significance of differences between the methods of a run, score by score; every view of a run uses these tests."""
 
 from __future__ import annotations
 
@@ -32,64 +32,68 @@ if TYPE_CHECKING:
 TEST_DESCRIPTION = (
     f"Two methods are compared on the edits that both have. They differ significantly when the two-sided p-value, "
     f"adjusted for all pairs of methods (max-t), is below {ALPHA:g}, which is when the simultaneous confidence "
-    f"interval of their difference excludes zero; places follow from the same verdicts. The test is {STUDENT}, for "
+    f"interval of their difference excludes zero; ranks follow from the same tests. The test is {STUDENT}, for "
     f"yes-or-no scores {MCNEMAR}; with fewer than {MIN_SOURCES} source images there is no test. Every score is "
-    "tested on its own."
+    "tested separately."
 )
 
 
 @dataclass(frozen=True)
 class ScoreTests:
-    """All methods by one score: every pair with its verdict, and the places that follow."""
+    """Pairwise tests of the methods of a run by one score."""
 
     spec: ScoreSpec
     methods: tuple[str, ...]
-    """Those with at least one value, sorted by name; differences refer to their places here."""
+    """Those with at least one value, sorted by name; differences refer to rows."""
     values: Numbers
     """A row per method, a column per edit; NaN where there is no score."""
     sources: Labels
     """The source image of each edit."""
     missing: Labels
-    """Where a method should have a score and has none."""
+    """Whether a score is missing that applies to the edit."""
     limits: Limits | None
-    """Between what a missing score is thought to lie."""
+    """Limits assumed for missing scores."""
     untouched: frozenset[str] = frozenset()
-    """Methods that return the source as it is: compared like others, but without a place."""
+    """Methods that return the source unchanged: compared, but not ranked."""
 
     @cached_property
     def differences(self) -> list[PairDifference]:
-        """Every two methods, tested together."""
+        """Return the tests of every two methods."""
         return differences(self.values, self.sources, self.spec.range)
 
     @cached_property
     def ranks(self) -> dict[str, Rank]:
-        """Method to its place among those that edit."""
-        ranked = [place for place, method in enumerate(self.methods) if method not in self.untouched]
+        """Return the rank of each method that edits."""
+        ranked = [index for index, method in enumerate(self.methods) if method not in self.untouched]
         pairs = [
-            replace(each, first=ranked.index(each.first), second=ranked.index(each.second))
-            for each in self.differences
-            if each.first in ranked and each.second in ranked
+            replace(pair, first=ranked.index(pair.first), second=ranked.index(pair.second))
+            for pair in self.differences
+            if pair.first in ranked and pair.second in ranked
         ]
-        places = ranks(len(ranked), pairs, higher_is_better=self.spec.higher_is_better)
-        return {self.methods[method]: place for method, place in zip(ranked, places, strict=True)}
+        rank_list = ranks(len(ranked), pairs, higher_is_better=self.spec.higher_is_better)
+        return {self.methods[method]: index for method, index in zip(ranked, rank_list, strict=True)}
 
     def between(self, first: str, second: str) -> PairDifference | None:
-        """The first method against the second; None when one of them has no score, or both are the same."""
+        """Return the first method against the second; None when one has no score, or both are the same."""
         if first == second or first not in self.methods or second not in self.methods:
             return None
-        one, two = self.methods.index(first), self.methods.index(second)
-        pair = next(each for each in self.differences if {each.first, each.second} == {one, two})
-        return pair if pair.first == one else pair.reversed
+        first_row, second_row = self.methods.index(first), self.methods.index(second)
+        pair = next(
+            candidate
+            for candidate in self.differences
+            if {candidate.first, candidate.second} == {first_row, second_row}
+        )
+        return pair if pair.first == first_row else pair.reversed
 
     def beats(self, first: str, second: str) -> bool:
-        """Whether the first method is significantly better than the second."""
+        """Tell whether the first method is significantly better than the second."""
         pair = self.between(first, second)
         return pair is not None and pair.better(higher_is_better=self.spec.higher_is_better) == "first"
 
     def survives_missing(self, pair: PairDifference) -> bool | None:
-        """Whether a verdict holds if all that is missing were the worst possible for the winner.
+        """Tell whether a significant result holds if missing scores were the worst possible for the winner.
 
-        None without a verdict, or when it cannot be said because the score has no limits.
+        None without a significant result, or when the score has no limits.
         """
         if not pair.significant or pair.value is None:
             return None
@@ -108,58 +112,58 @@ class ScoreTests:
 
     @cached_property
     def fragile(self) -> frozenset[str]:
-        """Methods with a verdict that fails if all that is missing were the worst possible for the winner."""
-        pairs = [each for each in self.differences if self.survives_missing(each) is False]
-        return frozenset(self.methods[place] for each in pairs for place in (each.first, each.second))
+        """Return the methods with a significant result that missing scores could overturn."""
+        pairs = [pair for pair in self.differences if self.survives_missing(pair) is False]
+        return frozenset(self.methods[row] for pair in pairs for row in (pair.first, pair.second))
 
 
 class RunTests:
-    """The verdicts of a run, each computed when it is first asked for."""
+    """The tests of a run, computed on demand."""
 
     def __init__(self, run: Run, columns: Columns | None = None) -> None:
         self.run = run
         self.columns = columns or Columns.of(run)
         self.untouched = untouched_methods(run)
-        self._known: dict[tuple[str, str, str], ScoreTests | None] = {}
+        self._cache: dict[tuple[str, str, str], ScoreTests | None] = {}
 
     def of(self, protocol: str, name: str, edit_type: str = ALL) -> ScoreTests | None:
-        """One score over all edits, or over those of a type; None when no method has it."""
+        """Return the tests of one score, over all edits or one edit type; None when no method has it."""
         key = protocol, name, edit_type
-        if key not in self._known:
+        if key not in self._cache:
             rows = self.columns.rows(protocol, name)
             rows = rows if edit_type == ALL else rows[self.columns.edit_type.are(edit_type)[rows]]
-            self._known[key] = _verdicts(self.columns, rows, self.run.spec(protocol, name), self.untouched)
-        return self._known[key]
+            self._cache[key] = _score_tests(self.columns, rows, self.run.spec(protocol, name), self.untouched)
+        return self._cache[key]
 
     def ranks(self, edit_types: Sequence[str] = (ALL,)) -> dict[tuple[str, str, str, str], Rank]:
-        """The places of all methods by protocol, name of the score, edit type and method."""
+        """Return all ranks by protocol, score, edit type and method."""
         return {
-            (protocol, spec.name, edit_type, method): place
+            (protocol, spec.name, edit_type, method): rank
             for protocol, entry in self.run.manifest.protocols.items()
             for spec in entry.scores
             for edit_type in edit_types
-            if (score_verdicts := self.of(protocol, spec.name, edit_type))
-            for method, place in score_verdicts.ranks.items()
+            if (tests := self.of(protocol, spec.name, edit_type))
+            for method, rank in tests.ranks.items()
         }
 
 
-def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreTests | None:
+def _score_tests(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozenset[str]) -> ScoreTests | None:
     values = columns.value[rows]
-    with_scores = np.unique(columns.method.codes[rows][~np.isnan(values)])
-    rows = rows[np.isin(columns.method.codes[rows], with_scores)]
+    scored_methods = np.unique(columns.method.codes[rows][~np.isnan(values)])
+    rows = rows[np.isin(columns.method.codes[rows], scored_methods)]
     if not rows.size:
         return None
     values, methods, edits = columns.value[rows], columns.method.codes[rows], columns.edit.codes[rows]
     table, _, first = edit_table(values, methods, edits)
-    not_meant = [place for place, reason in enumerate(columns.reason.words) if reason in INAPPLICABLE_REASONS]
-    meant = ~np.isin(columns.reason.codes[rows], not_meant)
-    wanted, _, _ = edit_table(np.where(np.isnan(values) & ~meant, np.nan, 1.0), methods, edits)
+    inapplicable = [index for index, reason in enumerate(columns.reason.words) if reason in INAPPLICABLE_REASONS]
+    is_applicable = ~np.isin(columns.reason.codes[rows], inapplicable)
+    expected_table, _, _ = edit_table(np.where(np.isnan(values) & ~is_applicable, np.nan, 1.0), methods, edits)
     return ScoreTests(
         spec,
-        tuple(columns.method.words[code] for code in with_scores),
+        tuple(columns.method.words[code] for code in scored_methods),
         table,
         columns.source.codes[rows][first],
-        np.isnan(table) & ~np.isnan(wanted),
+        np.isnan(table) & ~np.isnan(expected_table),
         score_limits(spec, values),
         untouched,
     )
@@ -167,24 +171,26 @@ def _verdicts(columns: Columns, rows: Rows, spec: ScoreSpec, untouched: frozense
 
 def merge_tests(
     spec: ScoreSpec,
-    of_each: Mapping[str, Mapping[str, float]],
+    values_by_label: Mapping[str, Mapping[str, float]],
     sources: Mapping[str, str],
     *,
     unscored: Mapping[str, Collection[str]] = MappingProxyType({}),
     untouched: frozenset[str] = frozenset(),
 ) -> ScoreTests:
-    """Methods of several runs.
+    """Return the tests of methods of several runs.
 
     Args:
         spec: the score.
-        of_each: label of a method to edit to value.
-        sources: the source image of every edit.
-        unscored: label to the edits that should have a score and have none.
-        untouched: labels of methods that return the source as it is.
+        values_by_label: label of a method to edit to value.
+        sources: source image of every edit.
+        unscored: label to the edits with a missing score.
+        untouched: labels of methods that return the source unchanged.
     """
-    edits = sorted({edit for known in (*of_each.values(), *unscored.values()) for edit in known})
-    labels = sorted(label for label, values in of_each.items() if values)
-    table = np.array([[of_each[label].get(edit, np.nan) for edit in edits] for label in labels])
+    edits = sorted(
+        {edit for edits_of_label in (*values_by_label.values(), *unscored.values()) for edit in edits_of_label}
+    )
+    labels = sorted(label for label, values in values_by_label.items() if values)
+    table = np.array([[values_by_label[label].get(edit, np.nan) for edit in edits] for label in labels])
     clusters = np.array([sources[edit] for edit in edits], dtype=np.str_)
     missing = np.array([[edit in unscored.get(label, ()) for edit in edits] for label in labels], dtype=np.bool_)
     return ScoreTests(spec, tuple(labels), table, clusters, missing, score_limits(spec, table), untouched)

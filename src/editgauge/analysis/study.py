@@ -1,4 +1,8 @@
-"""What people said in a study: levels per method and edit type, choices between two sides, and how far they agree.
+"""Results of a human study: levels per method and edit type, choices, rater agreement, attribute importance.
+
+EditVal (arXiv 2310.02426, figures 12 and 13) reports the levels of its study as stacked bars; AugCLIP (table 7)
+compares attribute weights with human importance.
+
 
 EditVal (arXiv 2310.02426, figures 12 and 13) shows the levels of its human study so, as stacked bars.
 """
@@ -30,27 +34,27 @@ class AnswerLevel:
 
     label: str
     value: float | None
-    """The number it counts as; None where options are names without an order."""
+    """Numeric value; None for unordered options."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedQuestion:
-    """A question whose answers can be counted."""
+    """A question with countable answers."""
 
     name: str
     label: str
     levels: tuple[AnswerLevel, ...]
-    """From the lowest up where they have numbers."""
+    """In ascending order where they have numbers."""
 
     @property
     def is_ordered(self) -> bool:
-        """Whether every option has a number: only then is there a mean."""
+        """Tell whether every option has a number; only then is there a mean."""
         return all(level.value is not None for level in self.levels)
 
 
 @dataclass(frozen=True, slots=True)
 class LevelAnswer:
-    """What one rater answered about one outcome."""
+    """One rater's answer about one outcome."""
 
     outcome: str
     method: str
@@ -58,7 +62,7 @@ class LevelAnswer:
     source: str
     rater: str
     level: int
-    """The place of the option."""
+    """Index of the option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,36 +72,36 @@ class LevelCell:
     counts: tuple[int, ...]
     """How often each level was given."""
     mean: Mean | None
-    """An outcome counts with the mean of its raters; None where options are names without an order."""
+    """Mean over outcomes of the mean of their raters; None for unordered options."""
 
     @property
     def shares(self) -> tuple[float, ...]:
-        """The share of the answers that each level has."""
+        """Return the share of answers of each level."""
         return tuple(count / sum(self.counts) for count in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionFindings:
-    """What people said to one question."""
+    """Results of one question."""
 
-    asked: CountedQuestion
+    question: CountedQuestion
     answers: int
     cells: Mapping[tuple[str | None, str], LevelCell]
-    """By method, or None for all of them, and edit type, with `all` for every one. Only what was rated."""
+    """By method (None for all) and edit type (`all` for all); only rated combinations."""
     raters: int
     panel: Panel | None
     """How often they give the same answer; None when no outcome has two answers."""
     alpha: Estimate
     """Krippendorff's."""
     scale: Scale
-    """What alpha takes the answers for."""
+    """Measurement level that alpha assumes."""
     bias: tuple[RaterBias, ...]
-    """Empty where options are names without an order."""
+    """Empty for unordered options."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideFindings:
-    """What people said to one question about two sides."""
+    """Results of one question about two sides."""
 
     name: str
     label: str
@@ -105,33 +109,33 @@ class SideFindings:
     panel: Panel | None
     """How often the raters of a pair choose the same; None when no pair has two answers."""
     alpha: Estimate
-    """Krippendorff's, taking first, second and tie for names."""
+    """Krippendorff's alpha of first, second and tie as nominal answers."""
     left: Mean | None
-    """How often what stood on the left was chosen; 0.5 when the side does not matter. None when all are ties."""
+    """How often the left side was preferred; 0.5 without position bias. None when all are ties."""
     left_by_rater: dict[str, Mean]
 
 
 @dataclass(frozen=True, slots=True)
 class StudyFindings:
-    """What people said in a study; only what counts, gold items aside."""
+    """Results of a study, without gold items."""
 
     title: str
     answers: int
-    """Pages that count."""
+    """Counted pages."""
     questions: tuple[QuestionFindings, ...]
     sides: tuple[SideFindings, ...]
     reasons: tuple[Feedback, ...]
-    """What the words are about that people gave for finding something wrong."""
+    """Kinds of issues in the remarks."""
     not_counted: tuple[str, ...]
-    """Questions whose answers are words or several ticks: they are exported, not counted."""
+    """Questions with free text or multiple choice: exported, not counted."""
     labels: dict[str, str]
-    """Raters to what the owner calls them."""
+    """Rater to the owner's label."""
 
 
 def question_findings(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> QuestionFindings:
-    """What the answers to a question say."""
+    """Summarize the answers to a question."""
     if not answers:
-        raise ValueError(f"there are no answers to '{question.name}'; check for that first")
+        raise ValueError(f"answers to '{question.name}' must not be empty")
     groups: dict[tuple[str | None, str], list[LevelAnswer]] = defaultdict(list)
     for answer in answers:
         for method in (None, answer.method):
@@ -169,20 +173,22 @@ def _mean(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> Mean | N
             return None
         by_outcome[answer.outcome, answer.source].append(value)
     means = np.array([np.mean(values) for values in by_outcome.values()])
-    return clustered_mean(means, np.array([source for _, source in by_outcome], dtype=np.str_))
+    values = [level.value for level in question.levels if level.value is not None]
+    sources = np.array([source for _, source in by_outcome], dtype=np.str_)
+    return clustered_mean(means, sources, scale=(min(values), max(values)))
 
 
 def _matrix(question: CountedQuestion, answers: Sequence[LevelAnswer]) -> tuple[Numbers, list[str], Labels]:
-    """What every rater answered about every outcome, the raters, and the source images of the outcomes."""
+    """Return the answers by outcome and rater, the raters, and the source images of the outcomes."""
     sources = {answer.outcome: answer.source for answer in answers}
     raters = sorted({answer.rater for answer in answers})
     levels = enumerate(question.levels)
-    numbers = [place if level.value is None or not question.is_ordered else level.value for place, level in levels]
-    matrix = answer_matrix(((each.outcome, each.rater, numbers[each.level]) for each in answers), raters)
+    numbers = [index if level.value is None or not question.is_ordered else level.value for index, level in levels]
+    matrix = answer_matrix(((answer.outcome, answer.rater, numbers[answer.level]) for answer in answers), raters)
     return matrix, raters, np.array(list(sources.values()), dtype=np.str_)
 
 
-WORTH = {"first": 1.0, "tie": 0.0, "second": -1.0}
+SIDE_VALUES = {"first": 1.0, "tie": 0.0, "second": -1.0}
 Weights = dict[str, dict[tuple[str, str], dict[str, float]]]
 """Protocol to edit and side to attribute to weight."""
 
@@ -200,7 +206,7 @@ class ComparedAttributes:
 
 @dataclass(frozen=True, slots=True)
 class WeightAgreement:
-    """How far one protocol's weights agree with people on one side of the edits."""
+    """Agreement of one protocol's weights with people on one side of the edits."""
 
     protocol: str
     side: str
@@ -211,10 +217,10 @@ class WeightAgreement:
 
 
 def weight_agreement(run: Run, answers: Iterable[ComparedAttributes]) -> tuple[WeightAgreement, ...]:
-    """Each protocol's weights compared with people's answers, for source and target attributes."""
+    """Compare each protocol's weights with people's answers, for source and target attributes."""
     preferences: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for answer in answers:
-        preferences[answer.edit, answer.first, answer.second].append(WORTH[answer.important])
+        preferences[answer.edit, answer.first, answer.second].append(SIDE_VALUES[answer.important])
     weights = _weights(run)
     if not weights:
         raise BadInputError(
@@ -235,12 +241,12 @@ def weight_agreement(run: Run, answers: Iterable[ComparedAttributes]) -> tuple[W
 
 
 def _agreement(protocol: str, side: str, rows: list[tuple[float, float, str]]) -> WeightAgreement:
-    lighter, liked = (np.array(column, np.float64) for column in list(zip(*rows, strict=True))[:2])
+    weight_differences, preferences = (np.array(column, np.float64) for column in list(zip(*rows, strict=True))[:2])
     edits = np.array([edit for *_, edit in rows], dtype=np.str_)
-    decided = liked != 0
-    nothing = np.zeros(int(decided.sum()))
-    choices = choice_agreement(lighter[decided], nothing, liked[decided] > 0, edits[decided])
-    return WeightAgreement(protocol, side, correlate(PEARSON, lighter, liked, edits), choices)
+    decided = preferences != 0
+    zeros = np.zeros(int(decided.sum()))
+    choices = choice_agreement(weight_differences[decided], zeros, preferences[decided] > 0, edits[decided])
+    return WeightAgreement(protocol, side, correlate(PEARSON, weight_differences, preferences, edits), choices)
 
 
 def _weights(run: Run) -> Weights:

@@ -1,4 +1,4 @@
-"""The summary of a run: a mean with its interval for every method, edit type and score, and what has none and why."""
+"""Summarize a run: a mean with its interval for every method, edit type and score, and counts of unscored outcomes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from editgauge.types import Question, ScoreSpec
 
 ALL = "all"
-"""The pseudo edit type under which every scored edit counts once (the pooled, count-weighted mean)."""
+"""Pseudo edit type of the mean over all scored edits (count-weighted)."""
 FEW_SOURCES = MIN_SOURCES
-"""With fewer source images a confidence interval is not reliable; tables mark it."""
+"""With fewer source images a confidence interval is unreliable; tables mark it."""
 OWN_PROTOCOL = "editgauge"
-"""Compared with people's ratings: of scores that answer a question equally often, its score is the primary one."""
-FIRST_OF_A_PROTOCOL = 3
-"""Where no score of the run answers a question, this number of first scores stands in."""
+"""Its scores are primary among scores with equally many values: they are validated on human ratings."""
+MAX_FIRST_SCORES = 3
+"""Number of primary scores of a run in which no score answers a question."""
 ScoreKey = tuple[str, str]
 """Protocol and name of a score."""
 
@@ -44,23 +44,23 @@ class Cell:
     mean: Mean | None
     """None when nothing was scored."""
     unscored: Mapping[str, int]
-    """Reason to count."""
+    """Reason to number of outcomes."""
     bounds: Bounds | None = None
-    """What the mean could be if the unscored had scores; None when no value of the score is known to be the limit."""
+    """The mean if unscored outcomes had scores; None when the score has no limits."""
 
     @property
     def scored(self) -> int:
-        """How many scores the mean is over."""
+        """Return the number of scores behind the mean."""
         return self.mean.n if self.mean else 0
 
 
 def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True) -> list[Cell]:
-    """All cells, in the run's order of protocols, scores and methods; edit types in the project's order, then `all`.
+    """Return all cells in the run's order of protocols, scores and methods; edit types in canonical order, then `all`.
 
     Args:
         run: the run.
-        columns: some of its scores; all of them when left out.
-        by_type: also a cell for every edit type.
+        columns: a selection of its scores; default: all.
+        by_type: whether to add a cell for every edit type.
     """
     columns = columns or Columns.of(run)
     scores = {
@@ -70,26 +70,26 @@ def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True)
     }
     limits = {score: score_limits(score[1], columns.value[rows]) for score, rows in scores.items()}
     rows = {
-        (*score, method): its_rows[columns.method.are(method)[its_rows]]
-        for score, its_rows in scores.items()
+        (*score, method): score_rows[columns.method.are(method)[score_rows]]
+        for score, score_rows in scores.items()
         for method in run.manifest.methods
     }
     cells: dict[tuple[str, ScoreSpec, str], list[Cell]] = {score: [] for score in rows}
-    kinds = (*edit_types(run), ALL) if by_type else (ALL,)
-    for edit_type in kinds:  # outermost: cells of one type have the same sources, and share draws
+    types = (*edit_types(run), ALL) if by_type else (ALL,)
+    for edit_type in types:  # outermost: cells of one type share their sources, and so their cached draws
         of_this_type = columns.edit_type.are(edit_type)
-        for score, its_rows in rows.items():
-            chosen = its_rows if edit_type == ALL else its_rows[of_this_type[its_rows]]
-            if chosen.size:
-                cells[score].append(_cell(*score, edit_type, columns, chosen, limits[score[:2]]))
-    return [cell for some in cells.values() for cell in some]
+        for score, score_rows in rows.items():
+            selected = score_rows if edit_type == ALL else score_rows[of_this_type[score_rows]]
+            if selected.size:
+                cells[score].append(_cell(*score, edit_type, columns, selected, limits[score[:2]]))
+    return [cell for group in cells.values() for cell in group]
 
 
 MEAN_COLUMNS = ("protocol", "score", "method", "edit_type", "mean", "low", "high", "n", "unscored")
 
 
 def mean_row(cell: Cell) -> list[str | float | int | None]:
-    """One mean, in the order of `MEAN_COLUMNS`; what has no score has no mean."""
+    """Return one mean in the order of `MEAN_COLUMNS`."""
     mean = cell.mean
     return [
         *(cell.protocol, cell.spec.name, cell.method, cell.edit_type),
@@ -99,16 +99,16 @@ def mean_row(cell: Cell) -> list[str | float | int | None]:
 
 
 def edit_types(run: Run) -> list[str]:
-    """The edit types of the run, in the project's order."""
+    """Return the edit types of the run, in canonical order."""
     present = set(run.scores["edit_type"].unique().to_pylist())
     return [name for name in EDIT_TYPES if name in present]
 
 
 def answers(cells: Iterable[Cell]) -> dict[Question, list[ScoreKey]]:
-    """The scores with values that answer each question, the primary one first.
+    """Return the scores with values that answer each question, the primary one first.
 
-    Which question a score answers is declared with the score. Primary is the one with most values; of equals that of
-    `editgauge`, then the first by name. The order of protocols in the run plays no part.
+    The score declares which question it answers. Primary is the one with most values; among equals that of `editgauge`,
+    then the first by name. The order of protocols in the run does not matter.
     """
     values: Counter[ScoreKey] = Counter()
     questions: dict[ScoreKey, Question | None] = {}
@@ -117,42 +117,46 @@ def answers(cells: Iterable[Cell]) -> dict[Question, list[ScoreKey]]:
             values[cell.protocol, cell.spec.name] += cell.scored
             questions[cell.protocol, cell.spec.name] = cell.spec.question
     order = sorted(values, key=lambda key: (-values[key], key[0].partition("[")[0] != OWN_PROTOCOL, key))
-    of_each = {question: [key for key in order if questions[key] == question] for question in QUESTIONS}
-    return {question: keys for question, keys in of_each.items() if keys}
+    by_question = {question: [key for key in order if questions[key] == question] for question in QUESTIONS}
+    return {question: keys for question, keys in by_question.items() if keys}
 
 
 def headlines(cells: Iterable[Cell]) -> list[ScoreKey]:
-    """The primary scores: the answer to every question, then the first scores of protocols that answer none."""
+    """Return the primary scores: one per question, then the first scores of protocols that answer none."""
     cells = list(cells)
     primary = answers(cells)
     answering = {protocol for keys in primary.values() for protocol, _ in keys}
-    others: dict[str, dict[str, None]] = {}
+    names_by_protocol: dict[str, dict[str, None]] = {}
     for cell in cells:
         if cell.mean is not None and cell.protocol not in answering:
-            others.setdefault(cell.protocol, {})[cell.spec.name] = None
-    few = 1 if primary or len(others) > 1 else FIRST_OF_A_PROTOCOL
-    first = [(protocol, name) for protocol, names in others.items() for name in list(names)[:few]]
+            names_by_protocol.setdefault(cell.protocol, {})[cell.spec.name] = None
+    limit = 1 if primary or len(names_by_protocol) > 1 else MAX_FIRST_SCORES
+    first = [(protocol, name) for protocol, names in names_by_protocol.items() for name in list(names)[:limit]]
     return [*(keys[0] for keys in primary.values()), *first]
 
 
 def untouched_methods(run: Run) -> frozenset[str]:
-    """The methods all of whose outcomes are the source itself: a reference for the others, never the best."""
+    """Return the methods all of whose outcomes equal the source: a reference, never ranked."""
     table = run.scores.select(["method", "source_pixels", "edited_pixels"]).filter(
         pc.is_valid(run.scores["edited_pixels"])
     )
     same = pc.equal(table["source_pixels"].cast(pa.string()), table["edited_pixels"].cast(pa.string()))
-    counts = table.append_column("same", pc.fill_null(same, False)).group_by("method").aggregate([("same", "min")])
+    counts = (
+        table.append_column("same", pc.fill_null(same, fill_value=False))
+        .group_by("method")
+        .aggregate([("same", "min")])
+    )
     return frozenset(row["method"] for row in counts.to_pylist() if row["same_min"])
 
 
 def _cell(
-    protocol: str, spec: ScoreSpec, method: str, edit_type: str, columns: Columns, chosen: Rows, limits: Limits | None
+    protocol: str, spec: ScoreSpec, method: str, edit_type: str, columns: Columns, rows: Rows, limits: Limits | None
 ) -> Cell:
-    values = columns.value[chosen]
+    values = columns.value[rows]
     scored = ~np.isnan(values)
-    sources = columns.source.codes[chosen][scored]
+    sources = columns.source.codes[rows][scored]
     mean = clustered_mean(values[scored], sources, scale=spec.range) if scored.any() else None
-    counts = Counter(columns.reason.words[code] for code in columns.reason.codes[chosen][~scored])
+    counts = Counter(columns.reason.words[code] for code in columns.reason.codes[rows][~scored])
     unscored = dict(sorted(counts.items()))
-    allowed = bounds(spec, values[scored], unscored, limits) if limits else None
-    return Cell(protocol, spec, method, edit_type, mean, unscored, allowed)
+    mean_bounds = bounds(spec, values[scored], unscored, limits) if limits else None
+    return Cell(protocol, spec, method, edit_type, mean, unscored, mean_bounds)

@@ -10,7 +10,7 @@ from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED
-from editgauge.instructions.readings import complete, reading_summary
+from editgauge.instructions.parsed import complete_edit, parse_summary
 from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `ImagenHub_Text-Guided_IE`, with dataset_lookup.json and input/"
@@ -31,7 +31,7 @@ def load(data: Path | None = None) -> Benchmark:
     ids = Ids()
     read = [_edit(uid, values, image_folder, ids, faults) for uid, values in lookup.items()]
     edits = faults.done(edit for edit in read if edit)
-    about = f"{size_note(edits, PUBLISHED)}; {reading_summary(edits)}"
+    about = f"{size_note(edits, PUBLISHED)}; {parse_summary(edits)}"
     return Benchmark("imagenhub", edits, about, LICENSE)
 
 
@@ -56,7 +56,7 @@ def _edit(uid: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Fa
         photograph=photograph_of(uid),
         extras={"uid": uid},
     )
-    return complete(edit)
+    return complete_edit(edit)
 
 
 def photograph_of(uid: str) -> str:

@@ -12,7 +12,7 @@ from editgauge._util.text import format_count
 from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED, vocabulary
-from editgauge.instructions.readings import complete
+from editgauge.instructions.parsed import complete_edit
 from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `data` of PIE-Bench, with mapping_file.json and annotation_images/"
@@ -94,7 +94,7 @@ def _edit(key: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Fa
             "blended_word": values.get("blended_word") or "",
         },
     )
-    return complete(edit, form=None if text else "caption")
+    return complete_edit(edit, form=None if text else "caption")
 
 
 def _plain(prompt: str) -> str:

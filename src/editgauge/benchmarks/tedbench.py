@@ -14,7 +14,7 @@ from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks.image_store import missing_images
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
-from editgauge.instructions.readings import complete, reading_summary
+from editgauge.instructions.parsed import complete_edit, parse_summary
 from editgauge.types import Benchmark, Edit
 
 NAME = re.compile(r"[a-z]{2,}")
@@ -64,7 +64,7 @@ def load(data: Path | None = None) -> Benchmark:
         seen.add(record)
     whole = faults.done(edits)
     missing = missing_images("tedbench", whole, f"Give --data: {NEEDED}.")
-    about = f"{size_note(whole, PUBLISHED)}; edit types by EditGauge, {reading_summary(whole)}{missing}"
+    about = f"{size_note(whole, PUBLISHED)}; edit types by EditGauge, {parse_summary(whole)}{missing}"
     return Benchmark("tedbench", whole, about, "none stated by the authors")
 
 
@@ -72,7 +72,7 @@ def _read(edit: Edit) -> Edit:
     """The edit with the fields that its caption gives; what is replaced is what the photograph's name says."""
     if edit.type == UNSPECIFIED:
         return edit
-    read = complete(edit, form="caption")
+    read = complete_edit(edit, form="caption")
     if read.type != "object_replacement" or read.reading is None or read.from_:
         return read
     format_value = " ".join(

@@ -22,7 +22,7 @@ from editgauge._util.images import (
 from editgauge._util.masks import dilate_mask
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.object_changes import Change, DetectedObject
-from editgauge.engine.options import pairs
+from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Region, Side
 from editgauge.models.profiles import choose_models, models_of

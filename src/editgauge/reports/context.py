@@ -15,7 +15,7 @@ from editgauge._render.templates import open_templates
 from editgauge._stats.intervals import LEVEL
 from editgauge._stats.pairwise import Rank
 from editgauge._util.files import write_bytes
-from editgauge._util.text import format_count
+from editgauge._util.text import counted
 from editgauge.analysis.headline import Headline, make_headline
 from editgauge.analysis.significance import TEST_DESCRIPTION, RunTests
 from editgauge.analysis.summary import (
@@ -86,7 +86,7 @@ class Context:
         return answers(cell for cell in self.cells if cell.edit_type == ALL)
 
     @cached_property
-    def make_headline(self) -> Headline:
+    def headline(self) -> Headline:
         """What the run says first."""
         return make_headline(self.cells, self.verdicts)
 
@@ -213,7 +213,7 @@ def _templates() -> Environment:
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders, "with_code": with_code}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
-    environment.globals |= {"HOW_TESTED": TEST_DESCRIPTION, "counted": format_count}
+    environment.globals |= {"HOW_TESTED": TEST_DESCRIPTION, "counted": counted}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
 

@@ -335,7 +335,7 @@ def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, 
 def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
     """The number that the paper prints for each method, and its other averages, each by its name."""
     averages = {measured.title: measured.methods}
-    averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.others.items()}
+    averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.alternatives.items()}
     for figure, methods in averages.items():
         for method, estimate in methods.items():
             yield _row(measured.protocol, " ".join(measured.figure.scores), method, ALL, estimate, estimate.n) | {

@@ -21,7 +21,7 @@ from editgauge.results._records import short_hash
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from editgauge.types import Edit, Reading
+    from editgauge.types import Edit, ParsedInstruction
 
 
 def describe(edit: Edit) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def benchmark_entry(edit: Edit) -> dict[str, Any]:
     return {key: value for key, value in describe(edit).items() if key in known}
 
 
-def reading_to_json(reading: Reading) -> dict[str, Any]:
+def reading_to_json(reading: ParsedInstruction) -> dict[str, Any]:
     """How the instruction was read, in plain types."""
     steps = [
         {

@@ -51,7 +51,7 @@ def test_every_annotator_of_an_edit_gives_a_page(make_study: Make, forms: Any) -
     assert imported.done == 5
     found = analyze(study.folder).findings
     assert found is not None
-    accuracy = next(each for each in found.questions if each.asked.name == "accuracy")
+    accuracy = next(each for each in found.questions if each.question.name == "accuracy")
     cell = accuracy.cells["mine", ALL]
     assert cell.shares == pytest.approx((0, 2 / 5, 0, 3 / 5))
     assert {feedback.question for feedback in found.reasons} == {"consistent_reason", "precise_reason"}

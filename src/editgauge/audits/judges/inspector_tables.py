@@ -120,7 +120,7 @@ def _accuracies(run: str | Path, ratings: str | Path, columns: Columns) -> dict[
     if not judge_of:
         return {}
     scores = binary_agreement(run, ratings, [f"{protocol}/*" for protocol in judge_of]).scores
-    return {(judge_of[each.protocol], each.spec.name): each.verdicts.balanced_accuracy for each in scores}
+    return {(judge_of[each.protocol], each.spec.name): each.rates.balanced_accuracy for each in scores}
 
 
 class _Column(NamedTuple):

@@ -32,8 +32,8 @@ from editgauge.audits.probes.probes import (
     write_edits,
     write_probes,
 )
-from editgauge.engine.folder_claim import claim
-from editgauge.engine.options import pairs
+from editgauge.engine._options import pairs
+from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
@@ -246,7 +246,7 @@ def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], 
     earned: dict[tuple[OutcomeKey, ...], list[float]] = defaultdict(list)
     for keys, choice in matched.pairs:
         turned = keys[::-1] in earned
-        earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.chosen] if turned else CREDIT[choice.chosen])
+        earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.choice] if turned else CREDIT[choice.choice])
     return {keys: fmean(each) for keys, each in earned.items()}
 
 

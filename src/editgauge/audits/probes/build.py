@@ -41,7 +41,7 @@ from editgauge.audits.probes.probes import (
 )
 from editgauge.benchmarks import open_benchmark
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.engine.folder_claim import claim
+from editgauge.engine._outcomes import claim
 from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods.reference.editors import chance_of
 from editgauge.methods.reference.operations import covering

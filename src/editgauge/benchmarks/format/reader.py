@@ -21,7 +21,7 @@ from editgauge._util.images import ImageFile
 from editgauge.benchmarks.format.recipes import RecipeSource, RecipeSources, read_recipe
 from editgauge.benchmarks.format.regions import Find, Names, find_image, looks_like_path, read_mask
 from editgauge.errors import BadInputError
-from editgauge.instructions.readings import complete, reading_summary
+from editgauge.instructions.parsed import complete_edit, parse_summary
 from editgauge.types import Benchmark, Edit, InputImage, Position
 
 
@@ -72,7 +72,7 @@ def _read(document: Document, find: Find, name: str) -> Benchmark | None:
         return None
     whole = tuple(edit for edit in edits if edit is not None)
     untyped = any("type" not in entry for entry in _part(document.value, "edits", list))
-    about = "; ".join(filter(None, (fields.about, reading_summary(whole) if untyped else None)))
+    about = "; ".join(filter(None, (fields.about, parse_summary(whole) if untyped else None)))
     return Benchmark(fields.name or name, whole, about=about, license=fields.license or "")
 
 
@@ -163,7 +163,7 @@ class _EditReader:
             groups=fields.groups,
             extras=fields.extras,
         )
-        return complete(edit)
+        return complete_edit(edit)
 
     def _inputs(self, values: Any, spot: Location) -> tuple[InputImage, ...]:
         """The further pictures that are there; what else is wrong with them was reported with the fields."""

@@ -14,7 +14,7 @@ from editgauge._util.text import format_count
 from editgauge.benchmarks.format.encoded_masks import Erased
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED
-from editgauge.instructions.readings import complete
+from editgauge.instructions.parsed import complete_edit
 from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder `dev` or `test` of MagicBrush, with edit_sessions.json and images/"
@@ -119,7 +119,7 @@ class _Reader:
             photograph=img_id,
             extras=extras,
         )
-        return complete(edit)
+        return complete_edit(edit)
 
     def _picture(self, img_id: str, values: Mapping[str, Any], key: str, record: str) -> ImageFile | None:
         name = self.faults.text(record, values, key)

@@ -20,7 +20,7 @@ from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError
-from editgauge.instructions.readings import complete
+from editgauge.instructions.parsed import complete_edit
 from editgauge.types import Benchmark, Edit, InputImage, InputRole
 
 FOLDER, NUMBER = "@folder", "@number"
@@ -170,7 +170,7 @@ class RecordReader:
                 groups=groups | of_each,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
             )
-            yield complete(edit)
+            yield complete_edit(edit)
 
     def _extras(self, values: Mapping[str, Any]) -> dict[str, Any]:
         kept = {name: values.get(name) for name in self.layout.extras}

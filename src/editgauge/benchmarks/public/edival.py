@@ -16,7 +16,7 @@ from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError
-from editgauge.instructions.readings import complete
+from editgauge.instructions.parsed import complete_edit
 from editgauge.types import Benchmark, Edit
 
 NEEDED = "the folder with the CSV of instructions (image_index, turns, task_type, instructions, …) and N_input_raw.jpg"
@@ -90,7 +90,7 @@ class _Reader:
             groups={"task": tasks[-1]},
             extras={"image_index": index, "turn": int(turn), "unchanged_objects": unchanged},
         )
-        self.turns[index, int(turn)] = whole = complete(edit)
+        self.turns[index, int(turn)] = whole = complete_edit(edit)
         return whole
 
     def _list(self, line: int, row: Mapping[str, Any], name: str) -> list[str]:

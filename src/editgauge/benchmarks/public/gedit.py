@@ -12,7 +12,7 @@ from editgauge._util.images import ImageFile
 from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.edit_types import UNSPECIFIED, vocabulary
-from editgauge.instructions.readings import complete
+from editgauge.instructions.parsed import complete_edit
 from editgauge.types import Benchmark, Edit
 
 NEEDED = "the snapshot of the hub dataset stepfun-ai/GEdit-Bench, or a folder with its records as JSON lines and images"
@@ -101,7 +101,7 @@ class _Reader:
             groups=groups,
             extras=extras,
         )
-        return complete(edit)
+        return complete_edit(edit)
 
     def _source(self, values: dict[str, Any], record: object, exported: str) -> ImageFile | None:
         """The source image: bytes in the record, a path in it, or where the authors' script exports it."""

@@ -44,7 +44,7 @@ from editgauge.builders.review.file import (
     review_beside,
     write_review,
 )
-from editgauge.engine.judges import Jury, read_jury
+from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError
 from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.options import Amount, Count, JudgeOptions, Share
@@ -104,7 +104,7 @@ def editval(
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
-    jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
+    jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
     coco_annotations = read_coco(Path(coco))
     proposed = Proposed()
     named = [image for image in coco_annotations.images if proposed.take_image(image)]
@@ -116,7 +116,7 @@ def editval(
     if dry_run:
         questions = len(TYPES) * (1 + min(classes, len(fitting)))
         names = len(", ".join(fitting).encode())
-        asking = most_calls(jury or Jury(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
+        asking = most_calls(jury or JudgeConfig(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
         return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
     if jury is None:
         by = BY_RULES
@@ -188,7 +188,9 @@ def _by_rules(proposed: Proposed, coco: Coco, known: list[str], classes: int, nu
             proposed.take_operations((class_, kind), operations_for(kind, class_, coco, number))
 
 
-async def _by_judge(proposed: Proposed, known: list[str], classes: int, number: int, jury: Jury, file: Path) -> None:
+async def _by_judge(
+    proposed: Proposed, known: list[str], classes: int, number: int, jury: JudgeConfig, file: Path
+) -> None:
     prompt = partial(open_prompt, folder=jury.prompts)
     answers: dict[Pair, list[str]] = {}
     async with the_judge(jury, transcripts_beside(file)) as judge:

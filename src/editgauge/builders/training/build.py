@@ -36,8 +36,8 @@ from editgauge.builders.training.lessons import (
     lessons_of,
     rated,
 )
-from editgauge.engine.judges import FOLDER, Jury, read_jury
-from editgauge.engine.options import pairs
+from editgauge.engine._judges import FOLDER, JudgeConfig, read_judge_config
+from editgauge.engine._options import pairs
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import open_prompt
 from editgauge.methods.outcomes import find_outcomes
@@ -119,7 +119,7 @@ def training(
         prompts=prompts,
         replay=replay,
     )
-    jury = read_jury(judges)
+    jury = read_judge_config(judges)
     chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
     if not {*ROLES} <= chosen.models.keys():
         raise BadInputError(
@@ -222,7 +222,7 @@ async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]
 async def _all(
     jobs: Sequence[_Job],
     see: ModelService,
-    jury: Jury,
+    jury: JudgeConfig,
     transcripts: Path,
     prompt: OpenPrompt,
     seed: int,

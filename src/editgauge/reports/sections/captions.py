@@ -13,14 +13,13 @@ from editgauge.analysis.captions import (
     NONE_NAMED,
     OBJECTS,
     SHOWN,
-    STYLE,
     CaptionCurve,
     CaptionGroup,
     caption_groups,
     caption_quality,
-    caption_quality_svg,
 )
 from editgauge.analysis.outcomes import scored_outcomes
+from editgauge.reports.figures.captions import STYLE, caption_quality_svg
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:

@@ -84,8 +84,8 @@ def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
     return Dispute(
         disputed.outcome,
         str(run.edits.get(disputed.outcome.edit, {}).get("instruction") or ""),
-        f"{words.number(disputed.score, DECIMALS)}, above {disputed.place:.0%} of the outcomes",
-        f"{mean}{several}, above {disputed.people_place:.0%}",
+        f"{words.number(disputed.score, DECIMALS)}, above {disputed.percentile:.0%} of the outcomes",
+        f"{mean}{several}, above {disputed.people_percentile:.0%}",
         reasons[:MOST_REASONS],
     )
 

@@ -92,7 +92,7 @@ def people_tables(agreement: Agreement) -> list[PeopleTable]:
     """A table for every question, one each for choices and triplets, and one for every order of the methods."""
     questions = dict.fromkeys(score.question for score in agreement.rated)
     tables = [_ratings(question, agreement) for question in questions]
-    tables += [_choices(agreement.chosen)] if agreement.chosen else []
+    tables += [_choices(agreement.choice_scores)] if agreement.choice_scores else []
     tables += [_triplets(agreement.selected)] if agreement.selected else []
     return [*tables, *map(_order, agreement.rankings)]
 

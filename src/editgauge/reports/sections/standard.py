@@ -100,7 +100,7 @@ def _overview(context: Context) -> Content:
     counts = {method: context.counts_of(method) for method in context.methods}
     done, kept = (context.answers.get(question, [None])[0] for question in ("done", "kept"))
     return {
-        "answer": in_bold(context.answer.parts),
+        "answer": in_bold(context.headline.parts),
         "trade_off": done and kept and trade_off(context.cells, done, kept, context.methods, context.untouched),
         "highlights": highlights(context),
         "sentences": sentences(context),

@@ -1,0 +1,164 @@
+"""Print the results of verbs that manage files: models, data, caches and builders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import typer
+
+from editgauge._cli._output import Options, suggest
+from editgauge._render.tables import ResultTable, TableCell
+from editgauge._render.terminal import make_columns, print_table
+from editgauge._util.text import counted
+
+if TYPE_CHECKING:
+    from editgauge.audits.probes.probes import Probe
+    from editgauge.benchmarks.datasets import DatasetInfo
+    from editgauge.benchmarks.public.pairs import PairFiles
+    from editgauge.builders.contact_sheets import ContactSheet
+    from editgauge.models.cache import CacheInfo
+    from editgauge.models.weights.files import WeightFiles
+    from editgauge.models.weights.store import WeightInfo
+
+
+def show_nothing(result: object, options: Options) -> None:
+    """Print nothing: the verb reports its own progress."""
+
+
+# --- build ------------------------------------------------------------------------------------------------------------
+
+
+def show_sheets(sheets: Sequence[ContactSheet], options: Options) -> None:
+    """Print one line per contact sheet."""
+    for sheet in sheets:
+        missing = f", {sheet.missing} missing" if sheet.missing else ""
+        file = f" in {sheet.file}" if sheet.pictures else ""
+        typer.echo(f"{sheet.group}: {counted(sheet.pictures, 'image')}{missing}{file}")
+
+
+def show_review(agreement: Mapping[str, Mapping[str, tuple[int, int]]], options: Options | None = None) -> None:
+    """Print the share of proposals that each reviewer accepted, by type."""
+    if not agreement:
+        return
+    reviewers = sorted({name for row in agreement.values() for name in row})
+    rows: list[list[TableCell]] = []
+    for edit_type, counts in agreement.items():
+        shares = (
+            f"{counts[name][0] / counts[name][1]:.0%} of {counts[name][1]}" if name in counts else "-"
+            for name in reviewers
+        )
+        rows.append([edit_type, *shares])
+    print_table(ResultTable(make_columns(["type"], reviewers), rows, "accepted as proposed"))
+
+
+def show_probes(probes: Sequence[Probe], options: Options) -> None:
+    """Print how many probes were built."""
+    if options["quiet"]:
+        return
+    held_out = sum(probe.split == "held_back" for probe in probes)
+    pairs = sum(len(probe.over) for probe in probes)
+    compared = f" People compared {pairs:,} pairs." if pairs else ""
+    summary = f"{len(probes):,} probes in {options['out']}, {held_out:,} of them on held-out photographs."
+    typer.echo(summary + compared, err=True)
+
+
+# --- data, models and caches ------------------------------------------------------------------------------------------
+
+
+def show_pairs(written: PairFiles, options: Options) -> None:
+    """Print the size of a benchmark of compared outcomes, and how to score and compare it."""
+    choices = sum(written.choices.values())
+    bad = f", {written.both_bad} of them with both called bad" if written.both_bad else ""
+    methods = counted(len(written.methods), "method")
+    typer.echo(f"{counted(written.edits, 'edit')}, {methods}, {counted(choices, 'choice')}{bad}, in {written.folder}")
+    folder = quote(str(written.folder))
+    suggest(f"run {folder}/benchmark --outcomes '{written.folder}/outcomes/*' --out run")
+    suggest(f"agree run --choices {folder}/{next(iter(written.choices), 'choices.jsonl')}")
+
+
+def show_dataset(dataset: DatasetInfo, options: Options) -> None:
+    """Print where a data set is, how much of it is present, and its license."""
+    typer.echo(f"{dataset.name}: {dataset.about}")
+    typer.echo(f"  {dataset.present} of {dataset.files} files here, {dataset.bytes / 1e6:.0f} MB")
+    typer.echo(f"  license: {dataset.license}")
+    for folder in dataset.folders:
+        typer.echo(f"  in {folder}")
+
+
+def show_rating_count(count: int, options: Options) -> None:
+    """Print how many ratings were written."""
+    typer.echo(f"{options['out']}: {counted(count, 'rating')}.")
+
+
+def show_weights_list(weights: Sequence[WeightInfo], options: Options) -> None:
+    """Print every set of weights."""
+    from editgauge.models.weights.verbs import license_of
+
+    rows = [
+        [info.name, ", ".join(info.roles), _megabytes(info.bytes), license_of(info), info.where] for info in weights
+    ]
+    columns = make_columns(["name", "role", "size", "license", "where"])
+    print_table(ResultTable(columns, rows))
+    typer.echo("* license of the project that trained the weights; a size shown as - is known after the first pull.")
+
+
+def show_weights_info(info: WeightInfo, options: Options) -> None:
+    """Print what a set of weights is and where it comes from."""
+    from editgauge.models.weights.verbs import license_of
+
+    typer.echo(f"{info.name}: {info.about}")
+    typer.echo(f"  role: {', '.join(info.roles)}")
+    typer.echo(f"  license: {license_of(info)}")
+    typer.echo(f"  from: {info.source}")
+    if info.where == "hub" or info.revision:
+        typer.echo(f"  revision: {info.revision or 'pinned by the first pull'}")
+    typer.echo(f"  size: {_megabytes(info.bytes)}, to download {_megabytes(info.bytes_to_fetch)}")
+    typer.echo(f"  in {info.folder}" if info.folder else f"  not here: `editgauge models pull {info.name}`")
+    for name, sha256 in info.sha256.items():
+        typer.echo(f"  {sha256}  {name}")
+
+
+def show_pulled(pulled: Sequence[WeightFiles], options: Options) -> None:
+    """Print where the downloaded weights are."""
+    for weights in pulled:
+        typer.echo(f"{weights.name}: verified, in {weights.folder}")
+
+
+def show_verified(verified: Sequence[WeightFiles], options: Options) -> None:
+    """Print the hash of each verified set of weights."""
+    for weights in verified:
+        typer.echo(f"{weights.name}: verified ({len(weights.files)}), SHA-256 of the set {weights.sha256}")
+
+
+def show_path(folder: Path, options: Options) -> None:
+    """Print a folder."""
+    typer.echo(folder)
+
+
+def show_cache(cache: CacheInfo, options: Options) -> None:
+    """Print the size of the cache, by model."""
+    typer.echo(f"{counted(cache.entries, 'answer')}, {_size(cache.bytes)} of at most {_size(cache.most_bytes)}")
+    _show_models(cache)
+    typer.echo(f"  in {cache.folder}")
+
+
+def show_cleared(deleted: CacheInfo, options: Options) -> None:
+    """Print how much of the cache was deleted, by model."""
+    typer.echo(f"{counted(deleted.entries, 'answer')} deleted, {_size(deleted.bytes)} freed")
+    _show_models(deleted)
+
+
+def _show_models(cache: CacheInfo) -> None:
+    for model in cache.models:
+        typer.echo(f"  {model.model}: {counted(model.entries, 'answer')}, {_size(model.bytes)}")
+
+
+def _megabytes(size: int | None) -> str:
+    return "-" if size is None else f"{size / 1e6:.1f} MB"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
