@@ -78,7 +78,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ParsedStep:
     """One change that an instruction asks for; its fields are those of an edit."""
 
     type: str
@@ -95,10 +95,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedInstruction:
     """What an instruction asks for, step by step."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ParsedStep, ...]
     how: Literal["rules", "captions", "judge", "given"]
     left: str = ""
     """The part of the text that was not understood."""
@@ -131,7 +131,7 @@ class Edit:
     position: Position | None = None
     count: int | None = None
     attributes: tuple[str, ...] = ()
-    reading: Reading | None = None
+    reading: ParsedInstruction | None = None
     """How the instruction was read; the fields above are those of its first step. None when it was not read."""
     source_caption: str | None = None
     target_caption: str | None = None

@@ -13,10 +13,10 @@ from editgauge._util.images import ImageFile
 from editgauge.engine.parse import understand, understand_lines
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.instructions.readings import complete, from_json, only_step, read_kept, steps_of
+from editgauge.instructions.parsed import complete_edit, load_parses, parse_single_step, parsed_from_json, split_steps
 from editgauge.options import JudgeOptions
 from editgauge.results.edits import reading_to_json
-from editgauge.types import Edit, Position, Reading, Step
+from editgauge.types import Edit, ParsedInstruction, ParsedStep, Position
 from tests.endpoint import MODEL, Served
 
 
@@ -29,7 +29,7 @@ def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:
         {"steps": [{"edit_type": "color", "subject": "sky", "to": "red", "position": None}]}
     )
     reading = understand("把天空变成红色", judge=[f"openai:{MODEL}@{served.url}"])
-    assert reading == Reading((Step(type="color", subject="sky", to="red", sure=True),), "judge")
+    assert reading == ParsedInstruction((ParsedStep(type="color", subject="sky", to="red", sure=True),), "judge")
 
 
 def test_score_has_its_judge_read_what_the_rules_cannot(served: Served) -> None:
@@ -74,44 +74,46 @@ def test_a_faulty_line_does_not_stop_the_others(tmp_path: Path) -> None:
 
 
 def test_a_reading_survives_the_way_through_json() -> None:
-    step = Step(type="positional_addition", subject="dog", to="ball", position=Position("left", "dog"), count=2)
-    reading = Reading((step, Step(type="color", subject="car", to="red", attributes=("red",), sure=True)), "judge", "x")
-    assert from_json(json.loads(json.dumps(reading_to_json(reading)))) == reading
+    step = ParsedStep(type="positional_addition", subject="dog", to="ball", position=Position("left", "dog"), count=2)
+    reading = ParsedInstruction(
+        (step, ParsedStep(type="color", subject="car", to="red", attributes=("red",), sure=True)), "judge", "x"
+    )
+    assert parsed_from_json(json.loads(json.dumps(reading_to_json(reading)))) == reading
 
 
 def test_kept_readings_win_and_their_faults_are_listed(tmp_path: Path) -> None:
     file = tmp_path / "readings.jsonl"
     file.write_text('{"text": "do the thing", "steps": [{"edit_type": "color", "subject": "cat", "to": "black"}]}\n')
-    edit = complete(an_edit("do the thing"), read_kept(file))
+    edit = complete_edit(an_edit("do the thing"), load_parses(file))
     assert (edit.type, edit.subject, edit.to) == ("color", "cat", "black")
     file.write_text('{"text": "a", "steps": [{"edit_type": "colour"}]}\n{"steps": []}\n')
     with pytest.raises(BadInputError, match=r"line 1(?s:.)*line 2"):
-        read_kept(file)
+        load_parses(file)
 
 
 def test_what_the_benchmark_gives_wins() -> None:
-    given = complete(an_edit("make the cat black", "color", subject="dog", to="white"))
+    given = complete_edit(an_edit("make the cat black", "color", subject="dog", to="white"))
     assert (given.type, given.subject, given.to) == ("color", "dog", "white")
-    typed = complete(an_edit("make the cat black", "style"))
+    typed = complete_edit(an_edit("make the cat black", "style"))
     assert (typed.type, typed.subject, typed.to) == ("style", None, None)
-    filled = complete(an_edit("make the cat black", "color"))
+    filled = complete_edit(an_edit("make the cat black", "color"))
     assert (filled.subject, filled.to) == ("cat", "black")
 
 
 def test_a_given_name_takes_the_place_of_the_one_that_was_read() -> None:
-    named = complete(an_edit("replace the horse with a zebra", subject="stallion"))
+    named = complete_edit(an_edit("replace the horse with a zebra", subject="stallion"))
     assert (named.type, named.subject, named.from_, named.to) == ("object_replacement", "stallion", "stallion", "zebra")
 
 
 def test_only_what_leaves_no_doubt_is_one_step() -> None:
-    assert only_step("Could we add a cup to the left of the plate?").to == "cup"
+    assert parse_single_step("Could we add a cup to the left of the plate?").to == "cup"
     for text in ("", "remove it", "remove the tent and add a bonfire", "make it nicer", "sunset"):
         with pytest.raises(UnscorableError) as caught:
-            only_step(text)
+            parse_single_step(text)
         assert caught.value.reason == "unparsable"
 
 
 def test_each_step_is_an_edit_of_its_own() -> None:
-    first, second = steps_of(complete(an_edit("remove the tent and add a bonfire")))
+    first, second = split_steps(complete_edit(an_edit("remove the tent and add a bonfire")))
     assert (first.type, first.subject, first.to) == ("object_removal", "tent", None)
     assert (second.type, second.subject, second.to) == ("object_addition", None, "bonfire")

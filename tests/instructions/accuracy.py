@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge.instructions import understand
-from editgauge.types import Step
+from editgauge.instructions import parse_instruction as understand
+from editgauge.types import ParsedStep
 
 LABELED = Path(__file__).parent / "labeled"
 SETS = {
@@ -43,7 +43,7 @@ class Labeled:
         return tuple(map(fields, reading.steps)), all(step.sure for step in reading.steps)
 
 
-def fields(step: Step) -> Fields:
+def fields(step: ParsedStep) -> Fields:
     """The fields that are compared, as the labels write them."""
     place = f"{step.position.relation}: {step.position.anchor or ''}".strip() if step.position else ""
     count = str(step.count) if step.count else ""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
-from editgauge.instructions import understand
+from editgauge.instructions import parse_instruction as understand
 from editgauge.types import Position
 from tests.instructions.accuracy import SETS, counts
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import editgauge
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.engine.options import USUAL_PROTOCOLS
+from editgauge.engine._options import USUAL_PROTOCOLS
 from editgauge.errors import UnscorableError
 from editgauge.models.weights import available
 from editgauge.protocols import BUILT_IN, open_protocol
-from editgauge.types import Position, Reading, Relation, Score, Step, Unscored
+from editgauge.types import ParsedInstruction, ParsedStep, Position, Relation, Score, Unscored
 
 Make = Callable[..., tuple[Any, Any]]
 PASS = 0.5
@@ -103,8 +103,8 @@ def test_a_caption_that_names_no_old_thing_asks_for_a_new_one(staged: Make, prot
 def test_an_edit_is_done_when_every_step_is(
     staged: Make, protocol: str, edited: tuple[str, ...], done: float, share: float
 ) -> None:
-    steps = tuple(Step(type="object_addition", to=thing, sure=True) for thing in ("cat", "cup"))
-    edit = {"type": "object_addition", "to": "cat", "reading": Reading(steps, "rules")}
+    steps = tuple(ParsedStep(type="object_addition", to=thing, sure=True) for thing in ("cat", "cup"))
+    edit = {"type": "object_addition", "to": "cat", "reading": ParsedInstruction(steps, "rules")}
     staging = staged(edit, {}, {thing: [(20, 20, 200, 200)] for thing in edited})
     values = [verdict(protocol, staging, name) for name in ("edit", "steps_done")]
     assert [given.value for given in values if isinstance(given, Score)] == [done, share]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from editgauge.engine.changes import WhatChanged
     from editgauge.engine.result import ScoreResult
     from editgauge.engine.see import Area, SeenFace, SeenPicture
-    from editgauge.types import Reading, Step
+    from editgauge.types import ParsedInstruction, ParsedStep
 
 MAX_CARD_SCORES = 24
 """Scores of an audit that are printed; the page has all."""
@@ -211,7 +211,7 @@ def parse_file(options: Options, flags: Options) -> bool:
     return True
 
 
-def show_parsed(parsed: Reading, options: Options | None = None) -> None:
+def show_parsed(parsed: ParsedInstruction, options: Options | None = None) -> None:
     """Print the steps, one per line, and what could not be parsed."""
     for number, step in enumerate(parsed.steps, start=1):
         typer.echo(f"{number}. {_format_step(step)}")
@@ -220,20 +220,20 @@ def show_parsed(parsed: Reading, options: Options | None = None) -> None:
     typer.echo(f"Parsed by: {parsed.how}")
 
 
-def parsed_json(parsed: Reading, options: Options) -> str:
+def parsed_json(parsed: ParsedInstruction, options: Options) -> str:
     """Serialize a parsed instruction."""
     from editgauge.results.edits import reading_to_json
 
     return as_json(reading_to_json(parsed))
 
 
-def format_steps(parsed: Reading) -> str:
+def format_steps(parsed: ParsedInstruction) -> str:
     """Format the steps of a parsed instruction on one line."""
     left = f"; not understood: {parsed.left}" if parsed.left else ""
     return "; then ".join(map(_format_step, parsed.steps)) + left
 
 
-def _format_step(step: Step) -> str:
+def _format_step(step: ParsedStep) -> str:
     position = step.position
     where = f"{position.relation} {position.anchor or 'side of the image'}" if position else None
     parts = {

@@ -15,17 +15,16 @@ import numpy as np
 from editgauge._util.images import ImageFile, ImageLike, LoadedImage, load_image
 from editgauge._util.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
-from editgauge.engine.judges import read_jury
-from editgauge.engine.options import choose_with_models, usual_protocols
+from editgauge.engine._judges import read_judge_config
+from editgauge.engine._options import default_protocols, open_protocols_with_models
+from editgauge.engine._perception import MemoryGate, RunPerception, admission_bytes
+from editgauge.engine._scoring import build_item, score_item
 from editgauge.engine.parse import read_instruction
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.verdict import make_verdict
-from editgauge.engine.worker.memory import MemoryGate, bytes_of_work
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import build_item, score_item
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
-from editgauge.instructions.readings import KeptReadings, complete, read_kept
+from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
 from editgauge.models.cache import place
 from editgauge.options import JudgeOptions, ModelOptions
 from editgauge.types import Edit, Item, Outcome, Position, Relation
@@ -53,12 +52,12 @@ class Scorer:
     def __init__(
         self, protocol: Sequence[str] = (), models: ModelOptions | None = None, judge: JudgeOptions | None = None
     ) -> None:
-        wanted, jury = models or ModelOptions(), read_jury(judge or JudgeOptions())
-        self._jury = jury
-        names, self.remark = (protocol, "") if protocol else usual_protocols(wanted)
-        self.protocols, choice = choose_with_models(names, wanted, jury.addresses)
+        wanted, judge_config = models or ModelOptions(), read_judge_config(judge or JudgeOptions())
+        self._jury = judge_config
+        names, self.remark = (protocol, "") if protocol else default_protocols(wanted)
+        self.protocols, choice = open_protocols_with_models(names, wanted, judge_config.addresses)
         self.models = choice.models
-        self._see = RunPerception(choice.models, place(), jury)
+        self._see = RunPerception(choice.models, place(), judge_config)
         self._gate = MemoryGate()
         self._sources = RecentSources()
 
@@ -86,14 +85,14 @@ class Scorer:
 
     def submit_edit(self, edit: Edit, before: ImageLike, after: ImageLike) -> Future[ScoreResult]:
         """The same for an edit of a benchmark, with all that is known about it."""
-        return self._run(self._score(lambda: self._loaded(complete(edit), before, after)))
+        return self._run(self._score(lambda: self._loaded(complete_edit(edit), before, after)))
 
     def warm_up(self) -> Future[ScoreResult]:
         """Load every model by scoring an image of noise; ignore its scores."""
         noise = np.random.default_rng(0).integers(0, 255, (64, 64, 3), dtype=np.uint8)
         return self.submit(noise, noise, "Remove the cat.")
 
-    def _judged(self, instruction: str, known: KnownFields) -> KeptReadings | None:
+    def _judged(self, instruction: str, known: KnownFields) -> SavedParses | None:
         """The judge's reading of an instruction that the rules do not understand, such as one in Chinese."""
         if not self._jury.addresses or known.edit_type or known.fields or not instruction.strip():
             return None
@@ -101,8 +100,8 @@ class Scorer:
         by_rules = understand(instruction, *captions)
         if any(step.type != UNSPECIFIED for step in by_rules.steps):
             return None
-        reading = read_instruction(instruction, *captions, form=None, source=None, jury=self._jury)
-        return KeptReadings({f"text {instruction}": reading}, "") if reading.how == "judge" else None
+        reading = read_instruction(instruction, *captions, form=None, source=None, judge_config=self._jury)
+        return SavedParses({f"text {instruction}": reading}, "") if reading.how == "judge" else None
 
     async def _end(self) -> None:
         """Gives up what is under way, and lets models and judges go."""
@@ -121,9 +120,9 @@ class Scorer:
         return build_item(edit, outcome, source, edited)
 
     async def _score(self, load: Callable[[], Item]) -> ScoreResult:
-        async with self._gate.entered() as hold:
+        async with self._gate.admit() as reserve:
             item = load()
-            hold(bytes_of_work(item.pixel_bytes))
+            reserve(admission_bytes(item.pixel_bytes))
             scores = await score_item(item, self.protocols, self._see)
         records = [record for records in scores.values() for record in records]
         return ScoreResult(records, item, make_verdict(records, item.edit), self.remark)
@@ -144,7 +143,7 @@ class KnownFields:
     target_caption: str | None = None
     fields: str | Path | None = None
 
-    def edit(self, before: ImageLike, instruction: str, kept: KeptReadings | None = None) -> Edit:
+    def edit(self, before: ImageLike, instruction: str, kept: SavedParses | None = None) -> Edit:
         """The edit, with what was read from the instruction."""
         edit = Edit(
             id="edit",
@@ -159,7 +158,7 @@ class KnownFields:
             target_caption=self.target_caption,
             mask=_mask(self.mask),
         )
-        return complete(edit, read_kept(Path(self.fields)) if self.fields else kept)
+        return complete_edit(edit, load_parses(Path(self.fields)) if self.fields else kept)
 
 
 class RecentSources:

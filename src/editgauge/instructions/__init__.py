@@ -1,5 +1,7 @@
 """What an instruction asks for: from plain words to the steps of an edit."""
 
-from editgauge.instructions.understand import understand
+from editgauge.instructions._parse import parse_instruction
 
-__all__ = ["understand"]
+understand = parse_instruction
+
+__all__ = ["parse_instruction", "understand"]

@@ -25,8 +25,8 @@ PAPER = "paper"
 """The profile that means each protocol's own paper."""
 LEFT_OUT = "none"
 """Named for a role, it has no model, whatever the profile says."""
-ALONGSIDE = ("wordnet",)
-"""Weights that no role names: a closed vocabulary finds synonyms by them."""
+ALONGSIDE = (("wordnet",), ("en-core-web-sm",))
+"""Weights that no role names: a closed vocabulary finds synonyms in WordNet, and instructions are parsed with spaCy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def models_of(profile: str) -> dict[str, tuple[str, ...]]:
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
     """The sets of weights a profile wants, each with those that serve in its place."""
     wanted = [each for names in models_of(profile).values() for each in _with_alternatives(names)]
-    return list(dict.fromkeys([*wanted, ALONGSIDE]))
+    return list(dict.fromkeys([*wanted, *ALONGSIDE]))
 
 
 def weights_of_model(name: str) -> list[tuple[str, ...]]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
-from editgauge.instructions.readings import steps_of
+from editgauge.instructions.parsed import split_steps
 from editgauge.protocols import Protocol
 from editgauge.protocols._objects import detect
-from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Step, Unscored
+from editgauge.types import Edit, Item, ParsedStep, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
     from editgauge.models.interfaces import Perception
@@ -55,7 +55,7 @@ class Counts(Protocol):
     async def score(self, item: Item, perception: Perception) -> Scores:
         """Count the objects in both images."""
         names = [spec.name for spec in self.scores]
-        steps = steps_of(item.edit)
+        steps = split_steps(item.edit)
         if len(steps) > 1:
             unscored = Unscored("not_applicable", "the instruction asks for several changes, and this counts one thing")
             return dict.fromkeys(names, unscored)
@@ -75,7 +75,7 @@ class Counts(Protocol):
         }
 
 
-def requested_count(step: Edit | Step, instruction: str) -> RequestedCount:
+def requested_count(step: Edit | ParsedStep, instruction: str) -> RequestedCount:
     """Return the requested number of objects; raise `UnscorableError` if the edit has none.
 
     >>> requested_count(Step(type="object_addition", to="cats", count=2), "add two cats")

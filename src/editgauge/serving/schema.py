@@ -17,7 +17,7 @@ from editgauge.engine.scorer import KnownFields
 from editgauge.engine.verdict import Verdict
 from editgauge.errors import BadInputError
 from editgauge.results import ScoreRecord
-from editgauge.types import Position, Step
+from editgauge.types import ParsedStep, Position
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
@@ -87,7 +87,7 @@ class EditAnswer(BaseModel):
     from_: str | None = Field(alias="from")
     to: str | None
     position: Position | None
-    steps: list[Step]
+    steps: list[ParsedStep]
 
 
 class ScoreAnswer(BaseModel):

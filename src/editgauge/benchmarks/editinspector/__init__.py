@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
 from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError
-from editgauge.instructions.readings import complete
+from editgauge.instructions.parsed import complete_edit
 from editgauge.types import Benchmark, Edit
 
 PUBLISHED = 783, 398
@@ -65,13 +65,13 @@ def _edit(row: Inspected, turn: Edit) -> Edit:
     there = {key: value for key, value in extras.items() if value is not None}
     edit = replace(turn, id=row.id, instruction=row.instruction, extras=there)
     if row.instruction != turn.instruction:
-        edit = complete(replace(edit, **NOTHING))
+        edit = complete_edit(replace(edit, **NOTHING))
     edit_type = vocabulary("editinspector").get(row.action or "")
     agrees = edit.type == edit_type or (edit_type is None and (row.action is None or _changes_an_attribute(edit.type)))
     if agrees or (edit_type == "object_addition" and EDIT_TYPES[edit.type].effect == "adds"):
         return edit
     return (
-        complete(replace(edit, **{**NOTHING, "type": edit_type or UNSPECIFIED}))
+        complete_edit(replace(edit, **{**NOTHING, "type": edit_type or UNSPECIFIED}))
         if edit_type
         else replace(edit, **NOTHING)
     )
@@ -95,7 +95,7 @@ def _about(pairs: Sequence[tuple[Inspected, Edit]]) -> str:
     """How many there are, and whether MagicBrush asks for the same."""
     images = {row.image for row, _ in pairs}
     size = len(pairs), len(images)
-    text = f"{counted(size[0], 'edit')} of {counted(size[1], 'photograph')}, judged by three people each"
+    text = f"{format_count(size[0], 'edit')} of {format_count(size[1], 'photograph')}, judged by three people each"
     if size != PUBLISHED:
         text += f" ({FILE} has {PUBLISHED[0]} of {PUBLISHED[1]})"
     other = [row.id for row, turn in pairs if row.instruction.casefold() != turn.instruction.casefold()]

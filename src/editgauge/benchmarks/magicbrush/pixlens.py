@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, read_json, wanted
-from editgauge._util.fields import shown, unknown
+from editgauge._util.datasets import Faults, read_json, require_data
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.phrases import read_placing, read_size
 from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, session_summary
 from editgauge.edit_types import read_edit_type
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
-from editgauge.instructions.readings import only_step, with_step
-from editgauge.types import Benchmark, Edit, Position, Relation, Step
+from editgauge.instructions.parsed import apply_step, parse_single_step
+from editgauge.types import Benchmark, Edit, ParsedStep, Position, Relation
 
 NAME = "magicbrush-pixlens"
 NEEDED = "the folder `dev` of MagicBrush; PixLens's own attributes, if you have them, lie there as a *pixlens*.json"
@@ -40,7 +40,7 @@ def load(data: Path | None = None) -> Benchmark:
     With a `*pixlens*.json` in the folder, `{input: {edit_type, category, from_attribute, to_attribute}}`, the edits are
     those of that file. Without it, an instruction that the rules cannot read stays, so that it is counted as unscored.
     """
-    place = wanted(NAME, data, NEEDED)
+    place = require_data(NAME, data, NEEDED)
     edits, sessions = read_sessions(NAME, place)
     file = _attributes(place if place.is_dir() else place.parent)
     if file is None:
@@ -65,14 +65,14 @@ def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
 
 def _by_rules(edit: Edit) -> Edit:
     try:
-        return _with(edit, _in_pixlens_words(only_step(edit.instruction)))
+        return _with(edit, _in_pixlens_words(parse_single_step(edit.instruction)))
     except UnscorableError as unable:
         kind: str = edit.type if edit.type in {"background", "style"} else "unspecified"
-        unread = _with(edit, Step(type=kind))
+        unread = _with(edit, ParsedStep(type=kind))
         return replace(unread, extras={**edit.extras, "unparsed": unable.detail})
 
 
-def _in_pixlens_words(step: Step) -> Step:
+def _in_pixlens_words(step: ParsedStep) -> ParsedStep:
     """What someone wears or gets is a part of them, by PixLens's own labels; types without a rule are refused."""
     if step.type not in {*PUBLISHED, "position_replacement"}:
         raise UnscorableError("unparsable", f"PixLens has no rule for the edit type {step.type}")
@@ -80,8 +80,8 @@ def _in_pixlens_words(step: Step) -> Step:
     return replace(step, type="alter_parts", position=None) if gets else step
 
 
-def _with(edit: Edit, parts: Step) -> Edit:
-    return with_step(edit, replace(parts, count=None, attributes=()))
+def _with(edit: Edit, parts: ParsedStep) -> Edit:
+    return apply_step(edit, replace(parts, count=None, attributes=()))
 
 
 def _attributes(folder: Path) -> Path | None:
@@ -107,10 +107,10 @@ def _by_file(edits: tuple[Edit, ...], file: Path) -> tuple[Edit, ...]:
     return faults.done(kept)
 
 
-def _parts(key: str, values: Any, faults: Faults) -> Step | None:
+def _parts(key: str, values: Any, faults: Faults) -> ParsedStep | None:
     """The parts of one record; None after noting what is wrong with it."""
     if not isinstance(values, dict):
-        faults.add(key, f"must be a mapping, got {shown(values)}")
+        faults.add(key, f"must be a mapping, got {format_value(values)}")
         return None
     word = faults.text(key, values, "edit_type")
     category, before, after = (_text(key, values, name, faults) for name in ATTRIBUTES)
@@ -119,7 +119,7 @@ def _parts(key: str, values: Any, faults: Faults) -> Step | None:
     try:
         kind = read_edit_type(word)
     except UnknownNameError:
-        faults.add(key, unknown("edit type", word, PUBLISHED))
+        faults.add(key, describe_unknown("edit type", word, PUBLISHED))
         return None
     try:
         return _of_type(kind, category, before, after)
@@ -136,14 +136,14 @@ def _text(key: str, values: Mapping[str, Any], name: str, faults: Faults) -> str
     return faults.text(key, values, name)
 
 
-def _of_type(kind: str, category: str | None, before: str | None, after: str | None) -> Step:
+def _of_type(kind: str, category: str | None, before: str | None, after: str | None) -> ParsedStep:
     if kind == "positional_addition":
         to, position = read_placing(after or "")
         anchored = Position(position.relation, position.anchor or category)
-        return Step(type=kind, subject=category, from_=before, to=to, position=anchored)
+        return ParsedStep(type=kind, subject=category, from_=before, to=to, position=anchored)
     if kind == "position_replacement" and (after or "").lower() in SIDES:
         side = SIDES[(after or "").lower()]
-        return Step(type=kind, subject=category, from_=before, to=side, position=Position(side))
+        return ParsedStep(type=kind, subject=category, from_=before, to=side, position=Position(side))
     if kind == "size":
-        return Step(type=kind, subject=category, from_=before, to=read_size(after or ""))
-    return Step(type=kind, subject=category, from_=before, to=(after or "").removeprefix("add ") or None)
+        return ParsedStep(type=kind, subject=category, from_=before, to=read_size(after or ""))
+    return ParsedStep(type=kind, subject=category, from_=before, to=(after or "").removeprefix("add ") or None)

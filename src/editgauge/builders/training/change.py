@@ -12,10 +12,10 @@ from editgauge.benchmarks.wording import PLACES, instruction
 from editgauge.builders.training.likeness import kind_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
-from editgauge.instructions.readings import only_step
+from editgauge.instructions.parsed import parse_single_step
 from editgauge.models.vocabulary.phrases import singulars
 from editgauge.protocols.difference._triplets import Action
-from editgauge.types import Edit, Step
+from editgauge.types import Edit, ParsedStep
 
 OPPOSITE: Mapping[Action, Action] = {
     "Add": "Remove",
@@ -85,13 +85,13 @@ def change_of(edit: Edit) -> DescribedChange:
     return change
 
 
-def _parts(edit: Edit) -> Step:
+def _parts(edit: Edit) -> ParsedStep:
     if edit.type != "unspecified" and (edit.subject or edit.to):
-        return Step(type=edit.type, subject=edit.subject, from_=edit.from_, to=edit.to, position=edit.position)
-    return only_step(edit.instruction)
+        return ParsedStep(type=edit.type, subject=edit.subject, from_=edit.from_, to=edit.to, position=edit.position)
+    return parse_single_step(edit.instruction)
 
 
-def _added(parts: Step) -> DescribedChange:
+def _added(parts: ParsedStep) -> DescribedChange:
     where = None
     if parts.position is not None:
         relation = parts.position.relation
@@ -100,38 +100,38 @@ def _added(parts: Step) -> DescribedChange:
     return DescribedChange("Add", None, parts.to, where=where)
 
 
-def _attached(parts: Step) -> DescribedChange:
+def _attached(parts: ParsedStep) -> DescribedChange:
     return DescribedChange("Add", None, parts.to, where=f"on the {parts.subject}" if parts.subject else None)
 
 
-def _removed(parts: Step) -> DescribedChange:
+def _removed(parts: ParsedStep) -> DescribedChange:
     return DescribedChange("Remove", parts.subject, None)
 
 
-def _replaced(parts: Step) -> DescribedChange:
+def _replaced(parts: ParsedStep) -> DescribedChange:
     return DescribedChange("Replace", parts.from_ or parts.subject, parts.to)
 
 
-def _altered(parts: Step) -> DescribedChange:
+def _altered(parts: ParsedStep) -> DescribedChange:
     return DescribedChange("Change Attribute", parts.from_, parts.to, thing=parts.subject or WHOLE)
 
 
-def _styled(parts: Step) -> DescribedChange:
+def _styled(parts: ParsedStep) -> DescribedChange:
     """A style is that of the whole picture, whatever it shows."""
     return DescribedChange("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
 
 
-def _sized(parts: Step) -> DescribedChange:
+def _sized(parts: ParsedStep) -> DescribedChange:
     """A size is described by comparison, so its way back is known: what was made larger was smaller."""
     return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
 
 
-_BY_EFFECT: Mapping[str, Callable[[Step], DescribedChange]] = {
+_BY_EFFECT: Mapping[str, Callable[[ParsedStep], DescribedChange]] = {
     "adds": _added,
     "removes": _removed,
     "replaces": _replaced,
 }
-_BY_TYPE: Mapping[str, Callable[[Step], DescribedChange]] = {
+_BY_TYPE: Mapping[str, Callable[[ParsedStep], DescribedChange]] = {
     "alter_parts": _attached,
     "color": _altered,
     "texture": _altered,

@@ -28,11 +28,13 @@ class File(_Row):
     path: str
     bytes: Annotated[int, Field(gt=0)]
     sha256: Sha256
+    label: str | None = None
+    """Its name in the set, where files in different folders share their base name."""
 
     @property
     def name(self) -> str:
-        """Its base name."""
-        return self.path.rpartition("/")[2]
+        """Its label, or else its base name."""
+        return self.label or self.path.rpartition("/")[2]
 
 
 class Package(_Row):
