@@ -334,7 +334,8 @@ def _predict_one(record: MeasuredOutcome, models: FittedModels) -> tuple[float, 
         fallback = models.fallback.predict(values["fallback"]).value
         if record.is_local and not FALLBACK_NO <= fallback <= FALLBACK_YES:
             success = fallback
-    kept = models.kept(values["kept"], record.severities).value
+    kept_values = values["kept"] | {"median_changed": values["fallback"]["median_changed"]}
+    kept = models.kept(kept_values, record.severities).value
     token = None if record.token is None else np.array(record.token, np.float32)
     return edit, success, kept, models.quality(values["quality"], token, record.severities).value
 

@@ -18,7 +18,7 @@ from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
@@ -95,7 +95,7 @@ async def measure(outcomes: Iterable[RatedOutcome], out: Path) -> None:
 async def _measure_one(outcome: RatedOutcome, service: ModelService) -> MeasuredOutcome:
     record = Outcome(edit_id=outcome.edit.id, method=outcome.method, image=outcome.image)
     item = build_item(outcome.edit, record, read_image(outcome.edit.source.path), read_image(outcome.image))
-    steps = split_steps(item.edit)
+    steps = edit_steps(item.edit)
     view = await build_view(replace(item, edit=steps[0]), service)
     token = view.region_token
     return MeasuredOutcome(

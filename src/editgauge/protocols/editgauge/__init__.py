@@ -18,7 +18,7 @@ from editgauge._vision.disturbances import Disturbance, measure_disturbance
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import BadInputError
 from editgauge.evidence import Note
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge._calibration import Calibration, apply_calibration, combine_overall, read_calibration
@@ -144,7 +144,7 @@ class EditGaugeProtocol(Protocol):
         return scores if self._calibration is None else apply_calibration(scores, self._calibration)
 
     async def _scores(self, item: Item, perception: JudgingPerception) -> Scores:
-        views = [await build_view(replace(item, edit=step), perception) for step in split_steps(item.edit)]
+        views = [await build_view(replace(item, edit=step), perception) for step in edit_steps(item.edit)]
         if self.judge:
             answer = await judge_evidence(item, perception, self.judge)
             views = [replace(view, further=view.further.with_also(answer)) for view in views]
@@ -231,11 +231,11 @@ def _score_kept(views: Sequence[View]) -> Score | Unscored:
     behind = next((step for step in views if step.roles.behind), None)
     if behind is not None and not behind.has_subject and view.mask is None:
         return Unscored("not_detected", "the subject before the background was not detected in the source")
-    values: Values = {name: view.tokens[name] for name in ("mean_changed", "unmatched")}
+    values: Values = {name: view.tokens[name] for name in ("mean_changed", "unmatched", "median_changed")}
     disturbance: Disturbance = view.disturbance
     preserved = _preserved_region(view, behind)
     if preserved is not None:
-        values = {"mean_changed": _mean_change(view, preserved), "unmatched": None}
+        values = {"mean_changed": _mean_change(view, preserved), "unmatched": None, "median_changed": None}
         disturbance = measure_disturbance(view.source, view.edited, view.changes.alignment, ~preserved)
     answer = fitted().kept(values, disturbance.severities())
     notes = [Note(sentence) for sentence in disturbance.sentences]

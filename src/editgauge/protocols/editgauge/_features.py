@@ -42,7 +42,7 @@ def features(view: View) -> dict[Model, Values]:
         "edit": request,
         "success": request,
         "contained": {name: contained.get(name) for name in FEATURES["contained"]},
-        "kept": {name: change.get(name) for name in FEATURES["kept"]},
+        "kept": {name: change.get(name) for name in (*FEATURES["kept"], "median_changed")},
         "quality": {name: change.get(name) for name in FEATURES["quality"]},
         "fallback": {name: change.get(name) for name in FEATURES["fallback"]},
     }

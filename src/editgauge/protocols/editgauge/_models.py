@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FILE = "model.json"
 MAX_PENALTY = 0.9
 """How far the most severe disturbance lowers `kept` and `quality`."""
+REDRAWN_CHANGE = 0.1, 0.4
+"""Median change of all patches from which an image counts as redrawn, and at which it counts fully."""
 MAX_LOG_ODDS = 30.0
 
 
@@ -124,7 +126,8 @@ class FittedModels:
         model = self.linear["kept"]
         fitted_value = model.predict(values)
         relative = min(1.0, fitted_value.value / sigmoid(model.intercept))
-        return Prediction(min(relative, 1 - MAX_PENALTY * max(severities.values())), fitted_value.effects)
+        worst = max(*severities.values(), _redrawn_severity(values.get("median_changed")))
+        return Prediction(min(relative, 1 - MAX_PENALTY * worst), fitted_value.effects)
 
     def quality(self, values: Values, token: NDArray[np.float32] | None, severities: Mapping[str, float]) -> Prediction:
         """Return how natural people would call the image; no disturbance raises it above an untouched image."""
@@ -133,6 +136,11 @@ class FittedModels:
         worst = max(severities[name] for name in ("blur", "noise"))
         untouched = sigmoid(model.intercept)
         return Prediction(min(answer.value, untouched * (1 - MAX_PENALTY * worst)), answer.effects)
+
+
+def _redrawn_severity(change: float | None) -> float:
+    start, end = REDRAWN_CHANGE
+    return 0.0 if change is None else min(1.0, max(0.0, (change - start) / (end - start)))
 
 
 def sigmoid(log_odds: float) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._util.phrases import read_size
-from editgauge._util.text import is_plural, none_seen, plural
+from editgauge._util.text import is_plural, none_detected, plural
 from editgauge._vision.geometry import DIRECTIONS, THIRDS, Third, box_overlap, centroid, third, way
 from editgauge._vision.object_changes import DetectedObject
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED
@@ -114,7 +114,7 @@ def _not_detected(view: View, role: str) -> Unscored | None:
     if detected or (answer is not None and answer.before >= MIN_CLASS_PROBABILITY):
         return None
     label = view.roles.words()[role]
-    detail = f"{none_seen(str(label))} in the source, so its change cannot be measured"
+    detail = f"{none_detected(str(label))} in the source, so its change cannot be measured"
     return Unscored("not_detected", detail, advice=HELP)
 
 

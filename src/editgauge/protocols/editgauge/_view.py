@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import Lab, Pixels, as_lab, cache_latest_images
-from editgauge._util.masks import BoolMask, Rectangle, grown
+from editgauge._util.masks import BoolMask, Rectangle, dilate_mask
 from editgauge._vision.changed_regions import Changes
 from editgauge._vision.disturbances import Disturbance, measure_disturbance
 from editgauge._vision.object_changes import HALF_SURE, DetectedObject
@@ -159,7 +159,9 @@ class View:
         if outlined is not None:
             return EditableRegion(outlined, "the objects that the edit names")
         if self.changes.regions and not self.roles.behind:
-            return EditableRegion(grown(self.changes.regions[0].mask, self.margin), "the largest region that changed")
+            return EditableRegion(
+                dilate_mask(self.changes.regions[0].mask, self.margin), "the largest region that changed"
+            )
         return EditableRegion(None, "unknown")
 
     def _outlined(self) -> BoolMask | None:
@@ -170,7 +172,7 @@ class View:
         if not masks:
             return None
         union = np.logical_or.reduce(masks)
-        return ~union if self.roles.behind else grown(union, self.margin)
+        return ~union if self.roles.behind else dilate_mask(union, self.margin)
 
 
 class _TokenView(NamedTuple):
