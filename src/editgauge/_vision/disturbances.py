@@ -52,6 +52,8 @@ class DisturbanceLimits:
     """Median gain of fine structure, natural logarithm."""
     structure: tuple[float, float] = (0.5, 0.8)
     """One minus the mean local correlation of lightness."""
+    rotation: tuple[float, float] = (2.0, 10.0)
+    """Degrees; a mirrored frame counts fully."""
 
 
 DEFAULT_LIMITS = DisturbanceLimits()
@@ -78,6 +80,7 @@ class Disturbance:
             "blur": _severity(-self.detail, limits.blur),
             "noise": _severity(self.detail, limits.noise),
             "structure": _severity(self.structure, limits.structure),
+            "frame": 1.0 if self.is_mirrored else _severity(abs(self.rotation), limits.rotation),
         }
 
     @property

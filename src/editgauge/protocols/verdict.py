@@ -24,8 +24,12 @@ Quality = Literal["good", "fair", "poor", "cannot tell"]
 Confidence = Literal["high", "medium", "low"]
 
 PROTOCOL = "editgauge"
-MIN_SUCCESS = 0.3
-"""Probability of success below which a detected object that leaves the rest untouched is no yes."""
+MIN_YES, MAX_NO = 0.6, 0.4
+"""An `edit` score from the first on is a yes, below the second a no, and no answer in between."""
+MIN_YES_REDRAWN = 0.7
+"""The same for a yes if the rest was not kept: detections in a redrawn image are less certain."""
+MIN_SUCCESS = 0.2
+"""Probability of success below which a detected object in an otherwise kept image is no yes."""
 MIN_WELL, MIN_PARTLY = 0.75, 0.45
 """Least values of `kept` for `well` and `partly`."""
 MIN_GOOD, MIN_FAIR = 0.6, 0.35
@@ -103,7 +107,7 @@ def make_verdict(scores: Sequence[ScoreRecord]) -> Verdict:
     """Make the verdict from the scores of one outcome, whatever protocols they come from."""
     by_name = {record.name: record for record in scores if record.protocol.partition("[")[0] == PROTOCOL}
     values = {name: record.value for name, record in by_name.items() if record.value is not None}
-    done, because, sources = _decide_done(scores, by_name, values)
+    done, because, sources = _answer_done(scores, by_name, values)
     level = _confidence_level(done, values) if PROTOCOL in sources else None
     own = [PROTOCOL] if values else []
     return Verdict(
@@ -120,15 +124,27 @@ def make_verdict(scores: Sequence[ScoreRecord]) -> Verdict:
     )
 
 
-def _decide_done(
+def decide_done(edit: float | None, success: float | None, kept: float | None) -> Done:
+    """Answer whether the edit was done, from three scores of `editgauge`; None for a score that does not exist."""
+    is_kept = kept is None or kept >= MIN_PARTLY
+    if edit is None:
+        return "no" if success is not None and success < FALLBACK_NO and is_kept else "cannot tell"
+    if edit < MAX_NO:
+        return "no"
+    if is_kept:
+        return "yes" if edit >= MIN_YES and (success is None or success >= MIN_SUCCESS) else "cannot tell"
+    return "yes" if edit >= MIN_YES_REDRAWN else "cannot tell"
+
+
+def _answer_done(
     scores: Sequence[ScoreRecord], by_name: dict[str, ScoreRecord], values: dict[str, float]
 ) -> tuple[Done, str, list[str]]:
     """Return the answer, its reason and the protocols it comes from."""
-    if "edit" in values:
-        return _done_by_edit(values)
-    success = values.get("success")
-    if success is not None and success < FALLBACK_NO and values.get("kept", 1.0) >= MIN_PARTLY:
-        return "no", _explain(by_name["success"]), [PROTOCOL]
+    if "edit" in values or "success" in values:
+        done = decide_done(values.get("edit"), values.get("success"), values.get("kept"))
+        if done == "no" and 0 < values.get("steps_done", 0.0) < 1:
+            done = "partly"
+        return done, _explain_done(scores, by_name, values, done), [PROTOCOL]
     votes = [record for record in scores if record.name == "edit" and record.value is not None]
     answers = {record.protocol: (record.value or 0.0) >= PASS_MARK for record in votes}
     if not answers:
@@ -136,18 +152,31 @@ def _decide_done(
     if len(set(answers.values())) > 1:
         text = ", ".join(f"{protocol}: {'yes' if answer else 'no'}" for protocol, answer in answers.items())
         return "cannot tell", f"protocols disagree: {text}", list(answers)
-    return ("yes" if votes[0].value else "no"), _explain(votes[0]), list(answers)
+    reason = next((notes for record in votes if (notes := _notes(record))), _explain(votes[0]))
+    return ("yes" if next(iter(answers.values())) else "no"), reason, list(answers)
 
 
-def _done_by_edit(values: dict[str, float]) -> tuple[Done, str, list[str]]:
-    edit, steps = values["edit"], values.get("steps_done", 0.0)
-    text = f"requested change {edit:.2f}"
-    if edit < PASS_MARK:
-        return ("partly" if 0 < steps < 1 else "no"), text, [PROTOCOL]
-    is_kept = values.get("kept", 1.0) >= MIN_PARTLY
-    if is_kept and values.get("success", 1.0) < MIN_SUCCESS:
-        return "cannot tell", f"{text}, but such edits are rarely accepted ({values['success']:.2f})", [PROTOCOL]
-    return "yes", text, [PROTOCOL]
+def _explain_done(
+    scores: Sequence[ScoreRecord], by_name: dict[str, ScoreRecord], values: dict[str, float], done: Done
+) -> str:
+    """Return what was seen, by a rule that agrees with the answer where there is one, and the score."""
+    if "edit" not in values:
+        return _explain(by_name["success" if done == "no" or "edit" not in by_name else "edit"])
+    text = f"requested change {values['edit']:.2f}"
+    if done == "cannot tell" and values["edit"] >= MIN_YES:
+        return f"{text}, but people rarely accept such outcomes ({values.get('success', 0.0):.2f})"
+    rules = [record for record in scores if record.name == "edit" and record.protocol.partition("[")[0] != PROTOCOL]
+    agreeing = (
+        record for record in rules if record.value is not None and (record.value >= PASS_MARK) == (done == "yes")
+    )
+    observed = next((notes for record in agreeing if (notes := _notes(record))), "") if done in {"yes", "no"} else ""
+    return f"{observed}; {text}" if observed else text
+
+
+def _notes(record: ScoreRecord) -> str:
+    """Return the notes of a rule as one sentence, without what the loader did to the images."""
+    notes = [piece.text for piece in record.evidence if isinstance(piece, Note) and not isinstance(piece, ImageNote)]
+    return "; ".join(_sentence(text) for text in notes)
 
 
 def _confidence_level(done: Done, values: dict[str, float]) -> ConfidenceLevel | None:

@@ -15,12 +15,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from editgauge.audits.fit._measure import WEIGHTS, MeasuredOutcome
-from editgauge.protocols.editgauge import FALLBACK_NO, FALLBACK_YES, PASS_MARK
+from editgauge.protocols.editgauge import FALLBACK_NO, FALLBACK_YES
 from editgauge.protocols.editgauge._calibration import combine_overall
 from editgauge.protocols.editgauge._features import FEATURES, Model, fingerprint
 from editgauge.protocols.editgauge._further import JUDGED, WORDS
 from editgauge.protocols.editgauge._models import FittedModels, read_fitted
 from editgauge.protocols.editgauge._request import MAX_UNTOUCHED_CHANGE, MIN_VISIBLE_CHANGE
+from editgauge.protocols.verdict import decide_done
 
 Floats = NDArray[np.float64]
 Bound = tuple[float | None, float | None]
@@ -53,8 +54,10 @@ FALLBACK_SHAPE = {
     "min_samples_leaf": 20,
     "l2_regularization": 2.0,
 }
-CALIBRATION_REPEATS = 3
+CALIBRATION_REPEATS = 2
 FOLDS = 8
+METHOD_FOLDS = 4
+"""Folds of photographs where the method is unseen as well: one fit for each of them and each method."""
 REPEATS = 3
 """Ways to divide the photographs into folds."""
 DIGITS = 4
@@ -177,7 +180,11 @@ def fit_quality(records: Sequence[MeasuredOutcome]) -> dict[str, Any]:
     numbers = _minimize_logistic(columns, target, weights, bounds, shrinkage)
     scaled = np.append(numbers[: values.shape[1]] / spread, numbers[-1])
     token_weights = numbers[values.shape[1] : -1] / token_scale
-    return _linear("quality", scaled) | {"token_weights": [round(float(value), DIGITS) for value in token_weights]}
+    is_changed = tokens.any(axis=1)
+    return _linear("quality", scaled) | {
+        "token_weights": [round(float(value), DIGITS) for value in token_weights],
+        "token_offset": round(float((tokens[is_changed] @ token_weights).mean()), DIGITS) if is_changed.any() else 0.0,
+    }
 
 
 def token_matrix(records: Sequence[MeasuredOutcome]) -> Floats:
@@ -340,9 +347,11 @@ def _predict_one(record: MeasuredOutcome, models: FittedModels) -> tuple[float, 
     return edit, success, kept, models.quality(values["quality"], token, record.severities).value
 
 
-def _folds(records: Sequence[MeasuredOutcome], seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+def _folds(
+    records: Sequence[MeasuredOutcome], seed: int, count: int = FOLDS
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     photos = np.array([record.photo for record in records])
-    folds = GroupKFold(min(FOLDS, len(set(photos))), shuffle=True, random_state=seed)
+    folds = GroupKFold(min(count, len(set(photos))), shuffle=True, random_state=seed)
     yield from folds.split(photos, photos, photos)
 
 
@@ -354,7 +363,7 @@ def as_models(content: dict[str, Any]) -> FittedModels:
 def out_of_fold(records: Sequence[MeasuredOutcome], *, unseen_methods: bool, seed: int = 0) -> FittedScores:
     """Score every outcome with a fit that saw neither its photograph nor, if requested, its method."""
     columns = np.full((4, len(records)), np.nan)
-    for train, test in _folds(records, seed):
+    for train, test in _folds(records, seed, METHOD_FOLDS if unseen_methods else FOLDS):
         methods = sorted({records[row].method for row in test}) if unseen_methods else [None]
         for method in methods:
             rows = [row for row in test if method is None or records[row].method == method]
@@ -367,7 +376,6 @@ def out_of_fold(records: Sequence[MeasuredOutcome], *, unseen_methods: bool, see
 def confidence_levels(records: Sequence[MeasuredOutcome], scores: Sequence[FittedScores]) -> list[dict[str, Any]]:
     """Return thresholds on the probability that people agree, with the measured share of right answers.
 
-    An answer is yes from an `edit` score of one half, and no below; where `edit` is unscored, a low `success` is a no.
     People agree with a yes if their mean rating of success is at least one half, and with a no otherwise.
     """
     levels = []
@@ -385,10 +393,13 @@ def confidence_levels(records: Sequence[MeasuredOutcome], scores: Sequence[Fitte
 
 
 def answers(scores: FittedScores) -> NDArray[np.str_]:
-    """Return whether each edit was done: `yes`, `no`, or nothing if it cannot be told."""
-    by_edit = np.where(scores.edit >= PASS_MARK, "yes", "no")
-    by_success = np.where(scores.success < FALLBACK_NO, "no", "")
-    return np.where(np.isfinite(scores.edit), by_edit, by_success)
+    """Return the verdict's answer for every outcome."""
+    rows = zip(*(_or_none(column) for column in (scores.edit, scores.success, scores.kept)), strict=True)
+    return np.array([decide_done(*row) for row in rows])
+
+
+def _or_none(column: Floats) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in column]
 
 
 def _levels(answer: str, agreement: Floats, right: NDArray[np.bool_], repeats: int) -> list[dict[str, Any]]:

@@ -151,17 +151,14 @@ def read_curve(fields: Mapping[str, Any]) -> CalibrationCurve:
     return curve
 
 
-QUALITY_SHARE = 0.2
-"""Weight of quality in `overall`; chosen on the shared ratings, where people's overall follows success far more."""
+QUALITY_SHARE = 0.4
+"""Weight of quality in `overall`; chosen on the shared ratings, where people's overall follows both."""
 
 
 def combine_overall(success: float, quality: float) -> Score:
     """Combine success and quality into one score: a weighted geometric mean."""
     overall = success ** (1 - QUALITY_SHARE) * quality**QUALITY_SHARE
-    share = round(1 / QUALITY_SHARE) - 1
-    return Score(
-        overall, (Note(f"Success {success:.2f} and quality {quality:.2f}, weighted {share} to 1: {overall:.2f}."),)
-    )
+    return Score(overall, (Note(f"Success {success:.2f} and quality {quality:.2f}, weighted 3 to 2: {overall:.2f}."),))
 
 
 def apply_calibration(scores: Scores, calibration: Calibration) -> Scores:

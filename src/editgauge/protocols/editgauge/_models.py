@@ -43,12 +43,15 @@ class LinearModel:
     weights: Mapping[str, float]
     token_weights: NDArray[np.float64] | None = None
     """One per number of the changed region's token, for `quality`."""
+    token_offset: float = 0.0
+    """Mean effect of tokens, used for those of another embedder."""
 
     def predict(self, values: Values, token: NDArray[np.float32] | None = None) -> Prediction:
         """Return the probability for an item's features."""
         effects = {name: weight * value for name, weight in self.weights.items() if (value := values[name]) is not None}
         if self.token_weights is not None and token is not None:
-            effects["region_look"] = float(self.token_weights @ token)
+            fits = len(token) == len(self.token_weights)
+            effects["region_look"] = float(self.token_weights @ token) if fits else self.token_offset
         return Prediction(sigmoid(self.intercept + sum(effects.values())), effects)
 
 
@@ -133,7 +136,7 @@ class FittedModels:
         """Return how natural people would call the image; no disturbance raises it above an untouched image."""
         model = self.linear["quality"]
         answer = model.predict(values, token)
-        worst = max(severities[name] for name in ("blur", "noise"))
+        worst = max(0.0, 2 * max(severities[name] for name in ("blur", "noise")) - 1)  # people forgive slight ones
         untouched = sigmoid(model.intercept)
         return Prediction(min(answer.value, untouched * (1 - MAX_PENALTY * worst)), answer.effects)
 
@@ -174,7 +177,7 @@ def read_fitted(text: str) -> FittedModels:
 def _read_linear(content: Mapping[str, Any]) -> LinearModel:
     token_weights = content.get("token_weights")
     vector = None if token_weights is None else np.array(token_weights, np.float64)
-    return LinearModel(content["intercept"], content["weights"], vector)
+    return LinearModel(content["intercept"], content["weights"], vector, content.get("token_offset", 0.0))
 
 
 def _read_tree(rows: Sequence[Sequence[float]], names: tuple[str, ...]) -> tuple[TreeNode, ...]:

@@ -56,8 +56,8 @@ def token_features(before: Patches, after: Patches, change: ChangeMap) -> dict[s
     outside = outside if outside.size else change
     inside = float(change[region.mask].mean()) if region.mask.any() else float(change.max())
     return {
-        "novelty": 1 - float(np.percentile(nearest, 5)),
-        "unmatched": 1 - float(nearest.mean()),
+        "novelty": max(0.0, 1 - float(np.percentile(nearest, 5))),
+        "unmatched": max(0.0, 1 - float(nearest.mean())),
         "most_changed": float(np.percentile(change, 97)),
         "greatest_changed": float(change.max()),
         "upper_changed": float(np.percentile(change, 90)),

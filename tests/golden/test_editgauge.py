@@ -18,7 +18,6 @@ from editgauge.errors import CannotEditError
 from editgauge.evidence import Note
 from editgauge.methods import Method
 from editgauge.methods.reference.editors import classical, identity, overdone
-from editgauge.methods.reference.flawed import Flawed
 from editgauge.models.profiles import choose_models
 from editgauge.models.weights import available
 from editgauge.protocols.editgauge import editgauge
@@ -35,8 +34,6 @@ OUTCOMES: dict[str, Method] = {
     "right": classical,
     "nothing": identity,
     "rest spoiled": overdone,
-    "halo": Flawed("halo", 1.0),
-    "ghost": Flawed("ghost", 1.0),
 }
 HANDFUL = 6
 NO_RULE = ("alter_parts", "shape", "action", "viewpoint")
@@ -87,17 +84,10 @@ def test_doing_the_edit_is_likelier_done_than_doing_nothing(scores: dict[str, li
     assert right.mean() > nothing.mean() + 0.2
 
 
-def test_a_disturbed_rest_is_less_preserved(scores: dict[str, list[Scores | None]]) -> None:
-    right, spoiled = pairs(scores, "right", "rest spoiled", "preservation").T
+def test_a_disturbed_rest_is_kept_less(scores: dict[str, list[Scores | None]]) -> None:
+    right, spoiled = pairs(scores, "right", "rest spoiled", "kept").T
 
-    assert spoiled.mean() < right.mean() - 0.3
-
-
-@pytest.mark.parametrize("flaw", ["halo", "ghost"])
-def test_a_severe_artifact_is_scored_worse_on_average(flaw: str, scores: dict[str, list[Scores | None]]) -> None:
-    right, flawed = pairs(scores, "right", flaw, "artifact").T
-
-    assert flawed.mean() > right.mean()
+    assert spoiled.mean() < right.mean() - 0.2
 
 
 def test_every_score_has_reasons_in_sentences(scores: dict[str, list[Scores | None]]) -> None:

@@ -17,14 +17,14 @@ from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
-from editgauge.protocols.editgauge import Own
+from editgauge.protocols.editgauge import EditGaugeProtocol
 from editgauge.protocols.editgauge._calibration import (
     Calibration,
     CalibrationCurve,
     Point,
-    by_people,
+    apply_calibration,
+    combine_overall,
     read_calibration,
-    together,
 )
 from editgauge.results import Run
 from editgauge.types import Score, Scores, Unscored
@@ -34,16 +34,16 @@ ENDS = (Point(0.0, 0.0, 0.0, 0.2), Point(1.0, 1.0, 0.6, 1.0))
 UNSURE = CalibrationCurve("accuracy", 0.5, 0.5, -0.5, 80, ENDS)
 FOUND: Scores = {
     "edit": Score(0.8, (Note("For the edit being done: all."),)),
-    "preservation": Score(0.9),
+    "kept": Score(0.9),
     "quality": Score(0.5),
-    "artifact": Score(0.1),
-    "overall": together(0.8, 0.5),
+    "success": Score(0.8),
+    "overall": combine_overall(0.8, 0.5),
 }
 
 
 def stored(**changes: Any) -> dict[str, Any]:
     curve = {"question": "accuracy", "low": 0.5, "high": 0.5, "shift": -0.5, "outcomes": 80, "points": []}
-    told = {"schema": 1, "version": Own.version, "models": {"detector": "efficientdet-lite2"}}
+    told = {"schema": 1, "version": EditGaugeProtocol.version, "models": {"detector": "efficientdet-lite2"}}
     return {**told, "scores": {"edit": {"curve": curve}}, **changes}
 
 
@@ -70,7 +70,7 @@ def notes(score: Score | Unscored) -> list[str]:
 
 
 def test_a_calibrated_number_says_what_it_was_and_what_people_make_of_it() -> None:
-    made = by_people(FOUND, Calibration("c.json", "00", "1", {}, {"edit": UNSURE}))
+    made = apply_calibration(FOUND, Calibration("c.json", "00", "1", {}, {"edit": UNSURE}))
 
     assert value(made["edit"]) == pytest.approx(expit(0.5 * logit(0.8) - 0.5))
     assert notes(made["edit"]) == [
@@ -78,36 +78,39 @@ def test_a_calibrated_number_says_what_it_was_and_what_people_make_of_it() -> No
         "of it (c.json). The reasons add up to the former.",
         "For the edit being done: all.",
     ]
-    assert (made["preservation"], made["artifact"]) == (FOUND["preservation"], FOUND["artifact"])
+    assert (made["kept"], made["quality"]) == (FOUND["kept"], FOUND["quality"])
 
 
 def test_overall_joins_what_people_make_of_its_parts_unless_it_has_a_curve() -> None:
-    by_parts = by_people(FOUND, Calibration("c.json", "00", "1", {}, {"edit": UNSURE}))
-    by_itself = by_people(FOUND, Calibration("c.json", "00", "1", {}, {"overall": UNSURE}))
+    by_parts = apply_calibration(FOUND, Calibration("c.json", "00", "1", {}, {"success": UNSURE}))
+    by_itself = apply_calibration(FOUND, Calibration("c.json", "00", "1", {}, {"overall": UNSURE}))
 
-    assert value(by_parts["overall"]) == pytest.approx(value(by_parts["edit"]) ** 0.8 * 0.5**0.2)
+    assert value(by_parts["overall"]) == pytest.approx(value(by_parts["success"]) ** 0.6 * 0.5**0.4)
     assert notes(by_parts["overall"]) == [
-        "Before the calibration (c.json) it is 0.73.",
-        "0.55 done and 0.50 well made, weighted 4 to 1: 0.54.",
+        "Before the calibration (c.json) it is 0.66.",
+        "Success 0.55 and quality 0.50, weighted 3 to 2: 0.53.",
     ]
-    assert value(by_itself["overall"]) == pytest.approx(UNSURE(0.8**0.8 * 0.5**0.2))
+    assert value(by_itself["overall"]) == pytest.approx(UNSURE(0.8**0.6 * 0.5**0.4))
     assert by_itself["edit"] == FOUND["edit"]
 
 
 def test_what_is_unscored_stays_so() -> None:
     nothing = Unscored("no_rule", "no probe is of this type")
-    found: Scores = {**FOUND, "edit": nothing, "overall": nothing}
-    made = by_people(found, Calibration("c.json", "00", "1", {}, {"edit": UNSURE, "preservation": UNSURE}))
+    found: Scores = {**FOUND, "edit": nothing, "success": nothing, "overall": nothing}
+    made = apply_calibration(found, Calibration("c.json", "00", "1", {}, {"edit": UNSURE, "kept": UNSURE}))
 
     assert (made["edit"], made["overall"]) == (nothing, nothing)
-    assert value(made["preservation"]) == pytest.approx(UNSURE(0.9))
+    assert value(made["kept"]) == pytest.approx(UNSURE(0.9))
 
 
 # --- its identity ------------------------------------------------------------------------------------------------
 
 
 def test_without_a_calibration_nothing_changes() -> None:
-    assert (open_protocol("editgauge").name, open_protocol("editgauge").version) == ("editgauge", Own.version)
+    assert (open_protocol("editgauge").name, open_protocol("editgauge").version) == (
+        "editgauge",
+        EditGaugeProtocol.version,
+    )
 
 
 def test_another_content_is_another_protocol(write: Callable[..., Path]) -> None:
@@ -117,7 +120,7 @@ def test_another_content_is_another_protocol(write: Callable[..., Path]) -> None
     assert first.scores[0].about == (
         "The share of people who answer to 'accuracy' that it is good, by ratings of 80 outcomes."
     )
-    assert first.scores[1:] == Own.scores[1:]
+    assert first.scores[1:] == EditGaugeProtocol.scores[1:]
 
     file = write(made={"ratings": "others.csv"})
     second = open_protocol(f"editgauge[calibration={file}]")

@@ -19,8 +19,8 @@ from editgauge.models.answers import Detections, Patches, SegmentPrompt
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import available
 from editgauge.protocols import open_protocol
-from editgauge.protocols.editgauge import Own
-from editgauge.protocols.editgauge._calibration import Calibration, by_people, together
+from editgauge.protocols.editgauge import EditGaugeProtocol
+from editgauge.protocols.editgauge._calibration import Calibration, apply_calibration, combine_overall
 from editgauge.protocols.editgauge._further import JUDGED, WORDS, joint_evidence
 from editgauge.types import Edit, Item, Outcome, Score
 from tests.endpoint import MODEL, Served
@@ -79,10 +79,10 @@ def test_without_a_joint_embedder_there_is_no_value_but_the_reason() -> None:
 
 def test_a_protocol_with_more_models_says_which_evidence_it_has() -> None:
     plain = open_protocol("editgauge")
-    assert plain.with_models({"detector": "efficientdet-lite2"}).scores == Own.scores
+    assert plain.with_models({"detector": "efficientdet-lite2"}).scores == EditGaugeProtocol.scores
     more = plain.with_models({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
     assert (more.name, more.judge) == ("editgauge[gpt-4o]", "gpt-4o")
-    assert [spec.name for spec in more.scores if spec not in Own.scores] == [WORDS, JUDGED]
+    assert [spec.name for spec in more.scores if spec not in EditGaugeProtocol.scores] == [WORDS, JUDGED]
     assert open_protocol("editgauge[gpt-4o]").judge == "gpt-4o"
 
 
@@ -97,14 +97,17 @@ def test_ratings_weigh_the_evidence_of_a_role_by_what_it_told() -> None:
 
 
 def test_a_calibration_with_weights_of_roles_moves_the_edit_and_says_so() -> None:
-    scores = {"edit": Score(0.5), "quality": Score(0.5), "overall": together(0.5, 0.5), JUDGED: Score(1.0)}
-    made = by_people(scores, Calibration("c.json", "00", Own.version, {}, {}, {JUDGED: 2.0, WORDS: 1.0}))
+    parts = {"edit": Score(0.5), "success": Score(0.5), "quality": Score(0.5)}
+    scores = {**parts, "overall": combine_overall(0.5, 0.5), JUDGED: Score(1.0)}
+    made = apply_calibration(
+        scores, Calibration("c.json", "00", EditGaugeProtocol.version, {}, {}, {JUDGED: 2.0, WORDS: 1.0})
+    )
     edit, overall = made["edit"], made["overall"]
     assert isinstance(edit, Score)
     assert isinstance(overall, Score)
     assert edit.value == pytest.approx(1 / (1 + np.exp(-2)))
     assert "judged 1.00 (+2.0)" in edit.evidence[0].text  # type: ignore[union-attr]
-    assert overall.value == pytest.approx(together(edit.value, 0.5).value)
+    assert overall.value == pytest.approx(combine_overall(edit.value, 0.5).value)
 
 
 class SeenByRole:
@@ -163,7 +166,9 @@ def test_a_detector_and_an_embedder_are_used_when_given_and_missed_when_not(
     )
     outcome = Outcome(edit_id="e", method="m", image=Path("e.png"))
     perception: Any = SeenByRole(after, any_word=any_word, tokens=tokens)
-    scores = run_async(Own().score(Item(edit=request, outcome=outcome, source=source, edited=after), perception))
+    scores = run_async(
+        EditGaugeProtocol().score(Item(edit=request, outcome=outcome, source=source, edited=after), perception)
+    )
     known = {
         name: "answered" if isinstance(score, Score) else score.reason
         for name, score in scores.items()
