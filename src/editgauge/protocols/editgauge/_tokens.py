@@ -31,6 +31,7 @@ REGION_MARGIN = 1.25
 MIN_CROP = 96
 """Pixels along the side of the crop in which the changed region is looked at more closely."""
 MIN_COLOR_PIXELS = 200
+DIGITS = 6
 
 
 class TokenRegion(NamedTuple):
@@ -55,7 +56,7 @@ def token_features(before: Patches, after: Patches, change: ChangeMap) -> dict[s
     outside = change[~_dilated(region.mask)]
     outside = outside if outside.size else change
     inside = float(change[region.mask].mean()) if region.mask.any() else float(change.max())
-    return {
+    values = {
         "novelty": max(0.0, 1 - float(np.percentile(nearest, 5))),
         "unmatched": max(0.0, 1 - float(nearest.mean())),
         "most_changed": float(np.percentile(change, 97)),
@@ -71,6 +72,7 @@ def token_features(before: Patches, after: Patches, change: ChangeMap) -> dict[s
         "outside_mean": float(outside.mean()),
         "outside_greatest": float(outside.max()),
     }
+    return {name: round(value, DIGITS) for name, value in values.items()}  # equal images differ by rounding alone
 
 
 def strongest_region(change: ChangeMap) -> TokenRegion:
