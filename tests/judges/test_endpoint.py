@@ -89,10 +89,10 @@ def test_a_question_without_pictures_is_plain_text(served: Any, judge: Callable[
         ({"hang": 1.5}, "no answer within 0.5 seconds"),
         ({"content": '{"choices": [{"message"', "cut": 10}, "the connection broke"),
         ({"cut": -1}, "the connection broke"),
-        ({"content": '{"choices": [{"mess'}, "no chat completion"),
-        ({"content": "<html>Gateway</html>"}, "an answer (text/html) that is no chat completion: <html>"),
-        ({"content": {"choices": []}}, "no chat completion"),
-        ({"content": {"choices": [{"message": {"content": 7}}]}}, "no chat completion"),
+        ({"content": '{"choices": [{"mess'}, "not a chat completion"),
+        ({"content": "<html>Gateway</html>"}, "a response (text/html) that is not a chat completion: <html>"),
+        ({"content": {"choices": []}}, "not a chat completion"),
+        ({"content": {"choices": [{"message": {"content": 7}}]}}, "not a chat completion"),
         ({"content": {"error": {"code": 502, "message": "upstream"}}}, "502"),
     ],
 )
@@ -345,7 +345,7 @@ def test_an_answer_that_never_ends_is_cut_off(served: Any, judge: Callable[..., 
     served.plan = lambda text, seen: reply(content=b" " * 17_000_000) if seen == 0 else YES
     retries = RetryPolicy(timeout=20, first_wait=0.002)
     [answer] = ask(judge(retries=retries), ask_yes_no("?"))
-    assert answer.call.attempts[0] == "an answer of more than 16,000,000 bytes"
+    assert answer.call.attempts[0] == "a response of more than 16,000,000 bytes"
 
 
 def test_who_stops_waiting_leaves_nothing_behind(served: Any, judge: Callable[..., Any], reply: Any) -> None:
@@ -381,7 +381,7 @@ def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(
     assert sum(name in each for each in served.requests) == 1
     others = {"temperature", "top_p", "seed"} - {name}
     assert others <= set(served.requests[-1])
-    assert f"without {name}, which the model refuses" in answers[0].call.attempts
+    assert f"without {name}, which the model rejects" in answers[0].call.attempts
 
 
 def test_a_value_outside_its_range_is_not_hidden(served: Any, judge: Callable[..., Any], ask: Asks, reply: Any) -> None:
@@ -405,4 +405,4 @@ def test_pictures_that_are_too_large_are_sent_smaller(
     [answer] = ask(judge(), ask_yes_no("Red?", LabeledImage("It:", noise)))
     assert answer.value is True
     assert lengths[0] > lengths[1] > lengths[2]
-    assert "pictures of at most 384 pixels a side" in answer.call.attempts
+    assert "images of at most 384 pixels a side" in answer.call.attempts
