@@ -22,9 +22,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from editgauge.benchmarks.attributes import Attributes
-from editgauge.protocols._text_image import Floats, unit_vectors
+from editgauge.metrics.embeddings import Floats, unit_vectors
 from editgauge.protocols.augclip._hyperplane import CLASSIFIERS, TOLERANCE, Classifier, fit, relative_weights
-from editgauge.protocols.augclip._ideal import AugClipOptions, EmbeddedOutcome, PaperReading, fitted, shown
+from editgauge.protocols.augclip._ideal import (
+    AugClipOptions,
+    EmbeddedOutcome,
+    PaperReading,
+    augclip_evidence,
+    fit_ideal_edit,
+)
 
 DIMENSIONS = 512
 SIZES = ((10, 10), (20, 20), (30, 30))
@@ -63,7 +69,13 @@ def quickly(seen: EmbeddedOutcome, classifier: Classifier) -> None:
 def wholly(seen: EmbeddedOutcome, classifier: Classifier) -> None:
     """The score with its evidence, rankings and picture included."""
     names = Attributes(tuple(map(str, range(len(seen.source)))), tuple(map(str, range(len(seen.target)))))
-    shown("augclip", names, seen, fitted(seen, AugClipOptions(classifier=classifier), PaperReading()), PaperReading())
+    augclip_evidence(
+        "augclip",
+        names,
+        seen,
+        fit_ideal_edit(seen, AugClipOptions(classifier=classifier), PaperReading()),
+        PaperReading(),
+    )
 
 
 def seconds(

@@ -11,7 +11,7 @@ from editgauge.builders.training.authors import RuleAuthor
 from editgauge.builders.training.export import LABELS, USUAL_LABELS
 from editgauge.builders.training.lessons import ACCEPTED, Labels, Subject, labels_of, lessons_of, rated
 from editgauge.judges import NoAnswerError, open_prompt
-from editgauge.protocols.difference._model_captions import main_difference
+from editgauge.protocols.difference._model_captions import ask_main_difference
 from editgauge.protocols.editinspector import Inspection, InspectionOptions
 from editgauge.types import Item, Outcome
 from tests.builders.eyes import AFTER, BEFORE, BOX, edit, needs_wordnet, picture, scene
@@ -115,7 +115,7 @@ def test_a_judge_is_taught_what_the_protocol_asks() -> None:
         asyncio.run(inspection.verdict(name))
     assert [each.words.text for each in sight.asked] == [taught["edit"], taught["caption_right"]]
     assert {tuple(shown.label for shown in each.images) for each in sight.asked} == {USUAL_LABELS}
-    main = main_difference(item, sight)
+    main = ask_main_difference(item, sight)
     assert (main.words.text, tuple(shown.label for shown in main.images)) == (
         taught["main_difference"],
         LABELS["main_difference"],

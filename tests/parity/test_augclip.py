@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from editgauge.errors import UnscorableError
-from editgauge.protocols.augclip._ideal import EmbeddedOutcome, PaperReading, fitted, read_options
+from editgauge.protocols.augclip._ideal import EmbeddedOutcome, PaperReading, fit_ideal_edit, read_options
 from tests.parity.scenes import table_on_page
 
 SCENES = 200
@@ -91,7 +91,7 @@ def counts() -> dict[str, tuple[int, ...]]:
                 continue
             score, there, negative = printed
             try:
-                differs = abs(fitted(seen, read_options("augclip", {}), reading).score - score) > NEAR
+                differs = abs(fit_ideal_edit(seen, read_options("augclip", {}), reading).score - score) > NEAR
             except UnscorableError:
                 differs = True
             clamped = there and not reading.pictures

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.protocols.difference._triplets import ACTIONS, first_change, named, read_triplets, same_words, things
+from editgauge.protocols.difference._triplets import (
+    ACTIONS,
+    first_change,
+    object_name,
+    object_names,
+    read_triplets,
+    same_nouns,
+)
 
 CASES = {
     "The red car was replaced by a blue truck.": ["Replace: red car → blue truck"],
@@ -73,8 +80,8 @@ def test_the_first_change_is_the_first_sentence_that_tells_one() -> None:
 
 
 def test_names_lose_what_only_says_where_and_which() -> None:
-    assert named("the other two people standing in the rain") == "people"
-    assert list(things("his hat, the scarf and a pair of gloves")) == ["hat", "scarf", "gloves"]
+    assert object_name("the other two people standing in the rain") == "people"
+    assert list(object_names("his hat, the scarf and a pair of gloves")) == ["hat", "scarf", "gloves"]
 
 
 @pytest.mark.parametrize(
@@ -88,5 +95,5 @@ def test_names_lose_what_only_says_where_and_which() -> None:
     ],
 )
 def test_nouns_decide_whether_two_names_are_of_one_kind(one: str, other: str, same: bool) -> None:
-    assert same_words(one, other) is same
-    assert same_words(other, one) is same
+    assert same_nouns(one, other) is same
+    assert same_nouns(other, one) is same

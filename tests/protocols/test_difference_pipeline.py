@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
-from editgauge.engine.judges import read_jury
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._judges import read_judge_config
+from editgauge.engine._perception import RunPerception
 from editgauge.errors import UnscorableError
 from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
@@ -26,11 +26,11 @@ from editgauge.options import JudgeOptions
 from editgauge.protocols._objects import crop
 from editgauge.protocols.difference import difference_captions
 from editgauge.protocols.difference._model_captions import (
-    SMALLEST,
-    WIDE,
-    EditedPlace,
+    MAX_REGION_FRACTION,
+    MIN_FRAME_SIDE,
+    EditedRegion,
     closest_to,
-    edited_place,
+    find_edited_region,
     nouns,
     zoom_frames,
 )
@@ -70,7 +70,7 @@ def test_each_look_lies_in_the_one_before_and_holds_the_mask(size: tuple[int, in
 
 def test_the_closest_look_is_never_too_small_to_see_anything() -> None:
     left, top, right, bottom = zoom_frames(box_mask((100, 100), 97, 50, 98, 51))[2]
-    assert (right - left, bottom - top) == (SMALLEST, SMALLEST)
+    assert (right - left, bottom - top) == (MIN_FRAME_SIDE, MIN_FRAME_SIDE)
 
 
 def test_a_look_is_what_lies_in_its_frame() -> None:
@@ -106,10 +106,10 @@ def item(mask: BoolMask | None, edited: Pixels | None = None) -> Item:
     return Item(edit=edit, outcome=outcome, source=source, edited=after, mask=mask)
 
 
-def place(about: Item, perception: Any = None) -> EditedPlace:
-    async def found() -> EditedPlace:
+def place(about: Item, perception: Any = None) -> EditedRegion:
+    async def found() -> EditedRegion:
         async with RunPerception({}) as blind:
-            return await edited_place(about, perception or blind)
+            return await find_edited_region(about, perception or blind)
 
     return asyncio.run(found())
 
@@ -121,7 +121,7 @@ def test_without_a_mask_the_place_is_the_strongest_change() -> None:
     after[2:8, 2:10] = (120, 120, 120)
     there = item(None, after)
     found = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
-    assert found.how == "the strongest change"
+    assert found.origin == "the strongest change"
     assert found.mask[20:50, 30:70].mean() > 0.8
     assert not found.mask[:10, :12].any()
     with pytest.raises(UnscorableError, match="do not differ"):
@@ -135,8 +135,8 @@ def test_where_nearly_everything_changed_the_place_is_where_most_did() -> None:
     after[60:80, 80:110] = (255, 0, 0)
     there = item(None, after)
     found = place(Item(edit=there.edit, outcome=there.outcome, source=before, edited=after))
-    assert "where most changed" in found.how
-    assert found.mask.mean() < WIDE / 3
+    assert "where most changed" in found.origin
+    assert found.mask.mean() < MAX_REGION_FRACTION / 3
     assert found.mask[60:80, 80:110].mean() > 0.8
 
 
@@ -144,15 +144,15 @@ def test_without_a_mask_the_place_is_the_object_that_the_edit_names(staged: Call
     removal = {"type": "object_removal", "subject": "dog"}
     about, perception = staged(removal, source={"dog": [(10, 20, 60, 90)]}, edited={"dog": [(200, 200, 240, 240)]})
     found = place(about, perception)
-    assert found.how == "the box of dog in the source"
+    assert found.origin == "the box of dog in the source"
     assert found.mask[20:90, 10:60].all()
     assert found.mask.sum() == 70 * 50
     exchange = {"type": "object_replacement", "subject": "dog", "to": "cat"}
     about, perception = staged(exchange, source={"dog": [(10, 20, 60, 90)]}, edited={"cat": [(5, 10, 50, 80)]})
-    assert place(about, perception).how == "the box of dog in the source and of cat in the edited image"
+    assert place(about, perception).origin == "the box of dog in the source and of cat in the edited image"
     color = {"type": "color", "subject": "dog", "to": "red"}
     about, perception = staged(color, source={}, edited={"dog": [(5, 10, 50, 80)], "red": [(0, 0, 9, 9)]})
-    assert place(about, perception).how == "the box of dog in the edited image"
+    assert place(about, perception).origin == "the box of dog in the edited image"
 
 
 @pytest.fixture(scope="module")
@@ -190,8 +190,8 @@ def blip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def scored(served: Served, blip: Path, about: Item) -> Scores:
     async def score() -> Scores:
-        jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
-        async with RunPerception({"captioner": f"captioner:{blip}"}, jury=jury) as perception:
+        jury = read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+        async with RunPerception({"captioner": f"captioner:{blip}"}, judge_config=jury) as perception:
             return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(
                 about, perception
             )
@@ -230,7 +230,9 @@ def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
         return '{"triplets": []}' if "Turn the description" in text else "no"
 
     async def score() -> Scores:
-        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as perception:
+        async with RunPerception(
+            {}, judge_config=read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+        ) as perception:
             about = item(box_mask((64, 96), 40, 20, 70, 50), np.full((64, 96, 3), 9, np.uint8))
             return await difference_captions.variant({"pipeline": "judge", MODEL: "", "grader": MODEL}).score(
                 about, perception
@@ -253,7 +255,9 @@ def test_metadata_of_another_form_is_not_guessed_at(served: Served, blip: Path) 
 
 def test_without_a_captioner_it_says_so(served: Served) -> None:
     async def score() -> Any:
-        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as perception:
+        async with RunPerception(
+            {}, judge_config=read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+        ) as perception:
             about = item(box_mask((64, 96), 40, 20, 70, 50))
             return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(
                 about, perception

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import editgauge
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.engine.options import USUAL_PROTOCOLS
+from editgauge.engine._options import USUAL_PROTOCOLS
 from editgauge.errors import UnscorableError
 from editgauge.models.weights import available
 from editgauge.protocols import BUILT_IN, open_protocol

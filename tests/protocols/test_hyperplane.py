@@ -16,13 +16,13 @@ from editgauge.metrics.embeddings import cosine_similarity, directional_similari
 from editgauge.protocols._text_image import attribute_mean, effects
 from editgauge.protocols.augclip._hyperplane import (
     CLASSIFIERS,
-    FLOOR,
+    MIN_WEIGHT,
     Classifier,
     Hyperplane,
     Weights,
     even_weights,
     fit,
-    likeness,
+    ideal_similarity,
     naive_weights,
     relative_weights,
 )
@@ -62,8 +62,8 @@ def test_two_points_have_the_hyperplane_between_them() -> None:
     source = np.array([-0.6, 0.8])
     v = plane.modification(source)
     np.testing.assert_allclose(v, [0.6, 0.0], atol=1e-9)
-    assert likeness(np.array([0.0, 1.0]), source, v) == pytest.approx(1.0)
-    assert likeness(source, source, v) == pytest.approx(0.8)
+    assert ideal_similarity(np.array([0.0, 1.0]), source, v) == pytest.approx(1.0)
+    assert ideal_similarity(source, source, v) == pytest.approx(0.8)
 
 
 def test_a_hyperplane_off_the_origin_is_found_with_its_offset() -> None:
@@ -97,7 +97,7 @@ def test_a_source_on_the_target_side_stays_where_it_is() -> None:
     already = np.array([0.6, 0.8])
     assert not plane.modification(already).any()
     np.testing.assert_allclose(plane.reach(already), [-0.4, 0.0])
-    assert likeness(already, already, plane.modification(already)) == pytest.approx(1.0)
+    assert ideal_similarity(already, already, plane.modification(already)) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -130,9 +130,9 @@ def test_a_repeated_attribute_weighs_more_as_equation_4_says() -> None:
     axes = np.eye(5)
     opposite = axes[[4, 4]]
     twice = relative_weights(axes[[0, 0, 1, 2]], opposite, sums=True)
-    np.testing.assert_allclose(twice.source, [1.0, 1.0, FLOOR, FLOOR])
+    np.testing.assert_allclose(twice.source, [1.0, 1.0, MIN_WEIGHT, MIN_WEIGHT])
     by_means = relative_weights(axes[[0, 0, 1, 2]], opposite)
-    np.testing.assert_allclose(by_means.source, [1 / 3, 1 / 3, FLOOR, FLOOR])
+    np.testing.assert_allclose(by_means.source, [1 / 3, 1 / 3, MIN_WEIGHT, MIN_WEIGHT])
     assert by_means.clipped_source == 0.5
 
 
@@ -188,7 +188,7 @@ def test_a_heavy_attribute_draws_the_hyperplane_its_way() -> None:
 
 def test_naive_weights_are_cosines_with_the_way_of_the_text_and_backwards_for_sources() -> None:
     weights = naive_weights(np.array([[-1.0, 0.0], [1.0, 0.0]]), np.array([[0.6, 0.8]]), np.array([2.0, 0.0]))
-    np.testing.assert_allclose(weights.source, [1.0, FLOOR])
+    np.testing.assert_allclose(weights.source, [1.0, MIN_WEIGHT])
     np.testing.assert_allclose(weights.target, [0.6])
 
 

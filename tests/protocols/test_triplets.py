@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.protocols.difference._triplets import ACTIONS, Triplet, agreement, compared_objects
+from editgauge.protocols.difference._triplets import ACTIONS, Triplet, agreement, object_pairs
 
 NAMES = st.sampled_from(("cup", "dog", "red dog", "lamp"))
 TRIPLETS = st.lists(
@@ -56,7 +56,7 @@ def test_soft_and_released_matches_are_never_fewer(human: list[Triplet], model: 
 def test_only_announced_objects_are_compared(
     human: list[Triplet], model: list[Triplet], flags: dict[str, bool]
 ) -> None:
-    announced = set(compared_objects(human, model))
+    announced = set(object_pairs(human, model))
 
     def watched(one: str, other: str) -> bool:
         assert (one, other) in announced

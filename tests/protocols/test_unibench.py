@@ -15,7 +15,7 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.protocols import open_protocol
-from editgauge.protocols.unibench._rules import alone, backgrounds, gray_pair
+from editgauge.protocols.unibench._rules import cover_objects, cut_out, gray_pair
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.protocols.conftest import Boxes, Staged
 
@@ -251,14 +251,14 @@ def test_cut_outs_hold_the_object_alone_and_small_ones_are_enlarged() -> None:
     picture = _painted((CAT, RED))
     mask = OBJECTS["cat"].render(SIZE, SIZE)
     mask[10:20, 10:20] = False
-    cut = alone(picture, mask)
+    cut = cut_out(picture, mask)
     assert cut.shape == (20, 20, 3)
     assert (cut[:10, :10] == np.rint(picture.reshape(-1, 3).mean(axis=0))).all()
     assert (cut[10:] == RED).all()
-    one, other = gray_pair(cut, alone(picture, OBJECTS["suitcase"].render(SIZE, SIZE)))
+    one, other = gray_pair(cut, cut_out(picture, OBJECTS["suitcase"].render(SIZE, SIZE)))
     assert one.shape == other.shape == (64, 64, 3)
 
 
 def test_a_picture_that_is_all_object_has_no_background() -> None:
     with pytest.raises(UnscorableError, match="no background"):
-        backgrounds(_painted(), _painted(), np.ones((SIZE, SIZE), np.bool_))
+        cover_objects(_painted(), _painted(), np.ones((SIZE, SIZE), np.bool_))

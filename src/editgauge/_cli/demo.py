@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from editgauge.benchmarks.datasets import pull
-from editgauge.engine.edit.edit import edit
-from editgauge.engine.options import USUAL_PROTOCOLS
+from editgauge.engine import edit
+from editgauge.engine._options import USUAL_PROTOCOLS
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available

@@ -20,13 +20,13 @@ from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
 from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
-from editgauge.engine.judges import Jury, read_jury
+from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.judges._cost import CallBound
 from editgauge.options import Amount, Count, JudgeOptions
 from editgauge.protocols.augclip import _attributes as by_rules
-from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, Wanted, ask_attributes, written_by
+from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, AttributeRequest, ask_attributes, written_by
 from editgauge.types import Edit
 
 MOST_TOKENS = 1024
@@ -110,7 +110,7 @@ def attributes(
     edits = open_benchmark(benchmark, data, images).edits[:limit]
     file = Path(out)
     if judge is None and not dry_run:
-        work = AttributeFiles(file, edits, 1, by_rules.BY, quiet)
+        work = AttributeFiles(file, edits, 1, by_rules.RULES_VERSION, quiet)
         with work.saved():
             for edit, seed in work.left():
                 try:
@@ -128,8 +128,8 @@ def attributes(
         prompts=prompts,
         replay=replay,
     )
-    jury = read_jury(judges, max_tokens=MOST_TOKENS)
-    name = next(iter(jury.addresses), by_rules.BY)
+    jury = read_judge_config(judges, max_tokens=MOST_TOKENS)
+    name = next(iter(jury.addresses), by_rules.RULES_VERSION)
     by = written_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
     work = AttributeFiles(file, edits, seeds, by, quiet)
     if dry_run:
@@ -142,15 +142,15 @@ def attributes(
     return work.written()
 
 
-def _wanted(length: str | None, number: int | None) -> Wanted:
+def _wanted(length: str | None, number: int | None) -> AttributeRequest:
     known = [each for each in LENGTHS if each]
     for each in known:
         if length in (None, each):
-            return Wanted(each if length else None, number)
+            return AttributeRequest(each if length else None, number)
     raise BadInputError(f"--length is one of {', '.join(known)}; got '{length}'.")
 
 
-def _check(judge: str | None, rules: bool, seeds: int, wanted: Wanted) -> None:
+def _check(judge: str | None, rules: bool, seeds: int, wanted: AttributeRequest) -> None:
     if rules == (judge is not None):
         raise BadInputError(
             "Attributes come from rules or from a judge: give --rules, or --judge with an address such as "
@@ -158,11 +158,11 @@ def _check(judge: str | None, rules: bool, seeds: int, wanted: Wanted) -> None:
         )
     if seeds < 1 or (wanted.number is not None and wanted.number < 1):
         raise BadInputError("--seeds and --number are at least 1.")
-    if rules and (seeds > 1 or wanted != Wanted()):
+    if rules and (seeds > 1 or wanted != AttributeRequest()):
         raise BadInputError("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
 
 
-async def _ask(work: AttributeFiles, jury: Jury, wanted: Wanted) -> None:
+async def _ask(work: AttributeFiles, jury: JudgeConfig, wanted: AttributeRequest) -> None:
     """Asks for everything that is left."""
     prompt = partial(open_prompt, folder=jury.prompts)
     async with the_judge(jury, transcripts_beside(work.out)) as judge:

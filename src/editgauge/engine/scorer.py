@@ -15,16 +15,15 @@ import numpy as np
 from editgauge._util.images import ImageFile, ImageLike, LoadedImage, load_image
 from editgauge._util.masks import MaskFile, MaskPixels, bright_pixels
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
-from editgauge.engine.judges import read_jury
-from editgauge.engine.options import choose_with_models, usual_protocols
+from editgauge.engine._judges import read_judge_config
+from editgauge.engine._options import default_protocols, open_protocols_with_models
+from editgauge.engine._perception import MemoryGate, RunPerception, admission_bytes
+from editgauge.engine._scoring import build_item, score_item
 from editgauge.engine.parse import read_instruction
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.verdict import make_verdict
-from editgauge.engine.worker.memory import MemoryGate, bytes_of_work
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import build_item, score_item
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.instructions import parse_instruction
+from editgauge.instructions import understand
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
 from editgauge.models.cache import place
 from editgauge.options import JudgeOptions, ModelOptions
@@ -53,12 +52,12 @@ class Scorer:
     def __init__(
         self, protocol: Sequence[str] = (), models: ModelOptions | None = None, judge: JudgeOptions | None = None
     ) -> None:
-        wanted, jury = models or ModelOptions(), read_jury(judge or JudgeOptions())
-        self._jury = jury
-        names, self.remark = (protocol, "") if protocol else usual_protocols(wanted)
-        self.protocols, choice = choose_with_models(names, wanted, jury.addresses)
+        wanted, judge_config = models or ModelOptions(), read_judge_config(judge or JudgeOptions())
+        self._jury = judge_config
+        names, self.remark = (protocol, "") if protocol else default_protocols(wanted)
+        self.protocols, choice = open_protocols_with_models(names, wanted, judge_config.addresses)
         self.models = choice.models
-        self._see = RunPerception(choice.models, place(), jury)
+        self._see = RunPerception(choice.models, place(), judge_config)
         self._gate = MemoryGate()
         self._sources = RecentSources()
 
@@ -98,10 +97,10 @@ class Scorer:
         if not self._jury.addresses or known.edit_type or known.fields or not instruction.strip():
             return None
         captions = known.source_caption, known.target_caption
-        by_rules = parse_instruction(instruction, *captions)
+        by_rules = understand(instruction, *captions)
         if any(step.type != UNSPECIFIED for step in by_rules.steps):
             return None
-        reading = read_instruction(instruction, *captions, form=None, source=None, jury=self._jury)
+        reading = read_instruction(instruction, *captions, form=None, source=None, judge_config=self._jury)
         return SavedParses({f"text {instruction}": reading}, "") if reading.how == "judge" else None
 
     async def _end(self) -> None:
@@ -121,9 +120,9 @@ class Scorer:
         return build_item(edit, outcome, source, edited)
 
     async def _score(self, load: Callable[[], Item]) -> ScoreResult:
-        async with self._gate.entered() as hold:
+        async with self._gate.admit() as reserve:
             item = load()
-            hold(bytes_of_work(item.pixel_bytes))
+            reserve(admission_bytes(item.pixel_bytes))
             scores = await score_item(item, self.protocols, self._see)
         records = [record for records in scores.values() for record in records]
         return ScoreResult(records, item, make_verdict(records, item.edit), self.remark)

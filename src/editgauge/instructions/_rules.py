@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from editgauge._util.text import ing
+from editgauge._util.text import to_gerund
 from editgauge.instructions._english import is_english
 from editgauge.instructions._lexicon import (
     action_base,
@@ -277,7 +277,7 @@ def _unlisted_verb(clause: list[Word], context: Discourse) -> Steps:
     if find_placement(tail) and "to" in tail:
         return [_unsure(step) for step in move(str(clause[0]), phrase, tail, context)]
     verb = str(clause[0])
-    participle = f"{verb}d" if verb.endswith("e") else f"{ing(verb)[:-3]}ed"
+    participle = f"{verb}d" if verb.endswith("e") else f"{to_gerund(verb)[:-3]}ed"
     return [ParsedStep(type="action", subject=context.resolve(phrase), to=participle)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from editgauge._util.phrases import read_position
-from editgauge._util.text import counted, with_article
+from editgauge._util.text import format_count, with_article
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Note
@@ -76,7 +76,7 @@ def combine_steps(results: Sequence[Score | Unscored]) -> Score | Unscored:
     evidence = tuple(piece for result in results for piece in result.evidence)
     lowest = min((result.value for result in scored), default=1.0)
     done = sum(result.value >= MIN_DONE_SCORE for result in scored)
-    note = Note(f"{done} of {counted(len(results), 'step')} done")
+    note = Note(f"{done} of {format_count(len(results), 'step')} done")
     if len(scored) == len(results) or lowest < MIN_DONE_SCORE:
         return Score(lowest, (note, *evidence))
     number, missing = next((n, result) for n, result in enumerate(results, start=1) if isinstance(result, Unscored))
@@ -89,7 +89,7 @@ def steps_done_score(results: Sequence[Score | Unscored]) -> Score | Unscored:
     if missing is not None:
         return Unscored(missing.reason, missing.detail)
     done = sum(isinstance(result, Score) and result.value >= MIN_DONE_SCORE for result in results)
-    return Score(done / len(results), (Note(f"{done} of {counted(len(results), 'step')} done"),))
+    return Score(done / len(results), (Note(f"{done} of {format_count(len(results), 'step')} done"),))
 
 
 async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:
@@ -125,7 +125,7 @@ def subject_of(edit: Edit) -> str:
 def check_count(detected: int, requested: int | None) -> tuple[bool, str]:
     """Return whether enough objects were detected, and the count in words if the edit names a number.
 
-    >>> are_enough(1, 2), are_enough(1, None)
+    >>> check_count(1, 2), check_count(1, None)
     ((False, ' (1 of 2)'), (True, ''))
     """
     minimum = max(1, requested or 1)
@@ -149,7 +149,7 @@ def requested_position(edit: Edit) -> Position:
 def relation_phrase(relation: Relation) -> str:
     """Return a relation as a phrase for sentences.
 
-    >>> spoken_relation("left"), spoken_relation("above")
+    >>> relation_phrase("left"), relation_phrase("above")
     ('left of', 'above')
     """
     return {"on": "on top of", "left": "left of", "right": "right of"}.get(relation, relation)

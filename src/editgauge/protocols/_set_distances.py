@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from editgauge._stats.resampling import half_sample_interval
 from editgauge.evidence import Note
+from editgauge.metrics.fid import Features, frechet_distance
+from editgauge.metrics.kid import kernel_distance
 from editgauge.protocols import Part
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -71,53 +73,3 @@ def _too_few(images: int, dimensions: int) -> tuple[Note, ...]:
             "shallow layer (--model fid_features=inception-fid-64)."
         ),
     )
-
-
-Features = NDArray[np.floating]
-"""One row per image."""
-
-
-def frechet_distance(first: Features, second: Features) -> float:
-    """Return the Fréchet distance of two sets of features, as if both were normally distributed.
-
-    |m1 - m2|^2 + tr(C1 + C2 - 2 (C1 C2)^(1/2)). The trace of the root comes from the singular values of the product of
-    the centered features, which is exact and needs no root of a singular matrix. Biased upwards for few images,
-    most of all for fewer than a feature has dimensions: use `kid` then.
-
-    >>> fid(np.array([[0.0], [2.0]]), np.array([[3.0], [5.0]]))
-    9.0
-    """
-    first_features, second_features = _check(first), _check(second)
-    centered = [
-        (features - features.mean(axis=0)) / np.sqrt(len(features) - 1)
-        for features in (first_features, second_features)
-    ]
-    trace = np.linalg.svd(centered[0] @ centered[1].T, compute_uv=False).sum()
-    mean_distance = float(np.sum((first_features.mean(axis=0) - second_features.mean(axis=0)) ** 2))
-    return max(0.0, mean_distance + float(sum((features**2).sum() for features in centered)) - 2 * float(trace))
-
-
-def kernel_distance(first: Features, second: Features) -> float:
-    """Return the kernel distance: the unbiased squared maximum mean discrepancy under (x.y / d + 1)^3.
-
-    It may be negative. Its expectation does not depend on the number of images, which makes it the choice for small
-    sets.
-    """
-    first_features, second_features = _check(first), _check(second)
-    dimensions = first_features.shape[1]
-    within = (
-        _off_diagonal_mean((features @ features.T / dimensions + 1) ** 3)
-        for features in (first_features, second_features)
-    )
-    return float(sum(within) - 2 * np.mean((first_features @ second_features.T / dimensions + 1) ** 3))
-
-
-def _off_diagonal_mean(kernel: Features) -> float:
-    count = len(kernel)
-    return float((kernel.sum() - np.trace(kernel)) / (count * (count - 1)))
-
-
-def _check(features: Features) -> NDArray[np.float64]:
-    if features.ndim != 2 or len(features) < 2:
-        raise ValueError(f"a set needs two pictures at least, one row each; got the shape {features.shape}")
-    return np.asarray(features, dtype=np.float64)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.methods.prompts import render
+from editgauge.metrics.embeddings import Floats, Vectors, unit_vectors
 from editgauge.types import Edit
 
 Side = Literal["source", "target"]
@@ -49,48 +49,6 @@ def edit_text(edit: Edit, side: Side) -> EditText:
     return EditText(side, words, f"from the edit's parts, by the template {prompt.templates[-1]}")
 
 
-Vectors = NDArray[np.floating]
-Floats = NDArray[np.float64]
-
-MIN_DIFFERENCE = 1e-6
-"""Differences of unit vectors below this length are rounding and have no direction."""
-
-
-def cosine_similarity(first: Vectors, second: Vectors) -> float:
-    """Return the cosine similarity of two vectors.
-
-    >>> cosine(np.array([1.0, 0.0]), np.array([3.0, 0.0]))
-    1.0
-    """
-    return float(np.clip(unit_vectors(first) @ unit_vectors(second), -1.0, 1.0))
-
-
-def unit_vectors(vectors: Vectors) -> Floats:
-    """Return the vectors, or the vector, scaled to length 1."""
-    exact = np.asarray(vectors, dtype=np.float64)
-    lengths = np.linalg.norm(exact, axis=-1, keepdims=True)
-    if not np.all(lengths > 0):
-        raise ValueError("a vector of length 0 (or of no numbers) has no direction")
-    return np.asarray(exact / lengths)
-
-
-def directional_similarity(
-    source_image: Vectors, edited_image: Vectors, source_text: Vectors, target_text: Vectors
-) -> float:
-    """Return directional CLIP: the cosine of image change and text change (AugCLIP, eq. 1-2).
-
-    All arguments are unit vectors. Raises `UnscorableError` if the images, or the texts, do not differ.
-
-    >>> x, y, z = np.eye(3)
-    >>> round(directional(x, y, x, y), 6), round(directional(x, y, x, z), 6)
-    (1.0, 0.5)
-    """
-    return cosine_similarity(
-        _step(source_image, edited_image, "the edited image is the source image to this embedder"),
-        _step(source_text, target_text, "the target text is the source text to this embedder"),
-    )
-
-
 def attribute_mean(attributes: Vectors, weights: Floats | None = None) -> Floats:
     """Return the mean of attribute vectors, weighted if there are weights (AugCLIP, eq. 13 and 14).
 
@@ -111,10 +69,3 @@ def effects(source_image: Vectors, ideal: Vectors, attributes: Vectors) -> Float
     """
     named = unit_vectors(attributes)
     return np.asarray(named @ unit_vectors(ideal) - named @ unit_vectors(source_image))
-
-
-def _step(before: Vectors, after: Vectors, reason: str) -> Floats:
-    difference = np.asarray(after, dtype=np.float64) - np.asarray(before, dtype=np.float64)
-    if np.linalg.norm(difference) < MIN_DIFFERENCE:
-        raise UnscorableError("not_applicable", f"{reason}: there is no direction to compare")
-    return np.asarray(difference)

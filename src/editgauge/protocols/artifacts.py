@@ -1,4 +1,4 @@
-"""The words of an edit that a detector may be asked, and those that name the edited object itself."""
+"""EditInspector's artifact detection (section 4.2): objects around the edit that lost detector confidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from editgauge.evidence import Box, Evidence, Note, Region, Side
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._changes import changes_of
 from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
-from editgauge.protocols.difference._triplets import things
+from editgauge.protocols.difference._triplets import object_names
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec
 
 if TYPE_CHECKING:
@@ -28,27 +28,29 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactWords:
-    """What to look for."""
+class ArtifactLabels:
+    """Labels to query."""
 
     all: tuple[str, ...]
     edited: tuple[str, ...]
-    """Those that name the object which the edit itself changes."""
+    """Labels of the object that the edit itself changes."""
 
 
-def words_of(edit: Edit) -> ArtifactWords:
-    """The words of the edit; an addition changes the new object, any other edit its subject and what that becomes."""
+def artifact_labels(edit: Edit) -> ArtifactLabels:
+    """Return the labels of an edit: all, and those of the edited object."""
     kind = EDIT_TYPES[edit.type]
     objects = () if kind.value in {"attribute", "place"} else (edit.from_, edit.to)
-    changed = (edit.to,) if kind.effect == "adds" else (edit.subject, *objects)
-    edited = _plain(changed)
-    names = [name for caption in (edit.source_caption, edit.target_caption) if caption for name in things(caption)]
-    further = _plain((edit.subject, *edit.objects, *names))
-    return ArtifactWords(tuple(dict.fromkeys([*edited, *further])), edited)
+    edited_fields = (edit.to,) if kind.effect == "adds" else (edit.subject, *objects)
+    edited = _plain(edited_fields)
+    names = [
+        name for caption in (edit.source_caption, edit.target_caption) if caption for name in object_names(caption)
+    ]
+    other_labels = _plain((edit.subject, *edit.objects, *names))
+    return ArtifactLabels(tuple(dict.fromkeys([*edited, *other_labels])), edited)
 
 
-def is_meant(word: str | None, edited: tuple[str, ...]) -> bool:
-    """Does a detector's word name the edited object? `bear` is meant by 'the teddy bear', and the other way round."""
+def names_edited_object(word: str | None, edited: tuple[str, ...]) -> bool:
+    """Return whether a label names the edited object; `bear` matches 'teddy bear' and vice versa."""
     if word is None:
         return False
     parts = set(word.lower().split())
@@ -59,79 +61,85 @@ def _plain(words: tuple[str | None, ...]) -> tuple[str, ...]:
     return tuple(without_article(word).lower() for word in words if word and word.strip())
 
 
-SAME_PLACE = 0.3
-"""Overlap from which two boxes of one word are the same thing before and after."""
+MIN_MATCH_OVERLAP = 0.3
+"""Minimum overlap of two boxes of one label that are the same object before and after."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Suspect:
-    """A thing that meets the edit's mask, and what the edit made of it."""
+class AffectedObject:
+    """An object that overlaps the edit's mask, before and after the edit."""
 
     before: DetectedObject
     after: DetectedObject | None
-    """None when it is gone."""
+    """None if it vanished."""
 
     @property
     def drop(self) -> float:
-        """How much less sure the detector is of it; all of its confidence when it is gone."""
+        """Loss of confidence; all of it for a vanished object."""
         return self.before.confidence - (self.after.confidence if self.after else 0.0)
 
 
-def meets(thing: DetectedObject, mask: BoolMask) -> bool:
-    """Does the thing reach into the mask?"""
-    return bool((thing.mask & mask).any())
+def touches_mask(detected: DetectedObject, mask: BoolMask) -> bool:
+    """Return whether the object overlaps the mask."""
+    return bool((detected.mask & mask).any())
 
 
-def suspects(before: Sequence[DetectedObject], after: Sequence[DetectedObject], mask: BoolMask) -> list[Suspect]:
-    """The things of the source that meet the mask, each with its like in the edited picture.
+def affected_objects(
+    before: Sequence[DetectedObject], after: Sequence[DetectedObject], mask: BoolMask
+) -> list[AffectedObject]:
+    """Return the source objects that overlap the mask, each with its match in the edited image.
 
     Args:
-        before: what is seen in the source
-        after: what is seen in the edited picture, also what is hardly seen
-        mask: where the edit was made
+        before: objects of the source image
+        after: objects of the edited image, including weak detections
+        mask: edited region
     """
-    listed: list[Suspect] = []
-    free = list(after)
-    for thing in sorted(before, key=lambda each: -each.confidence):
-        likes = [other for other in free if other.label == thing.label and _overlap(thing, other) >= SAME_PLACE]
-        like = max(likes, key=lambda other: _overlap(thing, other), default=None)
-        # A thing outside the mask keeps its like, too: it must not be taken for another's.
-        free = [other for other in free if other is not like]
-        if meets(thing, mask):
-            listed.append(Suspect(thing, like))
-    return listed
+    affected: list[AffectedObject] = []
+    unmatched = list(after)
+    for detected in sorted(before, key=lambda candidate: -candidate.confidence):
+        candidates = [
+            candidate
+            for candidate in unmatched
+            if candidate.label == detected.label and _overlap(detected, candidate) >= MIN_MATCH_OVERLAP
+        ]
+        match = max(candidates, key=lambda candidate: _overlap(detected, candidate), default=None)
+        # An object outside the mask also keeps its match, so that no other object takes it.
+        unmatched = [candidate for candidate in unmatched if candidate is not match]
+        if touches_mask(detected, mask):
+            affected.append(AffectedObject(detected, match))
+    return affected
 
 
-def reaches(thing: DetectedObject, box: BoxSides) -> bool:
-    """Do the boxes overlap at all?"""
-    return _overlap(thing, DetectedObject(None, box, thing.mask)) > 0
+def boxes_overlap(detected: DetectedObject, box: BoxSides) -> bool:
+    """Return whether the object's box overlaps another box."""
+    return _overlap(detected, DetectedObject(None, box, detected.mask)) > 0
 
 
-def _overlap(one: DetectedObject, other: DetectedObject) -> float:
-    return box_overlap(one.box, other.box)
+def _overlap(first: DetectedObject, second: DetectedObject) -> float:
+    return box_overlap(first.box, second.box)
 
 
 @dataclass(frozen=True, slots=True)
 class ArtifactOptions:
-    """What a variant may change."""
+    """Options of a variant."""
 
     drop: float = 0.04
-    """The loss of confidence over which a thing suffered."""
+    """Minimum loss of confidence of a damaged object."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What suffered."""
+class ArtifactFindings:
+    """Damaged objects."""
 
-    faded: tuple[Suspect, ...]
-    """Method 1: things that the detector is less sure of."""
-    gone: tuple[tuple[DetectedObject, Side], ...]
-    """Method 2: things that are only in one of the pictures, and in which."""
+    faded: tuple[AffectedObject, ...]
+    """Method 1: objects with lower confidence."""
+    vanished: tuple[tuple[DetectedObject, Side], ...]
+    """Method 2: objects in only one of the images, and in which."""
     largest: float
-    """Of the losses of confidence, 0 when none was lost."""
+    """Largest loss of confidence; 0 if there is none."""
 
 
-def as_in_the_paper(
+def paper_rule(
     edit: Edit,
     edited: tuple[str, ...],
     before: Sequence[DetectedObject],
@@ -139,37 +147,51 @@ def as_in_the_paper(
     mask: BoolMask,
     point: float,
     options: ArtifactOptions,
-) -> Found:
-    """Things that meet the mask and lost confidence, and those that are gone next to the edited object.
+) -> ArtifactFindings:
+    """Return objects on the mask that lost confidence, and those that vanished away from the edited object.
 
     Args:
         edit: the request
-        edited: words for the object that the edit itself changes
-        before: what is seen in the source, from half the operating point on
-        after: what is seen in the edited picture, the same
-        mask: where the edit was made
-        point: minimum confidence at which something counts as seen
-        options: the threshold
+        edited: labels of the object that the edit itself changes
+        before: objects of the source image, from half the operating point on
+        after: objects of the edited image, the same
+        mask: edited region
+        point: minimum confidence of a detection
+        options: threshold of the variant
     """
     del edit  # the paper's rule is the same for every edit type
-    own = [thing.box for thing in (*before, *after) if is_meant(thing.label, edited) and meets(thing, mask)]
-    sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.label, edited)]
-    candidates = suspects(sure, after, mask)
-    faded = [one for one in candidates if one.after is not None and one.drop > options.drop]
-    gone = [one for one in candidates if one.after is None and not any(reaches(one.before, box) for box in own)]
-    losses = [one.drop for one in candidates if one.after is not None or one in gone]
-    return Found(tuple(faded), tuple((one.before, "source") for one in gone), max(0.0, *losses, 0.0))
+    edited_boxes = [
+        detected.box
+        for detected in (*before, *after)
+        if names_edited_object(detected.label, edited) and touches_mask(detected, mask)
+    ]
+    certain = [
+        detected
+        for detected in before
+        if detected.confidence >= point and not names_edited_object(detected.label, edited)
+    ]
+    candidates = affected_objects(certain, after, mask)
+    faded = [affected for affected in candidates if affected.after is not None and affected.drop > options.drop]
+    vanished = [
+        affected
+        for affected in candidates
+        if affected.after is None and not any(boxes_overlap(affected.before, box) for box in edited_boxes)
+    ]
+    losses = [affected.drop for affected in candidates if affected.after is not None or affected in vanished]
+    return ArtifactFindings(
+        tuple(faded), tuple((affected.before, "source") for affected in vanished), max(0.0, *losses, 0.0)
+    )
 
 
-LARGEST = 0.4
-"""Of the mask: a thing that covers this much of it is what was edited."""
-SMALL = 0.024
-"""Of the mask, and of the thing: less cannot be seen."""
-INSIDE = 0.97
-"""Of the thing: such a thing is in the mask, and was edited with it."""
+MAX_MASK_FRACTION = 0.4
+"""Objects that cover this fraction of the mask are what was edited."""
+MIN_OVERLAP_FRACTION = 0.024
+"""Smaller overlaps, as a fraction of the mask or of the object, cannot be seen."""
+MIN_INSIDE_FRACTION = 0.97
+"""Objects inside the mask by this fraction were edited with it."""
 
 
-def as_released(
+def released_rule(
     edit: Edit,
     edited: tuple[str, ...],
     before: Sequence[DetectedObject],
@@ -177,86 +199,88 @@ def as_released(
     mask: BoolMask,
     point: float,
     options: ArtifactOptions,
-) -> Found:
-    """Things of one word whose confidence differs either way, with filters of size; and things that came or went."""
-    seen, seen_after = ([thing for thing in things if thing.confidence >= point] for things in (before, after))
+) -> ArtifactFindings:
+    """Return objects whose confidence changed either way, filtered by size, and isolated ones."""
+    detected_before, detected_after = (
+        [detected for detected in objects if detected.confidence >= point] for objects in (before, after)
+    )
     pairs = [
-        Suspect(one, other)
-        for one in _partly_in(seen, mask)
-        for other in _partly_in(seen_after, mask)
-        if one.label == other.label and reaches(one, other.box)
+        AffectedObject(first, second)
+        for first in _partly_inside(detected_before, mask)
+        for second in _partly_inside(detected_after, mask)
+        if first.label == second.label and boxes_overlap(first, second.box)
     ]
-    candidates = [pair for pair in pairs if not _hardly_met(pair, mask) and not _inside(pair, mask)]
+    candidates = [pair for pair in pairs if not _barely_overlaps(pair, mask) and not _is_inside(pair, mask)]
     faded = [pair for pair in candidates if abs(pair.drop) >= options.drop]
-    gone: list[tuple[DetectedObject, Side]] = []
+    vanished: list[tuple[DetectedObject, Side]] = []
     effect = EDIT_TYPES[edit.type].effect
     if effect == "adds":
-        gone = [(thing, "source") for thing in _alone(seen, seen_after, mask, edited)]
+        vanished = [(detected, "source") for detected in _isolated(detected_before, detected_after, mask, edited)]
     elif effect == "removes":
-        gone = [(thing, "edited") for thing in _alone(seen_after, seen, mask, edited)]
-    losses = [*(abs(pair.drop) for pair in candidates), *(thing.confidence for thing, _ in gone)]
-    return Found(tuple(faded), tuple(gone), max(0.0, *losses, 0.0))
+        vanished = [(detected, "edited") for detected in _isolated(detected_after, detected_before, mask, edited)]
+    losses = [*(abs(pair.drop) for pair in candidates), *(detected.confidence for detected, _ in vanished)]
+    return ArtifactFindings(tuple(faded), tuple(vanished), max(0.0, *losses, 0.0))
 
 
-def _alone(
-    things: Sequence[DetectedObject], others: Sequence[DetectedObject], mask: BoolMask, edited: tuple[str, ...]
+def _isolated(
+    objects: Sequence[DetectedObject], other_objects: Sequence[DetectedObject], mask: BoolMask, edited: tuple[str, ...]
 ) -> list[DetectedObject]:
-    """Things that meet the mask and touch nothing at all in the other picture; not the edited object."""
+    """Return objects that overlap the mask and no box of the other image, without the edited object."""
     return [
-        thing
-        for thing in things
-        if meets(thing, mask)
-        and not is_meant(thing.label, edited)
-        and not any(reaches(thing, other.box) for other in others)
+        detected
+        for detected in objects
+        if touches_mask(detected, mask)
+        and not names_edited_object(detected.label, edited)
+        and not any(boxes_overlap(detected, candidate.box) for candidate in other_objects)
     ]
 
 
-def _partly_in(things: Sequence[DetectedObject], mask: BoolMask) -> list[DetectedObject]:
-    return [thing for thing in things if 0 < _of_mask(thing, mask) < LARGEST]
+def _partly_inside(objects: Sequence[DetectedObject], mask: BoolMask) -> list[DetectedObject]:
+    return [detected for detected in objects if 0 < _mask_fraction(detected, mask) < MAX_MASK_FRACTION]
 
 
-def _hardly_met(pair: Suspect, mask: BoolMask) -> bool:
-    both = _both(pair)
-    return all(_of_mask(thing, mask) <= SMALL for thing in both) and any(
-        _of_thing(thing, mask) < SMALL for thing in both
+def _barely_overlaps(pair: AffectedObject, mask: BoolMask) -> bool:
+    both = _objects_of(pair)
+    return all(_mask_fraction(detected, mask) <= MIN_OVERLAP_FRACTION for detected in both) and any(
+        _object_fraction(detected, mask) < MIN_OVERLAP_FRACTION for detected in both
     )
 
 
-def _inside(pair: Suspect, mask: BoolMask) -> bool:
-    return all(_of_thing(thing, mask) >= INSIDE for thing in _both(pair))
+def _is_inside(pair: AffectedObject, mask: BoolMask) -> bool:
+    return all(_object_fraction(detected, mask) >= MIN_INSIDE_FRACTION for detected in _objects_of(pair))
 
 
-def _both(pair: Suspect) -> list[DetectedObject]:
-    return [thing for thing in (pair.before, pair.after) if thing is not None]
+def _objects_of(pair: AffectedObject) -> list[DetectedObject]:
+    return [detected for detected in (pair.before, pair.after) if detected is not None]
 
 
-def _of_mask(thing: DetectedObject, mask: BoolMask) -> float:
-    return float((thing.mask & mask).sum() / mask.sum())
+def _mask_fraction(detected: DetectedObject, mask: BoolMask) -> float:
+    return float((detected.mask & mask).sum() / mask.sum())
 
 
-def _of_thing(thing: DetectedObject, mask: BoolMask) -> float:
-    return float((thing.mask & mask).sum() / max(1, thing.mask.sum()))
+def _object_fraction(detected: DetectedObject, mask: BoolMask) -> float:
+    return float((detected.mask & mask).sum() / max(1, detected.mask.sum()))
 
 
-Rule = Callable[..., Found]
+Rule = Callable[..., ArtifactFindings]
 
 PAPER = (
     "Yosef et al. 2025, EditInspector: A Benchmark for Evaluation of Text-Guided Image Edits, arXiv 2506.09988, "
     "section 4.2"
 )
-COMMON = (
+COMMON_DEVIATIONS = (
     "Any detector, at its own operating point; the paper uses Detic at 0.5 with the classes of LVIS.",
     "If the edit has no mask, the detected change is used.",
     "Without a segmenter, boxes are used instead of outlines.",
 )
-AS_IN_THE_PAPER = (
-    *COMMON,
+PAPER_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
     "Boxes of one class with an overlap of 0.3 are the same object before and after; the paper does not specify this.",
     "The edited object, identified by the edit's words, is never an artifact.",
     "The largest drop is reported too; an object that is gone counts with all of its confidence.",
 )
-AS_RELEASED = (
-    *COMMON,
+RELEASED_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
     "Follows the authors' notebook: a rise of confidence counts like a drop; objects that cover 40% of the mask or "
     "more, hardly overlap it, or are inside it are ignored; touching boxes of one class are the same object.",
     "Lost objects count for additions only, and new ones for removals, if they touch no box of any class in the other "
@@ -274,7 +298,7 @@ SPECS = (
 
 
 class Artifacts(Protocol):
-    """Both methods, whether either fires, and how much confidence was lost at most."""
+    """Both methods of section 4.2, whether either fires, and the largest loss of confidence."""
 
     about = "Did the edit leave artifacts? Objects around it that lost detector confidence or vanished."
     paper = PAPER
@@ -290,7 +314,7 @@ class Artifacts(Protocol):
         self._options = options
 
     def variant(self, options: Mapping[str, str]) -> Artifacts:
-        """`artifacts[drop=0.1]`: the smallest loss of confidence that counts as damage."""
+        """Return `artifacts[drop=0.1]`, with the smallest loss of confidence that counts."""
         if set(options) != {"drop"}:
             raise BadInputError(
                 f"The protocol '{self.name}' takes the option drop=CONFIDENCE, got [{', '.join(options)}]."
@@ -306,33 +330,33 @@ class Artifacts(Protocol):
         )
 
     async def score(self, item: Item, perception: Perception) -> Scores:
-        """The verdict of each method, of both, and the largest loss."""
+        """Score each method, both together, and the largest loss."""
         mask = item.mask if item.mask is not None else changes_of(item.source, item.edited).mask
         if not mask.any():
-            nothing = Score(0.0, (Note("Nothing changed, so nothing was damaged."),))
-            return {spec.name: nothing for spec in SPECS}
-        words, point, images = words_of(item.edit), operating_point(perception), (item.source, item.edited)
+            unchanged = Score(0.0, (Note("Nothing changed, so nothing was damaged."),))
+            return {spec.name: unchanged for spec in SPECS}
+        words, point, images = artifact_labels(item.edit), operating_point(perception), (item.source, item.edited)
 
-        async def objects(outlined: set[BoxSides]) -> list[list[DetectedObject]]:
+        async def detect_with_outlines(outlined: set[BoxSides]) -> list[list[DetectedObject]]:
             return await gather(*(_detect(perception, image, words, point, outlined) for image in images))
 
-        async def found_with(outlined: set[BoxSides]) -> Found:
-            before, after = await objects(outlined)
+        async def apply_rule(outlined: set[BoxSides]) -> ArtifactFindings:
+            before, after = await detect_with_outlines(outlined)
             return self._rule(item.edit, words.edited, before, after, mask, point, self._options)
 
-        before, after = await objects(set())
-        unclear, slight = self._unclear(words.edited, before, after, mask, point)
-        artifacts = await found_with(unclear)
-        if slight and artifacts.largest <= self._options.drop:
-            artifacts = await found_with(unclear | slight)
+        before, after = await detect_with_outlines(set())
+        needed_outlines, optional_outlines = self._outlines_to_segment(words.edited, before, after, mask, point)
+        artifacts = await apply_rule(needed_outlines)
+        if optional_outlines and artifacts.largest <= self._options.drop:
+            artifacts = await apply_rule(needed_outlines | optional_outlines)
         return {
-            "artifact": Score(float(bool(artifacts.faded or artifacts.gone)), _evidence(artifacts, mask)),
+            "artifact": Score(float(bool(artifacts.faded or artifacts.vanished)), _evidence(artifacts, mask)),
             "artifact_score": Score(artifacts.largest),
             "faded": Score(float(bool(artifacts.faded))),
-            "gone": Score(float(bool(artifacts.gone))),
+            "gone": Score(float(bool(artifacts.vanished))),
         }
 
-    def _unclear(
+    def _outlines_to_segment(
         self,
         edited: tuple[str, ...],
         before: Sequence[DetectedObject],
@@ -340,49 +364,62 @@ class Artifacts(Protocol):
         mask: BoolMask,
         point: float,
     ) -> tuple[set[BoxSides], set[BoxSides]]:
-        """The boxes of things of which only an outline says whether they meet the mask, or how far; and those of which
-        it matters only where nothing suffered.
-
-        By the paper's rule a thing that the detector is as sure of as before is no artifact wherever it is, one inside
-        the mask meets it, and a slight loss matters only where there is no greater one.
-        """
-        if self._rule is not as_in_the_paper:
-            return {thing.box for thing in (*before, *after) if thing.confidence >= point and meets(thing, mask)}, set()
-        sure = [thing for thing in before if thing.confidence >= point and not is_meant(thing.label, edited)]
-        lost = [one for one in suspects(sure, after, np.ones_like(mask)) if one.drop > 0]
-        gone = [one.before for one in lost if one.after is None]
-        meant = [thing for thing in (*before, *after) if is_meant(thing.label, edited)]
-        beside = [thing for thing in meant if any(reaches(each, thing.box) for each in gone)]
-        clearly = [one.before for one in lost if one.after is None or one.drop > self._options.drop]
-        slightly = [one.before for one in lost if one.after is not None and one.drop <= self._options.drop]
-        first, second = (
-            {thing.box for thing in things if meets(thing, mask) and not mask[thing.mask].all()}
-            for things in ((*clearly, *beside), slightly)
+        """Return boxes whose outline decides about the mask, and those that matter only without artifacts."""
+        if self._rule is not paper_rule:
+            return {
+                detected.box
+                for detected in (*before, *after)
+                if detected.confidence >= point and touches_mask(detected, mask)
+            }, set()
+        certain = [
+            detected
+            for detected in before
+            if detected.confidence >= point and not names_edited_object(detected.label, edited)
+        ]
+        lost = [affected for affected in affected_objects(certain, after, np.ones_like(mask)) if affected.drop > 0]
+        vanished = [affected.before for affected in lost if affected.after is None]
+        edited_objects = [detected for detected in (*before, *after) if names_edited_object(detected.label, edited)]
+        adjacent = [
+            detected for detected in edited_objects if any(boxes_overlap(missing, detected.box) for missing in vanished)
+        ]
+        clear_losses = [
+            affected.before for affected in lost if affected.after is None or affected.drop > self._options.drop
+        ]
+        slight_losses = [
+            affected.before for affected in lost if affected.after is not None and affected.drop <= self._options.drop
+        ]
+        needed, optional = (
+            {detected.box for detected in objects if touches_mask(detected, mask) and not mask[detected.mask].all()}
+            for objects in ((*clear_losses, *adjacent), slight_losses)
         )
-        return first, second
+        return needed, optional
 
 
 async def _detect(
-    perception: Perception, image: Pixels, words: ArtifactWords, point: float, outlined: set[BoxSides]
+    perception: Perception, image: Pixels, words: ArtifactLabels, point: float, outlined: set[BoxSides]
 ) -> list[DetectedObject]:
     """Detect everything from half the operating point on, with outlines for some of the boxes."""
     objects = await detect_objects(perception, image, words.all, HALF_SURE * point)
     return await outline_objects(perception, image, objects, lambda detected: detected.box in outlined)
 
 
-def _evidence(artifacts: Found, mask: BoolMask) -> tuple[Evidence, ...]:
+def _evidence(artifacts: ArtifactFindings, mask: BoolMask) -> tuple[Evidence, ...]:
     pieces: list[Evidence] = [Region("source", mask, "the edit")]
-    for one in artifacts.faded:
-        pieces += [Box("source", *one.before.box, f"{one.before.label}: before", one.before.confidence)]
-        if one.after is not None:
-            pieces += [Box("edited", *one.after.box, f"{one.before.label}: after", one.after.confidence)]
-            sure = f"from {one.before.confidence:.2f} to {one.after.confidence:.2f}"
-            pieces += [Note(f"The detector's confidence in the {one.before.label} went {sure}.")]
-    for thing, side in artifacts.gone:
-        pieces += [Box(side, *thing.box, f"{thing.label}: {'gone' if side == 'source' else 'new'}", thing.confidence)]
-        pieces += [Note(f"The {thing.label} {'is gone' if side == 'source' else 'is new'}, which was not requested.")]
+    for affected in artifacts.faded:
+        pieces += [Box("source", *affected.before.box, f"{affected.before.label}: before", affected.before.confidence)]
+        if affected.after is not None:
+            pieces += [Box("edited", *affected.after.box, f"{affected.before.label}: after", affected.after.confidence)]
+            certain = f"from {affected.before.confidence:.2f} to {affected.after.confidence:.2f}"
+            pieces += [Note(f"The detector's confidence in the {affected.before.label} went {certain}.")]
+    for detected, side in artifacts.vanished:
+        pieces += [
+            Box(side, *detected.box, f"{detected.label}: {'gone' if side == 'source' else 'new'}", detected.confidence)
+        ]
+        pieces += [
+            Note(f"The {detected.label} {'is gone' if side == 'source' else 'is new'}, which was not requested.")
+        ]
     return tuple(pieces) if len(pieces) > 1 else (*pieces, Note("No object around the edit was damaged."))
 
 
-artifacts = Artifacts("artifacts", as_in_the_paper, AS_IN_THE_PAPER, ArtifactOptions())
-artifacts_as_released = Artifacts("artifacts@released", as_released, AS_RELEASED, ArtifactOptions())
+artifacts = Artifacts("artifacts", paper_rule, PAPER_DEVIATIONS, ArtifactOptions())
+artifacts_as_released = Artifacts("artifacts@released", released_rule, RELEASED_DEVIATIONS, ArtifactOptions())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.masks import box_of
+from editgauge._util.masks import bounding_box
 from editgauge._util.text import edit_distance
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
@@ -169,7 +169,7 @@ def _rate_at(text: str, box: NDArray[np.float32], lines: TextLines) -> float:
 def overlap_fraction(first: Sequence[float] | NDArray[Any], second: Sequence[float] | NDArray[Any]) -> float:
     """Return the fraction of the smaller box that lies in the larger one.
 
-    >>> overlap_share([0, 0, 10, 10], [5, 0, 25, 10])
+    >>> overlap_fraction([0, 0, 10, 10], [5, 0, 25, 10])
     0.5
     """
     (left, top, right, bottom), (other_left, other_top, other_right, other_bottom) = map(list, (first, second))
@@ -200,7 +200,7 @@ def _score_removal(old: str, new: str, replaced: Passage | None, after: TextLine
 
 
 def _mask_box(item: Item) -> Sequence[float] | None:
-    return box_of(item.mask) if item.mask is not None and item.mask.any() else None
+    return bounding_box(item.mask) if item.mask is not None and item.mask.any() else None
 
 
 def _score_position(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Protocol
 
-from editgauge.engine.schedule.local import start_process
+from editgauge.engine._schedule import start_process
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import EditGaugeError
 from editgauge.options import JudgeOptions, ModelOptions

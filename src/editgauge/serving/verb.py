@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from editgauge._util.progress import log_info
-from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
+from editgauge.engine._machine import choose_worker_count, this_machine, uses_gpus, weight_bytes
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
 
@@ -91,9 +91,9 @@ def serve(
 
 def _processes(wanted: int, models: Mapping[str, str], judges: bool) -> int:
     """How many processes score; models of GPUs stay in one, which fills its batches."""
-    if not wanted and run_on_cards(models):
+    if not wanted and uses_gpus(models):
         return 1
-    weights = bytes_of_weights(models)
+    weights = weight_bytes(models)
     return choose_worker_count(wanted, sys.maxsize, this_machine(), judges=judges, weights=weights).processes
 
 

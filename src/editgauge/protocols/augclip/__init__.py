@@ -1,4 +1,4 @@
-"""AugCLIP: how near does an outcome come to the ideal edit, which changes what must change and nothing else?"""
+"""AugCLIP: how close is an outcome to the ideal edit, which changes only what must change?"""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from editgauge.errors import UnscorableError
 from editgauge.metrics.embeddings import Floats
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._rules import require
-from editgauge.protocols.augclip import _attributes as rules
+from editgauge.protocols.augclip import _attributes as rule_attributes
 from editgauge.protocols.augclip._attributes import PROMPTS, ask_attributes, written_by
 from editgauge.protocols.augclip._ideal import (
     AugClipOptions,
     EmbeddedOutcome,
     FittedEdit,
     PaperReading,
-    fitted,
+    augclip_evidence,
+    fit_ideal_edit,
     read_options,
-    shown,
 )
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
@@ -34,7 +34,7 @@ PAPER = (
     "Kim et al. 2024, Preserve or Modify? Context-Aware Evaluation for Balancing Preservation and Modification in "
     "Text-Guided Image Editing, arXiv 2410.11374"
 )
-COMMON = (
+COMMON_DEVIATIONS = (
     "Weights that are not positive are clipped at 0.001; if a whole set is, all attributes have equal weight, and "
     "the evidence says so.",
     "The paper does not state C of eq. 7: the default is scikit-learn's 1; `c=NUMBER` sets another.",
@@ -42,16 +42,22 @@ COMMON = (
     "Naive weights are cosines with the direction from source to target text, reversed for source attributes.",
     "`short` means under five words, `long` over five: other attributes are ignored; `number` uses the first ones.",
 )
-MEANS = "Weights are mean cosines, scaled to the mean 1; the formulas print sums, which turn a whole set negative."
-CLAMPED = "A source image on the target side needs no change: v = 0, where eq. 10 would lead backwards."
-AS_IN_THE_TEXT = (MEANS, CLAMPED, *COMMON)
-WITH_SUMS = ("Weights are the sums of eq. 4 and 5, unscaled.", CLAMPED, *COMMON)
-AS_IN_THE_APPENDIX = (MEANS, "Both pictures are among the points; v may lead backwards.", *COMMON)
-THERE = "How often the source image was on the target side before any edit, so that v {}."
+MEAN_WEIGHTS_DEVIATION = (
+    "Weights are mean cosines, scaled to the mean 1; the formulas print sums, which turn a whole set negative."
+)
+CLAMPED_DEVIATION = "A source image on the target side needs no change: v = 0, where eq. 10 would lead backwards."
+PAPER_DEVIATIONS = (MEAN_WEIGHTS_DEVIATION, CLAMPED_DEVIATION, *COMMON_DEVIATIONS)
+SUM_DEVIATIONS = ("Weights are the sums of eq. 4 and 5, unscaled.", CLAMPED_DEVIATION, *COMMON_DEVIATIONS)
+APPENDIX_DEVIATIONS = (
+    MEAN_WEIGHTS_DEVIATION,
+    "Both pictures are among the points; v may lead backwards.",
+    *COMMON_DEVIATIONS,
+)
+ALREADY_THERE = "How often the source image was on the target side before any edit, so that v {}."
 
 
 class AugClip(Protocol):
-    """One score: the cosine with the ideal edit."""
+    """The cosine of an outcome with the ideal edit."""
 
     about = "How similar is the outcome to the ideal edit? By attributes of source and target, in CLIP space."
     paper = PAPER
@@ -69,83 +75,90 @@ class AugClip(Protocol):
         self.deviations = deviations
         self.judge = self._options.judge or None
         self.needs = ("joint_embedder", "judge") if self._options.origin == "judge" else ("joint_embedder",)
-        there = THERE.format("leads backwards" if reading.pictures else "is 0 and both pictures are compared")
+        already_there = ALREADY_THERE.format(
+            "leads backwards" if reading.pictures else "is 0 and both pictures are compared"
+        )
         self.sets = (
             ScoreSpec("misclassified", False, (0.0, 1.0), "Mean share of points on the wrong side (table 11)."),
-            ScoreSpec("already_there", False, (0.0, 1.0), there),
+            ScoreSpec("already_there", False, (0.0, 1.0), already_there),
         )
 
     def variant(self, options: Mapping[str, str]) -> AugClip:
-        """`augclip[lda]`, `augclip[rules,unweighted]`, `augclip[judge=gpt-4o,number=10]` …"""
+        """Return a variant, such as `augclip[lda]` or `augclip[judge=gpt-4o,number=10]`."""
         return AugClip(self._base, self._reading, self.deviations, options)
 
     def with_models(self, models: Mapping[str, str]) -> AugClip:
-        """With the judge that is asked for attributes in its name, where one is."""
+        """Return the protocol with the judge's name, if a judge writes the attributes."""
         if self._options.origin != "judge" or self._options.judge or "judge" not in models:
             return self
         return AugClip(self._base, self._reading, self.deviations, {**self._option_texts, "judge": models["judge"]})
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
-        """The cosine with the ideal edit, and what it was made from."""
-        attributes, seen, result = await self._fitted(item, perception)
-        return {"augclip": Score(result.score, shown(self.name, attributes, seen, result, self._reading))}
+        """Score an outcome by its cosine with the ideal edit."""
+        attributes, embedded, result = await self._fit(item, perception)
+        return {
+            "augclip": Score(result.score, augclip_evidence(self.name, attributes, embedded, result, self._reading))
+        }
 
     async def part(self, item: Item, perception: JudgingPerception) -> Part:
-        """How well the hyperplane separates the attributes, and whether the source image was there already."""
-        _, _, result = await self._fitted(item, perception)
+        """Return how well the hyperplane separates the attributes, and whether the source was a target already."""
+        _, _, result = await self._fit(item, perception)
         return (np.array([result.misclassified, float(result.already_there)]),)
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
-        """The means of both."""
+        """Return the means of both."""
         if not parts:
-            nothing = Unscored("not_applicable", "no outcome of this set could be scored")
-            return {spec.name: nothing for spec in self.sets}
+            unscored = Unscored("not_applicable", "no outcome of this set could be scored")
+            return {spec.name: unscored for spec in self.sets}
         means = np.mean([part[0] for part in parts], axis=0)
         return {spec.name: Score(float(mean)) for spec, mean in zip(self.sets, means, strict=True)}
 
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
-        """They are about the source image and the request alone, so all outcomes of a first turn share them."""
+        """Return the number of questions; outcomes of a first turn share them."""
         judge = self._options.judge if self._options.origin == "judge" else None
         return {judge: len(PROMPTS) * (outcomes if edit.follows else 1)} if judge else {}
 
-    async def _fitted(
-        self, item: Item, perception: JudgingPerception
-    ) -> tuple[Attributes, EmbeddedOutcome, FittedEdit]:
-        attributes = self._chosen(await self._attributes(item, perception))
+    async def _fit(self, item: Item, perception: JudgingPerception) -> tuple[Attributes, EmbeddedOutcome, FittedEdit]:
+        attributes = self._select_attributes(await self._attributes(item, perception))
         phrases = (*attributes.source, *attributes.target)
-        pictures, texts, direction = await gather(
+        image_vectors, text_vectors, direction = await gather(
             gather(perception.joint_image(item.source), perception.joint_image(item.edited)),
             gather(*(perception.joint_text(phrase) for phrase in phrases)),
             self._direction(item.edit, perception),
         )
-        source, target = np.split(np.stack(texts), [len(attributes.source)])
-        seen = EmbeddedOutcome(*pictures, source, target, direction)
-        return attributes, seen, fitted(seen, self._options, self._reading)
+        source, target = np.split(np.stack(text_vectors), [len(attributes.source)])
+        embedded = EmbeddedOutcome(*image_vectors, source, target, direction)
+        return attributes, embedded, fit_ideal_edit(embedded, self._options, self._reading)
 
     async def _attributes(self, item: Item, perception: JudgingPerception) -> Attributes:
         if self._options.origin == "rules":
-            return rules.extract(item.edit)
+            return rule_attributes.extract(item.edit)
         if self._options.origin == "edit":
             return of_edit(item.edit)
-        role, wanted = self._options.judge or "judge", self._options.wanted
-        by = written_by(role, perception.prompt, wanted)
+        role, requested = self._options.judge or "judge", self._options.requested
+        by = written_by(role, perception.prompt, requested)
         return await ask_attributes(
-            item.edit, item.source, lambda question: perception.ask(question, role=role), perception.prompt, by, wanted
+            item.edit,
+            item.source,
+            lambda question: perception.ask(question, role=role),
+            perception.prompt,
+            by,
+            requested,
         )
 
-    def _chosen(self, attributes: Attributes) -> Attributes:
-        """Those of the wanted length and number."""
-        wanted = self._options.wanted
-        source, target = wanted.of(attributes.source), wanted.of(attributes.target)
+    def _select_attributes(self, attributes: Attributes) -> Attributes:
+        """Return the attributes of the requested length and number."""
+        requested = self._options.requested
+        source, target = requested.of(attributes.source), requested.of(attributes.target)
         if not source or not target:
             side = "target" if source else "source"
             raise UnscorableError(
-                "not_applicable", f"no {side} attribute is {wanted.length}; leave out '{wanted.length}'"
+                "not_applicable", f"no {side} attribute is {requested.length}; leave out '{requested.length}'"
             )
         return replace(attributes, source=source, target=target)
 
     async def _direction(self, edit: Edit, perception: JudgingPerception) -> Floats | None:
-        """From the source text to the target text, for naive weights alone."""
+        """Return the vector from source text to target text, for naive weights only."""
         if self._options.weighting != "naive":
             return None
         captions = require(edit.source_caption, "a source caption"), require(edit.target_caption, "a target caption")
@@ -157,6 +170,6 @@ class AugClip(Protocol):
         return np.asarray(after, dtype=np.float64) - before
 
 
-augclip = AugClip("augclip", PaperReading(), AS_IN_THE_TEXT)
-augclip_by_sums = AugClip("augclip@sum", PaperReading(sums=True), WITH_SUMS)
-augclip_as_in_the_appendix = AugClip("augclip@appendix", PaperReading(pictures=True), AS_IN_THE_APPENDIX)
+augclip = AugClip("augclip", PaperReading(), PAPER_DEVIATIONS)
+augclip_by_sums = AugClip("augclip@sum", PaperReading(sums=True), SUM_DEVIATIONS)
+augclip_as_in_the_appendix = AugClip("augclip@appendix", PaperReading(pictures=True), APPENDIX_DEVIATIONS)

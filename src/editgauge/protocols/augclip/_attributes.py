@@ -1,4 +1,4 @@
-"""Attributes without any service: phrases taken from an edit's captions, its parts and its instruction by rules.
+"""Attributes of an edit, extracted by rules from its text or written by a judge.
 
 They know no more than the edit says, where a language model would add what a zebra looks like: scores from them bear
 the word `rules` in the protocol's name.
@@ -30,8 +30,8 @@ from editgauge.judges.prompts import Prompt, RenderedPrompt
 from editgauge.methods.prompts import render
 from editgauge.types import Edit
 
-BY = "rules.v1"
-"""Raised whenever the same edit would get other attributes."""
+RULES_VERSION = "rules.v1"
+"""Increased whenever the same edit would get other attributes."""
 _OPENING = re.compile(
     r"^(?:(?:an? |the |this )?(?:photo|photograph|picture|image|close-up|closeup|view)(?: of|(?: that)? shows)"
     r"|there (?:is|are)|we see) "
@@ -47,24 +47,24 @@ _NO_THING = {"her", "him", "it", "them", "left", "right", "middle", "center", "c
 
 
 def extract(edit: Edit) -> Attributes:
-    """The attributes that the edit's own words tell; raises `UnscorableError` when they tell nothing of one side.
+    """Extract attributes from the edit's text; raise `UnscorableError` if one side has none.
 
-    A phrase of both sides describes what stays: it is kept as a source attribute alone.
+    A phrase of both sides describes what stays, and is a source attribute only.
     """
     completed = _completed(edit)
     source = _distinct(
         [*_phrases(_source_caption(completed)), *_phrases(completed.subject), *_phrases(_named_before(completed))]
     )
-    wanted = _distinct([*_phrases(_target_caption(completed)), *_phrases(_named_after(completed))])
-    target = tuple(phrase for phrase in wanted if phrase not in source) or _distinct([_plain(edit.instruction)])
+    candidates = _distinct([*_phrases(_target_caption(completed)), *_phrases(_named_after(completed))])
+    target = tuple(phrase for phrase in candidates if phrase not in source) or _distinct([_plain(edit.instruction)])
     if not source or not target:
         lacking = "source" if not source else "target"
         raise UnscorableError("not_applicable", f"the edit's words tell the rules no {lacking} attribute; ask a judge")
-    return Attributes(source, target, BY)
+    return Attributes(source, target, RULES_VERSION)
 
 
 def _completed(edit: Edit) -> Edit:
-    """The edit with the parts that its instruction names, where it has none of its own."""
+    """Add the parsed instruction to an edit without parts of its own."""
     if edit.subject or edit.to or not edit.instruction.strip():
         return edit
     with suppress(UnscorableError):
@@ -92,12 +92,12 @@ def _named_before(edit: Edit) -> str | None:
 
 
 def _named_after(edit: Edit) -> str | None:
-    """The thing itself; a color, a place or a size alone says nothing of a picture."""
+    """Return the new object; a color, position or size alone says nothing about an image."""
     return edit.to if EDIT_TYPES[edit.type].value == "thing" else None
 
 
 def _phrases(caption: str | None) -> Iterator[str]:
-    """The things that a sentence tells, and how it links them.
+    """Yield the objects in a sentence, and their relations.
 
     >>> list(_phrases("A photo of a brown horse standing in a grassy field, next to a fence"))
     ['brown horse standing', 'brown horse standing in grassy field', 'grassy field', 'fence']
@@ -110,11 +110,11 @@ def _phrases(caption: str | None) -> Iterator[str]:
         subject = _plain(head)
         if subject:
             yield subject
-        for link, thing in zip(linked[::2], map(_plain, linked[1::2]), strict=True):
-            if thing and subject:
-                yield f"{subject} {link} {thing}"
-            if thing and thing not in _NO_THING and link != _DENIES:
-                yield thing
+        for link, phrase in zip(linked[::2], map(_plain, linked[1::2]), strict=True):
+            if phrase and subject:
+                yield f"{subject} {link} {phrase}"
+            if phrase and phrase not in _NO_THING and link != _DENIES:
+                yield phrase
 
 
 def _plain(phrase: str) -> str:
@@ -130,32 +130,32 @@ Ask = Callable[[Question[Any]], Awaitable[Answer[Any]]]
 OpenPrompt = Callable[[str], Prompt]
 PROMPTS = ("augclip_caption", "augclip_source", "augclip_target")
 _FENCE = re.compile(r"^```\w*\s*\n|\n\s*```$")
-MIDDLE = 5
+SPLIT_LENGTH = 5
 """Short attributes have fewer words, long ones more (table 10)."""
 LENGTHS: dict[Length | None, str] = {
-    None: f"Phrases are short: fewer than {MIDDLE} words wherever that is enough.",
-    "short": f"Every phrase has fewer than {MIDDLE} words.",
-    "long": f"Every phrase has more than {MIDDLE} words.",
+    None: f"Phrases are short: fewer than {SPLIT_LENGTH} words wherever that is enough.",
+    "short": f"Every phrase has fewer than {SPLIT_LENGTH} words.",
+    "long": f"Every phrase has more than {SPLIT_LENGTH} words.",
 }
 
 
-class Listed(BaseModel, extra="forbid"):
-    """What a judge is to answer."""
+class AttributeList(BaseModel, extra="forbid"):
+    """The answer format of a judge."""
 
     attributes: list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]]
 
 
-class ListedAttributes(Structured[Listed]):
-    """The attributes as an object, or as a bare list of texts, which is how the paper's own prompts are answered."""
+class AttributeListForm(Structured[AttributeList]):
+    """Attributes as an object, or as a bare list of strings as with the paper's own prompts."""
 
-    def read(self, text: str) -> Listed:
-        """The attributes of the object or of the list."""
+    def read(self, text: str) -> AttributeList:
+        """Parse the attributes from an object or a list."""
         listed = _read_list(text)
         return super().read(text) if listed is None else super().read(json.dumps({"attributes": listed}))
 
 
 def _read_list(text: str) -> list[Any] | None:
-    """The list that the answer is, written as JSON or Python, bare or fenced; None when it is something else.
+    """Return the list in JSON or Python syntax, bare or fenced; None for anything else.
 
     >>> _read_list("['black cat', 'grass']"), _read_list('```json\\n["red"]\\n```'), _read_list("red, green")
     (['black cat', 'grass'], ['red'], None)
@@ -171,57 +171,61 @@ def _read_list(text: str) -> list[Any] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """How attributes should be: `short` or `long`, and how many; either is free when left out."""
+class AttributeRequest:
+    """Requested length and number of attributes; both optional."""
 
     length: Length | None = None
     number: int | None = None
 
     @property
-    def said(self) -> dict[str, str]:
-        """The two rules as a prompt states them."""
+    def prompt_rules(self) -> dict[str, str]:
+        """Both rules as a prompt states them."""
         amount = f"Give exactly {self.number} phrases." if self.number else "Give as many as the scene needs, no more."
         return {"length": LENGTHS[self.length], "amount": amount}
 
     def of(self, phrases: tuple[str, ...]) -> tuple[str, ...]:
-        """Those that are as they should be, the first ones where there are too many.
+        """Return the phrases of the requested length, up to the requested number.
 
-        >>> Wanted("short", 1).of(("a very long phrase about a cat", "black cat", "cat"))
+        >>> AttributeRequest("short", 1).of(("a very long phrase about a cat", "black cat", "cat"))
         ('black cat',)
         """
         return tuple(phrase for phrase in phrases if self._fits(phrase))[: self.number]
 
     def _fits(self, phrase: str) -> bool:
         words = len(phrase.split())
-        return {"short": words < MIDDLE, "long": words > MIDDLE}[self.length] if self.length else True
+        return {"short": words < SPLIT_LENGTH, "long": words > SPLIT_LENGTH}[self.length] if self.length else True
 
 
 async def ask_attributes(
-    edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, wanted: Wanted, repetition: int = 0
+    edit: Edit, source: Pixels, ask: Ask, prompt: OpenPrompt, by: str, requested: AttributeRequest, repetition: int = 0
 ) -> Attributes:
-    """The attributes that a judge names; raises `NoAnswerError`, or `UnscorableError` when it names none of one side.
+    """Ask a judge for attributes; raise `UnscorableError` if it names none of one side.
 
     Args:
-        edit: what is asked for.
-        source: the picture before.
-        ask: puts one question to the judge.
-        prompt: opens a prompt by its name.
-        by: what the judge is called.
-        wanted: how the attributes should be.
-        repetition: which of several extractions this is.
+        edit: the request
+        source: the source image
+        ask: sends one question to the judge
+        prompt: returns a prompt by its name
+        by: name of the judge
+        requested: length and number of attributes
+        repetition: index of the extraction
     """
     request = " ".join((edit.instruction or edit.target_caption or "").split())
     if not request:
         raise UnscorableError("not_applicable", "the edit has neither an instruction nor a target caption to ask about")
     of_caption, of_source, of_target = (prompt(name) for name in PROMPTS)
-    shown = Question(words=of_caption.render(), form=FreeText(), images=(LabeledImage("The picture:", source),))
-    caption = " ".join(str((await ask(shown.again(repetition))).value).split())
-    rules = wanted.said
+    caption_question = Question(
+        words=of_caption.render(), form=FreeText(), images=(LabeledImage("The picture:", source),)
+    )
+    caption = " ".join(str((await ask(caption_question.again(repetition))).value).split())
+    rules = requested.prompt_rules
     words = (
         _filled(of_source, rules, caption=caption),
         _filled(of_target, rules, caption=caption, request=request),
     )
-    questions = [Question(words=each, form=ListedAttributes(Listed)).again(repetition) for each in words]
+    questions = [
+        Question(words=rendered, form=AttributeListForm(AttributeList)).again(repetition) for rendered in words
+    ]
     before, after = [tuple(answer.value.attributes) for answer in await gather(*map(ask, questions))]
     if not before or not after:
         raise UnscorableError("unparsable", f"{by} named no {'target' if before else 'source'} attribute")
@@ -229,16 +233,16 @@ async def ask_attributes(
 
 
 def _filled(prompt: Prompt, rules: Mapping[str, str], **slots: str) -> RenderedPrompt:
-    """The prompt with its slots filled; one of your own may leave out how long and how many attributes should be."""
+    """Fill the slots of a prompt; custom prompts may leave out length and amount."""
     return prompt.render(**slots, **{name: rule for name, rule in rules.items() if name in prompt.slots})
 
 
-def written_by(judge: str, prompt: OpenPrompt, wanted: Wanted) -> str:
-    """Who wrote the attributes: the judge, the versions of the prompts, and what it was asked for.
+def written_by(judge: str, prompt: OpenPrompt, requested: AttributeRequest) -> str:
+    """Return the author of attributes: judge, prompt versions and requested format.
 
     'gpt-4o (augclip_caption.v1, augclip_source.v1, augclip_target.v1)'.
     """
     opened = [prompt(name) for name in PROMPTS]
-    versions = [f"{each.name}.v{each.version}" for each in opened]
-    options = [str(part) for part in (wanted.length, wanted.number) if part]
+    versions = [f"{opened_prompt.name}.v{opened_prompt.version}" for opened_prompt in opened]
+    options = [str(part) for part in (requested.length, requested.number) if part]
     return f"{judge} ({', '.join(versions + options)})"

@@ -1,4 +1,4 @@
-"""The variants of AugCLIP: how attributes are weighed and parted, how they should be, and where they come from."""
+"""Options of AugCLIP, the ideal edit of an outcome, and the evidence for its score."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import numpy as np
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
+from editgauge.metrics.embeddings import MIN_STEP, Floats, Vectors
 from editgauge.protocols import variant_name
-from editgauge.protocols._text_image import MIN_DIFFERENCE, Floats, Vectors, effects
-from editgauge.protocols.augclip._attributes import Length, Wanted
+from editgauge.protocols._text_image import effects
+from editgauge.protocols.augclip._attributes import AttributeRequest, Length
 from editgauge.protocols.augclip._hyperplane import (
     Classifier,
     Hyperplane,
     Weights,
     even_weights,
     fit,
-    likeness,
+    ideal_similarity,
     naive_weights,
     relative_weights,
 )
@@ -29,49 +30,60 @@ from editgauge.protocols.augclip._hyperplane import (
 Weighting = Literal["relative", "unweighted", "naive"]
 Origin = Literal["edit", "rules", "judge"]
 LENGTHS: tuple[Length, ...] = get_args(Length)
-NUMBERS = (10, 20, 30)
-"""Those of table 10."""
-EXCLUSIVE = (("unweighted", "naive"), ("lda", "logistic"), LENGTHS, ("rules", "judge"), ("lda", "naive"), ("lda", "c"))
-VALUED = ("number", "judge", "c")
-PLAIN = ("unweighted", "naive", "lda", "logistic", *LENGTHS, "rules", "judge")
-KNOWN = tuple(dict.fromkeys((*PLAIN, *VALUED)))
+ATTRIBUTE_COUNTS = (10, 20, 30)
+"""Numbers of attributes in table 10."""
+EXCLUSIVE_OPTIONS = (
+    ("unweighted", "naive"),
+    ("lda", "logistic"),
+    LENGTHS,
+    ("rules", "judge"),
+    ("lda", "naive"),
+    ("lda", "c"),
+)
+VALUE_OPTIONS = ("number", "judge", "c")
+FLAG_OPTIONS = ("unweighted", "naive", "lda", "logistic", *LENGTHS, "rules", "judge")
+ALL_OPTIONS = tuple(dict.fromkeys((*FLAG_OPTIONS, *VALUE_OPTIONS)))
 
 
 @dataclass(frozen=True, slots=True)
 class AugClipOptions:
-    """One choice of each."""
+    """Options of an AugCLIP variant."""
 
     weighting: Weighting = "relative"
     classifier: Classifier = "svm"
     c: float = 1.0
-    wanted: Wanted = field(default_factory=Wanted)
+    requested: AttributeRequest = field(default_factory=AttributeRequest)
     origin: Origin = "edit"
     judge: str = ""
-    """Which judge is asked, where one is."""
+    """Name of the judge that writes attributes."""
 
 
 def read_options(name: str, texts: Mapping[str, str]) -> AugClipOptions:
-    """The options in the brackets of `augclip[…]`; all that is wrong with them is said at once."""
-    problems = [f"there is no option '{option}'" for option in texts if option not in KNOWN]
-    problems += [f"'{option}' takes no value" for option, value in texts.items() if value and option not in VALUED]
-    problems += [f"'{one}' and '{other}' exclude each other" for one, other in EXCLUSIVE if {one, other} <= set(texts)]
+    """Parse the options of `augclip[…]`; report all faults at once."""
+    faults = [f"there is no option '{option}'" for option in texts if option not in ALL_OPTIONS]
+    faults += [f"'{option}' takes no value" for option, value in texts.items() if value and option not in VALUE_OPTIONS]
+    faults += [
+        f"'{first}' and '{second}' exclude each other"
+        for first, second in EXCLUSIVE_OPTIONS
+        if {first, second} <= set(texts)
+    ]
     number, c = texts.get("number"), texts.get("c")
-    if number is not None and number not in map(str, NUMBERS):
-        problems.append(f"'number' is one of {', '.join(map(str, NUMBERS))}, got '{number}'")
+    if number is not None and number not in map(str, ATTRIBUTE_COUNTS):
+        faults.append(f"'number' is one of {', '.join(map(str, ATTRIBUTE_COUNTS))}, got '{number}'")
     if c is not None and not _positive(c):
-        problems.append(f"'c' takes a number over 0, got '{c}'")
-    if problems:
+        faults.append(f"'c' takes a number over 0, got '{c}'")
+    if faults:
         raise BadInputError(
             f"'{variant_name(name, texts)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
             "c=NUMBER; short or long; number=10|20|30; rules or judge=NAME.",
-            problems,
+            faults,
         )
-    length: Length | None = next((each for each in LENGTHS if each in texts), None)
+    length: Length | None = next((name_of_length for name_of_length in LENGTHS if name_of_length in texts), None)
     return AugClipOptions(
         weighting="unweighted" if {"unweighted", "lda"} & set(texts) else "naive" if "naive" in texts else "relative",
         classifier="lda" if "lda" in texts else "logistic" if "logistic" in texts else "svm",
         c=float(c) if c else 1.0,
-        wanted=Wanted(length, int(number) if number else None),
+        requested=AttributeRequest(length, int(number) if number else None),
         origin="rules" if "rules" in texts else "judge" if "judge" in texts else "edit",
         judge=texts.get("judge", ""),
     )
@@ -86,11 +98,11 @@ def _positive(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PaperReading:
-    """How the paper is read where it says two things.
+    """Interpretation of the paper where text and appendix differ.
 
     Args:
-        sums: weights by sums, as eq. 4 and 5 print them, instead of means
-        pictures: both pictures among the points, as appendix B has it, and a change in either direction
+        sums: sum weights as printed in eq. 4 and 5, instead of means
+        pictures: include both images in the points as in appendix B, and allow a change in either direction
     """
 
     sums: bool = False
@@ -99,7 +111,7 @@ class PaperReading:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EmbeddedOutcome:
-    """What an embedder says about one outcome."""
+    """Embeddings of one outcome."""
 
     source_image: Vectors
     edited_image: Vectors
@@ -112,43 +124,43 @@ class EmbeddedOutcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedEdit:
-    """The ideal edit, and what came of an outcome."""
+    """The ideal edit, and the score of an outcome."""
 
     weights: Weights
     hyperplane: Hyperplane
     modification: Floats
     score: float
     misclassified: float
-    """The share of points on the wrong side."""
+    """Fraction of points on the wrong side."""
     already_there: bool
-    """Does the source image lie on the target side, before any edit?"""
+    """Whether the source image lies on the target side before any edit."""
 
 
-def fitted(seen: EmbeddedOutcome, options: AugClipOptions, reading: PaperReading) -> FittedEdit:
-    """The score of one outcome with everything it comes from."""
-    source, target = seen.source, seen.target
+def fit_ideal_edit(embedded: EmbeddedOutcome, options: AugClipOptions, reading: PaperReading) -> FittedEdit:
+    """Fit the ideal edit of one outcome, and score the outcome."""
+    source, target = embedded.source, embedded.target
     if reading.pictures:
-        source, target = np.vstack([seen.source_image, source]), np.vstack([seen.edited_image, target])
-    weights = _weights(source, target, seen.direction, options, reading)
+        source, target = np.vstack([embedded.source_image, source]), np.vstack([embedded.edited_image, target])
+    weights = _weights(source, target, embedded.direction, options, reading)
     try:
         hyperplane = fit(source, target, weights, options.classifier, options.c)
     except ValueError as error:
         raise UnscorableError("not_applicable", str(error)) from error
-    change = (hyperplane.reach if reading.pictures else hyperplane.modification)(seen.source_image)
+    change = (hyperplane.reach if reading.pictures else hyperplane.modification)(embedded.source_image)
     return FittedEdit(
         weights=weights,
         hyperplane=hyperplane,
         modification=change,
-        score=likeness(seen.edited_image, seen.source_image, change),
+        score=ideal_similarity(embedded.edited_image, embedded.source_image, change),
         misclassified=hyperplane.misclassified(source, target),
-        already_there=bool(hyperplane.side(seen.source_image) >= 0),
+        already_there=bool(hyperplane.side(embedded.source_image) >= 0),
     )
 
 
 def _weights(
     source: Vectors, target: Vectors, direction: Floats | None, options: AugClipOptions, reading: PaperReading
 ) -> Weights:
-    """Scaled to the mean 1, for C = 1 would be far too soft for mean cosines; the literal sums stay as they are."""
+    """Return weights, scaled to mean 1 except for literal sums: C = 1 is far too soft for mean cosines."""
     if options.weighting == "unweighted":
         return even_weights(source, target)
     if options.weighting == "naive" and direction is not None:
@@ -157,93 +169,99 @@ def _weights(
     return weights if reading.sums else weights.scaled()
 
 
-MOST_NAMED = 4
+MAX_ATTRIBUTES_IN_NOTE = 4
 """Attributes named at either end of a ranking."""
-PICTURES = ("source image", "edited image", "ideal edit")
+IMAGE_NAMES = ("source image", "edited image", "ideal edit")
 
 
-def shown(
-    name: str, attributes: Attributes, seen: EmbeddedOutcome, result: FittedEdit, reading: PaperReading
+def augclip_evidence(
+    name: str, attributes: Attributes, embedded: EmbeddedOutcome, result: FittedEdit, reading: PaperReading
 ) -> tuple[Evidence, ...]:
-    """Rankings by eq. 11 and 12, what was wrong with weights and hyperplane, and a picture of both (Fig. 8-10).
+    """Return rankings (eq. 11 and 12), remarks on weights and hyperplane, and scatter plots (Fig. 8-10).
 
-    All of it carries the variant's name, because a run may hold several.
+    Everything carries the variant's name, because a run may hold several.
     """
     notes = [
-        *_rankings(attributes, seen, result),
+        *_rankings(attributes, embedded, result),
         *_weights_evidence(attributes, result, reading),
         *_sides(attributes, result, reading),
     ]
     return (
         *(Note(f"{name}: {text}") for text in notes),
-        picture(name, attributes, seen, result),
-        _what_each_weighs(name, attributes, result, reading),
+        hyperplane_scatter(name, attributes, embedded, result),
+        _weight_scatter(name, attributes, result, reading),
     )
 
 
-def _what_each_weighs(name: str, attributes: Attributes, result: FittedEdit, reading: PaperReading) -> Scatter:
-    """Across: the weight of each attribute (eq. 6). Source attributes below, target attributes above."""
+def _weight_scatter(name: str, attributes: Attributes, result: FittedEdit, reading: PaperReading) -> Scatter:
+    """Return a plot of attribute weights (eq. 6), source attributes below, target attributes above."""
     weights = result.weights.source[int(reading.pictures) :], result.weights.target[int(reading.pictures) :]
     points = [
         ScatterPoint(attribute, f"{side} attributes", weight, float(side == "target"))
-        for side, named, its in zip(("source", "target"), (attributes.source, attributes.target), weights, strict=True)
-        for attribute, weight in zip(named, its.tolist(), strict=True)
+        for side, side_attributes, side_weights in zip(
+            ("source", "target"), (attributes.source, attributes.target), weights, strict=True
+        )
+        for attribute, weight in zip(side_attributes, side_weights.tolist(), strict=True)
     ]
     return Scatter(f"{name}: {WEIGHTS_OF_ATTRIBUTES}", tuple(points))
 
 
-def picture(name: str, attributes: Attributes, seen: EmbeddedOutcome, result: FittedEdit) -> Scatter:
-    """Attributes, both pictures and the ideal edit, seen along the hyperplane, which so becomes an upright line.
+def hyperplane_scatter(name: str, attributes: Attributes, embedded: EmbeddedOutcome, result: FittedEdit) -> Scatter:
+    """Return attributes, images and ideal edit projected so that the hyperplane is a vertical line.
 
-    Across: how far on the target side. Upwards: the direction along the hyperplane in which attributes differ most.
+    x is the signed distance from the hyperplane, y the direction within it in which attributes differ most.
     """
-    named = np.vstack([seen.source, seen.target]).astype(np.float64)
-    pictures = np.vstack([seen.source_image, seen.edited_image, seen.source_image + result.modification])
-    across = result.hyperplane.w / np.linalg.norm(result.hyperplane.w)
-    upwards = _widest(named - named.mean(axis=0), across)
-    points = np.vstack([named, pictures.astype(np.float64)])
+    attribute_vectors = np.vstack([embedded.source, embedded.target]).astype(np.float64)
+    image_vectors = np.vstack(
+        [embedded.source_image, embedded.edited_image, embedded.source_image + result.modification]
+    )
+    normal = result.hyperplane.w / np.linalg.norm(result.hyperplane.w)
+    vertical = _principal_direction(attribute_vectors - attribute_vectors.mean(axis=0), normal)
+    points = np.vstack([attribute_vectors, image_vectors.astype(np.float64)])
     x = result.hyperplane.side(points) / float(np.linalg.norm(result.hyperplane.w))
-    y = (points - named.mean(axis=0)) @ upwards
+    y = (points - attribute_vectors.mean(axis=0)) @ vertical
     sides = ["source attributes"] * len(attributes.source) + ["target attributes"] * len(attributes.target)
-    names = (*attributes.source, *attributes.target, *PICTURES)
-    drawn = zip(names, (*sides, *PICTURES), x.tolist(), y.tolist(), strict=True)
+    names = (*attributes.source, *attributes.target, *IMAGE_NAMES)
+    drawn = zip(names, (*sides, *IMAGE_NAMES), x.tolist(), y.tolist(), strict=True)
     return Scatter(
         f"{name}: attributes, pictures and hyperplane (dashed)",
-        tuple(ScatterPoint(*each) for each in drawn),
+        tuple(ScatterPoint(*point) for point in drawn),
         (0.0, float(y.min()), 0.0, float(y.max())),
     )
 
 
-def _widest(centered: Floats, across: Floats) -> Floats:
-    """The first principal direction of what the hyperplane's own direction leaves, in a fixed sense; 0 if none is left.
+def _principal_direction(centered: Floats, across: Floats) -> Floats:
+    """Return the first principal direction orthogonal to the normal, with a fixed sign; 0 if none is left.
 
-    By products of points, which are few, instead of the embedder's dimensions, which are many.
+    Uses inner products of points, which are few, instead of the embedder's dimensions, which are many.
     """
     along = centered - np.outer(centered @ across, across)
     direction = np.asarray(np.linalg.eigh(along @ along.T)[1][:, -1] @ along)
     length = float(np.linalg.norm(direction))
-    if length < MIN_DIFFERENCE:
+    if length < MIN_STEP:
         return np.zeros_like(across)
     return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]) / length)
 
 
-def _rankings(attributes: Attributes, seen: EmbeddedOutcome, result: FittedEdit) -> list[str]:
+def _rankings(attributes: Attributes, embedded: EmbeddedOutcome, result: FittedEdit) -> list[str]:
     if not result.modification.any():
         return []
-    ideal = seen.source_image + result.modification
-    before, after = (effects(seen.source_image, ideal, side) for side in (seen.source, seen.target))
-    changing = sorted(zip(attributes.source, before.tolist(), strict=True), key=lambda each: (-abs(each[1]), each[0]))
-    coming = sorted(zip(attributes.target, after.tolist(), strict=True), key=lambda each: (-each[1], each[0]))
+    ideal = embedded.source_image + result.modification
+    before, after = (effects(embedded.source_image, ideal, side) for side in (embedded.source, embedded.target))
+    changing = sorted(
+        zip(attributes.source, before.tolist(), strict=True), key=lambda ranked: (-abs(ranked[1]), ranked[0])
+    )
+    appearing = sorted(zip(attributes.target, after.tolist(), strict=True), key=lambda ranked: (-ranked[1], ranked[0]))
     return [
         _ends("Of the source, what should change most", changing, "what should stay"),
-        _ends("Of the target, what should come most", coming, "what matters least"),
+        _ends("Of the target, what should come most", appearing, "what matters least"),
     ]
 
 
 def _ends(first: str, ranked: Sequence[tuple[str, float]], last: str) -> str:
-    """Both ends of a ranking; one attribute stands at one end only."""
-    above = ranked[: min(MOST_NAMED, (len(ranked) + 1) // 2)]
-    below = ranked[max(len(above), len(ranked) - MOST_NAMED) :]
+    """Return both ends of a ranking as a sentence; an attribute appears at one end only."""
+    above = ranked[: min(MAX_ATTRIBUTES_IN_NOTE, (len(ranked) + 1) // 2)]
+    below = ranked[max(len(above), len(ranked) - MAX_ATTRIBUTES_IN_NOTE) :]
     sentence = f"{first}: {_listed(above)}"
     return f"{sentence}; {last}: {_listed(below[::-1])}." if below else f"{sentence}."
 

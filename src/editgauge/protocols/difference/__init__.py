@@ -1,4 +1,4 @@
-"""`difference-captions`: what a model says changed between two pictures, against what people say (EditInspector)."""
+"""The protocol `difference-captions`: differences that a model reports, against people's (EditInspector)."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._rules import attempt, attempt_all
 from editgauge.protocols.difference._caption_metrics import SETS, WORDING, set_scores, wording_scores
 from editgauge.protocols.difference._model_captions import (
-    MOST_TRIPLETS,
+    MAX_TRIPLETS,
     ModelDifferences,
-    asked_directly,
-    by_judged_pipeline,
-    by_pipeline,
+    ask_same_difference,
     human_captions,
     most_people,
     people_of,
-    same_difference,
+    report_by_judged_pipeline,
+    report_by_pipeline,
+    report_directly,
     triplets_by_judge,
 )
 from editgauge.protocols.difference._triplets import (
     Triplet,
     TripletAgreement,
     agreement,
-    embedded,
+    ask_embedder,
+    ask_judge,
     first_change,
-    judged,
-    known_alike,
+    match_objects,
     read_triplets,
 )
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
@@ -42,9 +42,9 @@ from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 if TYPE_CHECKING:
     from editgauge.protocols import JudgingPerception
 
-MANY = 1000.0
+MAX_DIFFERENCES = 1000.0
 """More differences than anyone lists."""
-TRIPLETS = (
+TRIPLET_SPECS = (
     ScoreSpec("mp", True, (0.0, 1.0), "Share of people's differences that the model reported (Model Precision)."),
     ScoreSpec("hr", False, (0.0, 1.0), "Share of the model's differences not reported by people (Hallucination Rate)."),
     ScoreSpec("soft_mp", True, (0.0, 1.0), "As mp; source and target may be reversed."),
@@ -52,8 +52,10 @@ TRIPLETS = (
 )
 SPECS = (
     ScoreSpec("main_matched", True, (0.0, 1.0), "Share of people whose main difference is the model's."),
-    *TRIPLETS,
-    ScoreSpec("differences", True, (0.0, MANY), "How many differences the model reported; people report about six."),
+    *TRIPLET_SPECS,
+    ScoreSpec(
+        "differences", True, (0.0, MAX_DIFFERENCES), "How many differences the model reported; people report about six."
+    ),
     *WORDING,
 )
 OBJECTS = ScoreSpec("objects", True, (0.0, 1e6), "How many objects are detected in the edited image; not a verdict.")
@@ -62,28 +64,28 @@ OPTIONS = {
     "pipeline=judge": "the same, with captions by the judge instead of a captioner",
     "grader=NAME": "a judge of the run reads triplets and compares them; the rules do without it",
 }
-ASK_A_GRADER = "a judge may, as [grader=NAME]"
+GRADER_ADVICE = "a judge may, as [grader=NAME]"
 GRADER, RULES = "grader", "rules"
 """Who reads triplets and compares them with people's; never the examined judge, unless it is named."""
-TELLING: dict[str | None, Callable[[Item, JudgingPerception, str], Awaitable[ModelDifferences]]] = {
-    None: asked_directly,
-    "": by_pipeline,
-    "judge": by_judged_pipeline,
+REPORTERS: dict[str | None, Callable[[Item, JudgingPerception, str], Awaitable[ModelDifferences]]] = {
+    None: report_directly,
+    "": report_by_pipeline,
+    "judge": report_by_judged_pipeline,
 }
-"""Who tells the differences, by the option `pipeline`."""
-QUESTIONS = {None: 2, "": 1, "judge": 1 + 2 * 3}
-"""How many questions that takes: for all differences and the main one, or for one caption and those of its zooms."""
-OBJECT_PAIRS = 4 * MOST_TRIPLETS**2
-"""Of one person's caption and the model's: sources and targets of every two differences."""
+"""Who reports the differences, by the option `pipeline`."""
+QUESTION_COUNTS = {None: 2, "": 1, "judge": 1 + 2 * 3}
+"""Number of questions: all differences and the main one, or one caption and those of its zooms."""
+OBJECT_PAIRS = 4 * MAX_TRIPLETS**2
+"""Per person's caption and model's: sources and targets of every two differences."""
 
 
 class DifferenceCaptions(Protocol):
-    """Captions of all differences and of the main one, matched with people's.
+    """Captions of all differences and of the main one, compared with people's.
 
     Args:
-        options: of `OPTIONS`, by name
+        options: options by name, see `OPTIONS`
         released: count as the released notebooks do
-        models: by role, with the judge's name under `judge`
+        models: model names by role, with the judge's name under `judge`
     """
 
     about = "Does a model report the same differences as people? Main difference, MP and HR of triplets, n-gram scores."
@@ -94,6 +96,7 @@ class DifferenceCaptions(Protocol):
     def __init__(
         self,
         options: Mapping[str, str] | None = None,
+        *,
         released: bool = False,
         models: Mapping[str, str] | None = None,
     ) -> None:
@@ -108,56 +111,58 @@ class DifferenceCaptions(Protocol):
         self.prefers = ("detector",) if "pipeline" in self._options else ()
         self.uses = ("detector",)
         self.scores = (*SPECS, *([OBJECTS] if "detector" in self._models else []))
-        self.deviations = DEVIATIONS + (RELEASED if released else ())
-        self._tell = TELLING[self._options.get("pipeline")]
+        self.deviations = DEVIATIONS + (RELEASED_DEVIATIONS if released else ())
+        self._report = REPORTERS[self._options.get("pipeline")]
 
     def variant(self, options: Mapping[str, str]) -> Protocol:
-        """The protocol by another way (`pipeline`, `grader=NAME`), or with a judge: any other name is one."""
-        written = {f"{name}={value}" if value else name: name for name, value in options.items()}
-        chosen = {name: options[name] for option, name in written.items() if option in OPTIONS or name == GRADER}
-        judges = [option for option, name in written.items() if option not in OPTIONS and name != GRADER]
-        if len(judges) > 1 or any("=" in option for option in judges) or RULES in judges or chosen.get(GRADER) == "":
-            known = [f"{name}: {means}" for name, means in OPTIONS.items()]
-            wrong = ", ".join(written)
-            raise BadInputError(f"'{self.name}' takes the name of one judge, and these options; got [{wrong}].", known)
-        if chosen.get(GRADER) == RULES:
-            del chosen[GRADER]
+        """Return a variant by options (`pipeline`, `grader=NAME`) or judge: any other word names one."""
+        texts = {f"{name}={value}" if value else name: name for name, value in options.items()}
+        selected = {name: options[name] for option, name in texts.items() if option in OPTIONS or name == GRADER}
+        judges = [option for option, name in texts.items() if option not in OPTIONS and name != GRADER]
+        if len(judges) > 1 or any("=" in option for option in judges) or RULES in judges or selected.get(GRADER) == "":
+            available = [f"{name}: {means}" for name, means in OPTIONS.items()]
+            given_text = ", ".join(texts)
+            raise BadInputError(
+                f"'{self.name}' takes the name of one judge, and these options; got [{given_text}].", available
+            )
+        if selected.get(GRADER) == RULES:
+            del selected[GRADER]
         models = {**self._models, **({"judge": judges[0]} if judges else {})}
-        return DifferenceCaptions(chosen, self._released, models)
+        return DifferenceCaptions(selected, released=self._released, models=models)
 
     def with_models(self, models: Mapping[str, str]) -> Protocol:
-        """The protocol with the judge that was named first, in its own name or by the run; it names itself after it."""
-        return DifferenceCaptions(self._options, self._released, {**models, **self._models})
+        """Return the protocol with the judge that was named first, by the variant or by the run."""
+        return DifferenceCaptions(self._options, released=self._released, models={**models, **self._models})
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
-        """What the model told, by itself and against people's captions."""
-        answer = await self._tell(item, perception, self._judge)
-        shown = (
+        """Score the reported differences alone and against people's captions."""
+        answer = await self._report(item, perception, self._judge)
+        evidence = (
             Note(f"Told: {answer.caption or 'no difference'}"),
             Note(f"Main: {answer.main or 'none'}"),
             *([Note(f"Metadata: {answer.metadata}")] if answer.metadata else []),
-            *([Note(f"Zooms around {answer.place}.")] if answer.place else []),
+            *([Note(f"Zooms around {answer.region_origin}.")] if answer.region_origin else []),
         )
         main, triplets, wording = await gather(
             attempt(self._main_matched(item, answer, perception)),
-            attempt_all(self._triplets(item, answer, perception), [spec.name for spec in TRIPLETS]),
+            attempt_all(self._triplets(item, answer, perception), [spec.name for spec in TRIPLET_SPECS]),
             wording_scores(item, answer),
         )
-        number = Score(float(min(len(answer.differences), MANY)), shown)
+        count = Score(float(min(len(answer.differences), MAX_DIFFERENCES)), evidence)
         objects = {"objects": await attempt(_objects(item, perception))} if OBJECTS in self.scores else {}
-        return {"main_matched": main, **triplets, "differences": number, **wording, **objects}
+        return {"main_matched": main, **triplets, "differences": count, **wording, **objects}
 
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
-        """What the captions take, and with a grader all that it may be asked to read and compare."""
-        counts = Counter({self._judge: QUESTIONS[self._options.get("pipeline")] * outcomes})
+        """Return the questions for the captions, and with a grader those for comparisons."""
+        counts = Counter({self._judge: QUESTION_COUNTS[self._options.get("pipeline")] * outcomes})
         people = most_people(edit)
         if self.grader and people:
             counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
 
     async def part(self, item: Item, perception: JudgingPerception) -> Part:
-        """The number of differences, the caption, and people's captions where there are any."""
-        answer = await self._tell(item, perception, self._judge)
+        """Return the number of differences, the caption, and people's captions."""
+        answer = await self._report(item, perception, self._judge)
         people = people_of(item.edit, item.outcome)
         return (
             np.array([len(answer.differences)]),
@@ -166,7 +171,7 @@ class DifferenceCaptions(Protocol):
         )
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
-        """Avg. Diff, No Diffs and CIDEr."""
+        """Return Avg. Diff, No Diffs and CIDEr."""
         return set_scores(parts)
 
     async def _main_matched(
@@ -177,30 +182,30 @@ class DifferenceCaptions(Protocol):
         if main is None:
             return Score(0.0, (Note("The model saw no difference."),))
         compare = self._same_by_judge if self.grader else self._same_by_rules
-        compared = await gather(*(compare(first, main, answer, perception) for first in people))
-        verdicts = [(same, text) for same, text in zip(compared, people, strict=True) if same is not None]
-        if not verdicts:
+        compared = await gather(*(compare(sentence, main, answer, perception) for sentence in people))
+        decisions = [(same, text) for same, text in zip(compared, people, strict=True) if same is not None]
+        if not decisions:
             raise UnscorableError(
                 "unparsable", f"the rules read no difference in what people say, such as '{people[0]}'"
             )
-        notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in verdicts)
-        return Score(fmean(same for same, _ in verdicts), tuple(map(Note, notes)))
+        notes = (f"{'matched' if same else 'not matched'}: {text}" for same, text in decisions)
+        return Score(fmean(same for same, _ in decisions), tuple(map(Note, notes)))
 
     async def _same_by_judge(
         self, human: str, main: str, answer: ModelDifferences, perception: JudgingPerception
     ) -> bool | None:
-        return (await perception.ask(same_difference(human, main, perception), role=self.grader or "")).value
+        return (await perception.ask(ask_same_difference(human, main, perception), role=self.grader or "")).value
 
     async def _same_by_rules(
         self, human: str, main: str, answer: ModelDifferences, perception: JudgingPerception
     ) -> bool | None:
-        """None where the rules cannot read what the person says."""
-        one = read_triplets(human)[:1]
-        other = (answer.triplet,) if answer.triplet else read_triplets(main)[:1]
-        if not other:
-            raise UnscorableError("unparsable", f"the rules read no difference in '{main}'; {ASK_A_GRADER}")
-        strict, _ = await self._agreements(one, other, perception)
-        return strict.found > 0 if one else None
+        """Compare by rules; None if the rules cannot parse what the person wrote."""
+        human_triplet = read_triplets(human)[:1]
+        model_triplet = (answer.triplet,) if answer.triplet else read_triplets(main)[:1]
+        if not model_triplet:
+            raise UnscorableError("unparsable", f"the rules read no difference in '{main}'; {GRADER_ADVICE}")
+        strict, _ = await self._agreements(human_triplet, model_triplet, perception)
+        return strict.found > 0 if human_triplet else None
 
     async def _read(self, caption: str, perception: JudgingPerception) -> tuple[Triplet, ...]:
         if self.grader:
@@ -212,7 +217,7 @@ class DifferenceCaptions(Protocol):
             return (answer.triplet,)
         triplets = await self._read(answer.caption, perception)
         if answer.caption and not triplets and not self.grader:
-            raise UnscorableError("unparsable", f"the rules read no difference in '{answer.caption}'; {ASK_A_GRADER}")
+            raise UnscorableError("unparsable", f"the rules read no difference in '{answer.caption}'; {GRADER_ADVICE}")
         return triplets
 
     async def _triplets(
@@ -223,29 +228,32 @@ class DifferenceCaptions(Protocol):
         people = await gather(*(self._read(caption, perception) for caption in captions))
         agreements = await gather(*(self._agreements(human, model, perception) for human in people))
         strict, soft = zip(*agreements, strict=True)
-        shown = (*(Note(f"People: {each}") for each in people[0]), *(Note(f"Model: {each}") for each in model))
+        evidence = (
+            *(Note(f"People: {triplet}") for triplet in people[0]),
+            *(Note(f"Model: {triplet}") for triplet in model),
+        )
         return {
-            "mp": _mean([each.precision for each in strict], "people", shown),
-            "hr": _mean([each.hallucination for each in strict], "the model", shown),
-            "soft_mp": _mean([each.precision for each in soft], "people"),
-            "soft_hr": _mean([each.hallucination for each in soft], "the model"),
+            "mp": _mean([result.precision for result in strict], "people", evidence),
+            "hr": _mean([result.hallucination for result in strict], "the model", evidence),
+            "soft_mp": _mean([result.precision for result in soft], "people"),
+            "soft_hr": _mean([result.hallucination for result in soft], "the model"),
         }
 
     async def _agreements(
         self, human: Sequence[Triplet], model: Sequence[Triplet], perception: JudgingPerception
     ) -> tuple[TripletAgreement, TripletAgreement]:
-        """Strictly, and softly."""
-        opinion = judged(perception, self.grader) if self.grader else embedded(perception)
-        alike = await known_alike(human, model, opinion)
-        strict = agreement(human, model, alike, released=self._released)
-        return strict, agreement(human, model, alike, soft=True, released=self._released)
+        """Return strict and soft agreement."""
+        opinion = ask_judge(perception, self.grader) if self.grader else ask_embedder(perception)
+        is_same = await match_objects(human, model, opinion)
+        strict = agreement(human, model, is_same, released=self._released)
+        return strict, agreement(human, model, is_same, soft=True, released=self._released)
 
 
-def _mean(shares: Sequence[float | None], reporter: str, shown: tuple[Note, ...] = ()) -> Score | Unscored:
-    values = [each for each in shares if each is not None]
+def _mean(fractions: Sequence[float | None], reporter: str, evidence: tuple[Note, ...] = ()) -> Score | Unscored:
+    values = [fraction for fraction in fractions if fraction is not None]
     if not values:
-        return Unscored("not_applicable", f"no difference reported by {reporter}", shown)
-    return Score(fmean(values), shown)
+        return Unscored("not_applicable", f"no difference reported by {reporter}", evidence)
+    return Score(fmean(values), evidence)
 
 
 async def _objects(item: Item, perception: JudgingPerception) -> Score:
@@ -260,7 +268,7 @@ DEVIATIONS = (
     "HR without any prediction is unscored, not 0.",
     "Objects whose nouns are the same or synonyms in WordNet match without a call.",
 )
-RELEASED = (
+RELEASED_DEVIATIONS = (
     "As the released notebooks count: several differences may match the same one, Replace equals Change Attribute, an "
     "addition's source and a removal's target are ignored.",
 )

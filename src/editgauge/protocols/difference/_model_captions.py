@@ -1,4 +1,4 @@
-"""What judges are asked about differences, and the forms of their answers."""
+"""Differences that a model reports: questions to judges, the captioning pipeline, and people's captions."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from editgauge.types import Edit, Item, Outcome
 
 
-class _Said(BaseModel):
+class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class SaidDifferences(_Said):
-    """Every difference, a sentence each."""
+class DifferencesAnswer(_Answer):
+    """All differences, one sentence each."""
 
     differences: list[str]
 
 
-class SaidDifference(_Said):
-    """The main difference, if there is one."""
+class DifferenceAnswer(_Answer):
+    """The main difference, or none."""
 
     difference: str | None
 
 
-class SaidTriplet(_Said):
+class TripletAnswer(_Answer):
     """One change in a caption."""
 
     source: str | None
@@ -56,14 +56,14 @@ class SaidTriplet(_Said):
     action: Action
 
 
-class SaidTriplets(_Said):
-    """The changes in a caption."""
+class TripletsAnswer(_Answer):
+    """All changes in a caption."""
 
-    triplets: list[SaidTriplet]
+    triplets: list[TripletAnswer]
 
 
-class SaidCaption(_Said):
-    """What the pipeline ends with: a caption, and what it is about."""
+class CaptionAnswer(_Answer):
+    """The pipeline's caption with its metadata."""
 
     caption: str
     action: Action
@@ -74,45 +74,43 @@ class SaidCaption(_Said):
 
     @property
     def triplet(self) -> Triplet:
-        """The change itself."""
+        """The change as a triplet."""
         return Triplet(self.source_object or None, self.target_object or None, self.action)
 
 
-def every_difference(item: Item, perception: JudgingPerception) -> Question[SaidDifferences]:
-    """All differences of the two pictures, the main one first."""
+def ask_all_differences(item: Item, perception: JudgingPerception) -> Question[DifferencesAnswer]:
+    """Return the question for all differences of the two images, the main one first."""
     words = perception.prompt("all_differences").render()
-    return Question(words=words, form=Structured(SaidDifferences), images=_both(item))
+    return Question(words=words, form=Structured(DifferencesAnswer), images=_both(item))
 
 
-def main_difference(item: Item, perception: JudgingPerception) -> Question[SaidDifference]:
-    """The main difference of the two pictures."""
+def ask_main_difference(item: Item, perception: JudgingPerception) -> Question[DifferenceAnswer]:
+    """Return the question for the main difference of the two images."""
     words = perception.prompt("main_difference").render()
-    return Question(words=words, form=Structured(SaidDifference), images=_both(item))
+    return Question(words=words, form=Structured(DifferenceAnswer), images=_both(item))
 
 
-def triplets_in(caption: str, perception: JudgingPerception) -> Question[SaidTriplets]:
-    """The changes that a caption tells."""
+def ask_triplets(caption: str, perception: JudgingPerception) -> Question[TripletsAnswer]:
+    """Return the question for the changes in a caption."""
     words = perception.prompt("difference_triplets").render(caption=caption)
-    return Question(words=words, form=Structured(SaidTriplets))
+    return Question(words=words, form=Structured(TripletsAnswer))
 
 
-def same_difference(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
-    """Do two sentences tell the same difference?"""
-    return Question(words=perception.prompt("main_difference_match").render(first=one, second=other), form=YesNo())
+def ask_same_difference(first: str, second: str, perception: JudgingPerception) -> Question[bool]:
+    """Return the question whether two sentences describe the same difference."""
+    return Question(words=perception.prompt("main_difference_match").render(first=first, second=second), form=YesNo())
 
 
-def seen_in(picture: Pixels, perception: JudgingPerception) -> Question[str]:
-    """What a part of a picture shows, in one sentence."""
+def ask_caption(image: Pixels, perception: JudgingPerception) -> Question[str]:
+    """Return the question for a one-sentence caption of a crop."""
     words = perception.prompt("zoom_caption").render()
-    return Question(words=words, form=FreeText(), images=(LabeledImage("The picture:", picture),))
+    return Question(words=words, form=FreeText(), images=(LabeledImage("The picture:", image),))
 
 
-def changes_from_captions(
-    instruction: str, before: str, after: str, perception: JudgingPerception
-) -> Question[SaidCaption]:
-    """The change that a request and the captions of both pictures tell."""
+def ask_change(instruction: str, before: str, after: str, perception: JudgingPerception) -> Question[CaptionAnswer]:
+    """Return the question for the change, from the request and captions of both images."""
     words = perception.prompt("pipeline_caption").render(instruction=instruction, before=before, after=after)
-    return Question(words=words, form=Structured(SaidCaption))
+    return Question(words=words, form=Structured(CaptionAnswer))
 
 
 def _both(item: Item) -> tuple[LabeledImage, LabeledImage]:
@@ -120,81 +118,84 @@ def _both(item: Item) -> tuple[LabeledImage, LabeledImage]:
 
 
 Frame = tuple[int, int, int, int]
-"""left, top, right, bottom in pixels; right and bottom are no longer inside."""
+"""Left, top, right, bottom in pixels; right and bottom are exclusive."""
 Nouns = Sequence[frozenset[str]]
-"""The nouns of a text, each with the words that mean the same."""
-MARGIN = 0.1
-"""What the closest look leaves around the mask, as a share of its sides."""
-SMALLEST = 32
-"""Pixels of a side under which a captioner sees nothing."""
+"""Nouns of a text, each with its synonyms."""
+FRAME_MARGIN = 0.1
+"""Margin of the closest frame around the mask, as a fraction of its sides."""
+MIN_FRAME_SIDE = 32
+"""Captioners see nothing in smaller crops, in pixels."""
 TEMPLATE = "a photo of a {}"
-"""How a detector for any phrase is asked."""
-WIDE = 0.5
-"""A region of more than this share of the picture tells no place: a generative editor redraws nearly everything."""
-WINDOW = 1 / 3
-"""The sides of the window around the strongest change within such a region, as a share of the picture's."""
+"""Query of open-vocabulary detectors."""
+MAX_REGION_FRACTION = 0.5
+"""Larger regions are not a position: a generative editor redraws nearly everything."""
+WINDOW_FRACTION = 1 / 3
+"""Sides of the window around the strongest change in such a region, as a fraction of the image's."""
 Captioning = Callable[["Pixels"], Awaitable[str]]
-NO_NOUN = re.compile(
+STOP_WORDS = re.compile(
     r"a|an|the|of|in|on|at|to|into|onto|with|without|by|for|from|and|or|is|are|be|was|were|it|its|there|let|have|has|had|"
     r"make|put|add|remove|change|replace|turn|can|could|should|would|we|you|i|want|what|if|as|out|up|down|over|under|"
     r"next|more|one|two|three|some|this|that|these|those|front|back|left|right|top|side"
 )
-"""Words of instructions that WordNet also has as nouns, and that say nothing about things."""
+"""Words of instructions that WordNet lists as nouns, but that name no object."""
 
 
 async def pipeline_caption(
     item: Item, perception: JudgingPerception, judge: str, caption: Captioning
-) -> tuple[SaidCaption, str]:
-    """A difference caption with its metadata, and the place it is about; raises `UnscorableError` where nothing changed.
+) -> tuple[CaptionAnswer, str]:
+    """Return a difference caption with metadata, and the region it is about.
 
     Args:
-        item: the two pictures and the instruction
-        perception: what may be asked
-        judge: who writes the caption
-        caption: who says what a part of a picture shows
+        item: both images and the instruction
+        perception: models and judges
+        judge: name of the judge that writes the caption
+        caption: captions a crop
+
+    Raises:
+        UnscorableError: if nothing changed
     """
-    place = await edited_place(item, perception)
-    pictures = item.source, item.edited
-    before, after = await gather(*(_grounded(picture, place.mask, item, caption) for picture in pictures))
-    answer = await perception.ask(changes_from_captions(item.edit.instruction, before, after, perception), role=judge)
-    return answer.value, place.how
+    region = await find_edited_region(item, perception)
+    images = item.source, item.edited
+    before, after = await gather(*(_grounded_caption(image, region.mask, item, caption) for image in images))
+    answer = await perception.ask(ask_change(item.edit.instruction, before, after, perception), role=judge)
+    return answer.value, region.origin
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EditedPlace:
-    """A part of the picture, and how it was chosen."""
+class EditedRegion:
+    """A region of the image, and how it was found."""
 
     mask: BoolMask
-    how: str
+    origin: str
 
 
-async def edited_place(item: Item, perception: JudgingPerception) -> EditedPlace:
-    """Where to look; raises `UnscorableError` where there is no mask, no named object is seen and nothing differs."""
+async def find_edited_region(item: Item, perception: JudgingPerception) -> EditedRegion:
+    """Find the edited region by the mask, a named object or the strongest change; may raise `UnscorableError`."""
     if item.mask is not None:
         if not item.mask.any():
             raise UnscorableError("not_detected", "the edit's mask is empty")
-        return EditedPlace(item.mask, "the edit's mask")
+        return EditedRegion(item.mask, "the edit's mask")
     return await _named_object(item, perception) or _strongest_change(item)
 
 
-async def _named_object(item: Item, perception: JudgingPerception) -> EditedPlace | None:
-    """The boxes of what the edit names, in both pictures together; None where no detector sees any of it."""
+async def _named_object(item: Item, perception: JudgingPerception) -> EditedRegion | None:
+    """Return the boxes of the named objects in both images; None if none is detected."""
     mask = np.zeros(item.source.shape[:2], np.bool_)
-    seen: list[str] = []
-    for on, name in _names(item.edit):
+    labels: list[str] = []
+    for side, name in _queried_objects(item.edit):
         try:
-            objects = await detect(perception, item, on, name, TEMPLATE)
+            objects = await detect(perception, item, side, name, TEMPLATE)
         except UnscorableError:  # no detector, or one that does not know the word: the pictures themselves tell then
             continue
         if objects.found:
             left, top, right, bottom = objects.box
             mask[max(0, int(top)) : int(np.ceil(bottom)), max(0, int(left)) : int(np.ceil(right))] = True
-            seen.append(f"{name} in the {'source' if on == 'source' else 'edited image'}")
-    return EditedPlace(mask, f"the box of {' and of '.join(seen)}") if mask.any() else None
+            labels.append(f"{name} in the {'source' if side == 'source' else 'edited image'}")
+    return EditedRegion(mask, f"the box of {' and of '.join(labels)}") if mask.any() else None
 
 
-def _names(edit: Edit) -> Iterator[tuple[Side, str]]:
-    """What the edit names, in the picture where it should be seen."""
+def _queried_objects(edit: Edit) -> Iterator[tuple[Side, str]]:
+    """Yield the named objects with the image in which each should be visible."""
     kind = EDIT_TYPES[edit.type]
     before = edit.from_ if kind.value == "thing" and edit.from_ else edit.subject
     if before and kind.effect != "adds":
@@ -204,42 +205,44 @@ def _names(edit: Edit) -> Iterator[tuple[Side, str]]:
         yield "edited", after
 
 
-def _strongest_change(item: Item) -> EditedPlace:
+def _strongest_change(item: Item) -> EditedRegion:
     changes = find_changes(item.source, item.edited)
     if not changes.regions:
         raise UnscorableError("not_detected", "the edit has no mask, and the pictures do not differ anywhere")
     strongest = max(changes.regions, key=lambda region: region.strength * region.share)
-    if strongest.share <= WIDE:
-        return EditedPlace(strongest.mask, "the strongest change")
+    if strongest.share <= MAX_REGION_FRACTION:
+        return EditedRegion(strongest.mask, "the strongest change")
     height, width = strongest.mask.shape
-    size = max(1, round(width * WINDOW)), max(1, round(height * WINDOW))
+    size = max(1, round(width * WINDOW_FRACTION)), max(1, round(height * WINDOW_FRACTION))
     around = cv2.boxFilter(np.where(strongest.mask, changes.difference, 0).astype(np.float32), -1, size)
     row, column = np.unravel_index(int(np.argmax(around)), around.shape)
     left = int(np.clip(int(column) - size[0] // 2, 0, width - size[0]))
     top = int(np.clip(int(row) - size[1] // 2, 0, height - size[1]))
     mask = np.zeros((height, width), np.bool_)
     mask[top : top + size[1], left : left + size[0]] = True
-    return EditedPlace(mask, f"where most changed: {strongest.share:.0%} of the picture did")
+    return EditedRegion(mask, f"where most changed: {strongest.share:.0%} of the picture did")
 
 
 def nouns(text: str, wordnet: WordNet) -> list[frozenset[str]]:
-    """The nouns of a text in the singular, each with its synonyms in the most frequent sense."""
+    """Return the nouns of a text in the singular, each with the synonyms of its most frequent sense."""
     names = []
     for word in re.findall(r"[a-z]+", text.lower()):
-        form = next((each for each in (*singulars(word), word) if wordnet.senses(each)), None)
-        if form and not NO_NOUN.fullmatch(word):
-            names.append(frozenset({form, *(name.casefold() for name in wordnet.names(wordnet.senses(form)[0]))}))
+        singular = next((candidate for candidate in (*singulars(word), word) if wordnet.senses(candidate)), None)
+        if singular and not STOP_WORDS.fullmatch(word):
+            names.append(
+                frozenset({singular, *(name.casefold() for name in wordnet.names(wordnet.senses(singular)[0]))})
+            )
     return names
 
 
-async def _grounded(picture: Pixels, mask: BoolMask, item: Item, caption: Captioning) -> str:
+async def _grounded_caption(image: Pixels, mask: BoolMask, item: Item, caption: Captioning) -> str:
     wordnet = needed_wordnet("the pipeline compares nouns by")
-    captions = await gather(*(caption(crop(picture, frame)) for frame in zoom_frames(mask)))
+    captions = await gather(*(caption(crop(image, frame)) for frame in zoom_frames(mask)))
     return closest_to(nouns(item.edit.instruction, wordnet), captions, lambda text: nouns(text, wordnet))
 
 
 def zoom_frames(mask: BoolMask) -> tuple[Frame, Frame, Frame]:
-    """The whole picture, halfway, and close to the mask; each lies within the one before.
+    """Return three nested frames: the whole image, halfway, and close to the mask.
 
     The paper says "three zoom levels around the edit area" and not which: halfway is the middle of the other two.
 
@@ -251,14 +254,14 @@ def zoom_frames(mask: BoolMask) -> tuple[Frame, Frame, Frame]:
     if not len(rows):
         raise ValueError("an empty mask has no place to look at")
     height, width = mask.shape
-    left, right = _grown(int(columns[0]), int(columns[-1]) + 1, width)
-    top, bottom = _grown(int(rows[0]), int(rows[-1]) + 1, height)
+    left, right = _grow(int(columns[0]), int(columns[-1]) + 1, width)
+    top, bottom = _grow(int(rows[0]), int(rows[-1]) + 1, height)
     halfway = left // 2, top // 2, (right + width + 1) // 2, (bottom + height + 1) // 2
     return (0, 0, width, height), halfway, (left, top, right, bottom)
 
 
 def closest_to(instruction: Nouns, captions: Sequence[str], nouns: Callable[[str], Nouns]) -> str:
-    """The caption that shares most nouns with an instruction; of several, the closest look, which comes last.
+    """Return the caption that shares most nouns with an instruction; of several, the closest frame's.
 
     >>> split = lambda text: [frozenset([word]) for word in text.split()]
     >>> closest_to(split("dog"), ["a park", "a dog in a park", "a dog"], split)
@@ -266,81 +269,84 @@ def closest_to(instruction: Nouns, captions: Sequence[str], nouns: Callable[[str
     """
 
     def shared(caption: str) -> int:
-        said = frozenset[str]().union(*nouns(caption))
-        return sum(bool(noun & said) for noun in instruction)
+        caption_nouns = frozenset[str]().union(*nouns(caption))
+        return sum(bool(noun & caption_nouns) for noun in instruction)
 
     return max(reversed(captions), key=shared)
 
 
-def _grown(start: int, end: int, size: int) -> tuple[int, int]:
-    length = max((end - start) * (1 + 2 * MARGIN), SMALLEST)
+def _grow(start: int, end: int, size: int) -> tuple[int, int]:
+    length = max((end - start) * (1 + 2 * FRAME_MARGIN), MIN_FRAME_SIDE)
     first = max(0, min(int(np.floor((start + end - length) / 2)), int(size - length)))
     return first, min(size, int(np.ceil(first + length)))
 
 
-MOST_TRIPLETS = 24
-"""More differences than any caption tells; it bounds how many objects a grader is asked to compare."""
+MAX_TRIPLETS = 24
+"""Bounds how many objects a grader compares; no caption describes more differences."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelDifferences:
-    """The differences that a model named."""
+    """The differences that a model reported."""
 
     differences: tuple[str, ...]
-    """A sentence each; nothing when it saw none."""
+    """One sentence each; empty if it saw none."""
     main: str | None
     triplet: Triplet | None = None
-    """The one change, where the model gave it as such."""
+    """The change, if the model reported it as a triplet."""
     source_attributes: tuple[str, ...] = ()
-    """What the object was like before, where the model says so."""
+    """Attributes of the object before the edit, if reported."""
     target_attributes: tuple[str, ...] = ()
-    """What it is like now."""
-    place: str = ""
-    """How the part of the picture was chosen that the caption is about."""
+    """Attributes after the edit."""
+    region_origin: str = ""
+    """How the captioned region was found."""
 
     @property
     def metadata(self) -> str:
-        """Action, objects and attributes in one line; empty where the model gave a caption alone."""
+        """Action, objects and attributes in one line; empty for a plain caption."""
         if self.triplet is None:
             return ""
         sides = (
             ("source", self.triplet.source, self.source_attributes),
             ("target", self.triplet.target, self.target_attributes),
         )
-        words = [f"{side} {name or 'none'}" + (f" ({', '.join(its)})" if its else "") for side, name, its in sides]
+        words = [
+            f"{side} {name or 'none'}" + (f" ({', '.join(attributes)})" if attributes else "")
+            for side, name, attributes in sides
+        ]
         return "; ".join([self.triplet.action, *words])
 
     @property
     def caption(self) -> str:
-        """All of it."""
+        """All differences in one text."""
         return " ".join(self.differences)
 
 
-async def asked_directly(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
-    """The judge looks at both pictures: once for all differences, once for the main one."""
-    every, main = await gather(
-        perception.ask(every_difference(item, perception), role=judge),
-        perception.ask(main_difference(item, perception), role=judge),
+async def report_directly(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
+    """Ask a judge that sees both images for all differences and for the main one."""
+    differences, main = await gather(
+        perception.ask(ask_all_differences(item, perception), role=judge),
+        perception.ask(ask_main_difference(item, perception), role=judge),
     )
-    sentences = tuple(each.strip() for each in every.value.differences if each.strip())
+    sentences = tuple(sentence.strip() for sentence in differences.value.differences if sentence.strip())
     return ModelDifferences(sentences, (main.value.difference or "").strip() or None)
 
 
-async def by_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
-    """The judge sees no picture, only captions of the place by a captioner: one difference comes of it."""
+async def report_by_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
+    """Ask a judge without images for one difference, from captions of the region by a captioner."""
     return _one(*await pipeline_caption(item, perception, judge, perception.caption))
 
 
-async def by_judged_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
+async def report_by_judged_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
     """The same, with captions by the judge itself, who sees one part of one picture at a time."""
 
     async def caption(picture: Pixels) -> str:
-        return (await perception.ask(seen_in(picture, perception), role=judge)).value
+        return (await perception.ask(ask_caption(picture, perception), role=judge)).value
 
     return _one(*await pipeline_caption(item, perception, judge, caption))
 
 
-def _one(said: SaidCaption, place: str) -> ModelDifferences:
+def _one(said: CaptionAnswer, place: str) -> ModelDifferences:
     attributes = tuple(said.source_attributes), tuple(said.target_attributes)
     return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes, place)
 
@@ -349,9 +355,9 @@ async def triplets_by_judge(caption: str, perception: JudgingPerception, grader:
     """The differences in a caption, read by a judge; an empty caption has none."""
     if not caption:
         return ()
-    answer = await perception.ask(triplets_in(caption, perception), role=grader)
-    if len(answer.value.triplets) > MOST_TRIPLETS:
-        many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MOST_TRIPLETS}"
+    answer = await perception.ask(ask_triplets(caption, perception), role=grader)
+    if len(answer.value.triplets) > MAX_TRIPLETS:
+        many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MAX_TRIPLETS}"
         raise UnscorableError("unparsable", many)
     return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)
 

@@ -1,4 +1,4 @@
-"""The objects in a stretch of words: without articles, and without what only says where or which."""
+"""Differences as triplets of source, target and action: parsed from captions, compared with people's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEXT = re.compile(rf",? and (?={_DETERMINED} )|, (?={_DETERMINED} )")
 _FIRST_WORDS = frozenset(
     ("small", "other", "new", "extra", "additional", "few", "of", "part", "parts", "portion", "most", "only", "what")
 )
-"""Before an object these tell which, or how much of it."""
+"""Words before an object that say which one, or how much of it."""
 _FURTHER = re.compile(rf"(?<=\w) \w+ing (?={_DETERMINED}\b|(?:in|on|at|down|up|to|from|through|near|next)\b)| next to ")
 _SHOWN = re.compile(
     r"^(?:there (?:is|are|was|were) )?(?:now )?(?:(?:the|a|an) )?(?:close-up )?(?:(?:image|view|close-up|photo) of )?"
@@ -36,38 +36,38 @@ _SHOWN = re.compile(
 _PRONOUNS = frozenset(("it", "they", "them", "this", "that", "there", "which", "who", "he", "she", "one"))
 _NO_OBJECT = _PRONOUNS | {"image", "scene", "nothing", "none"}
 MAX_NAME_WORDS = 6
-"""Words of an object; what is longer is a sentence that was taken for one."""
+"""Longer names are sentences that were taken for an object."""
 
 
-def things(words: str) -> Iterator[str]:
-    """The objects of an enumeration, each by its name.
+def object_names(words: str) -> Iterator[str]:
+    """Yield the names of the objects in an enumeration.
 
-    >>> list(things("a red and white can, two spoons and the plate on the table"))
+    >>> list(object_names("a red and white can, two spoons and the plate on the table"))
     ['red and white can', 'spoons', 'plate']
     """
     for part in _NEXT.split(words):
-        name = named(part)
+        name = object_name(part)
         if name:
             yield name
 
 
-def named(words: str) -> str | None:
-    """The object that a phrase names; None where it names none.
+def object_name(words: str) -> str | None:
+    """Return the object that a phrase names, or None.
 
-    >>> named("the small dog that sits on the couch"), named("it")
+    >>> object_name("the small dog that sits on the couch"), object_name("it")
     ('dog', None)
     """
-    kept_words = plain_words(_FURTHER.split(_SHOWN.sub("", words).split(",")[0])[0])
-    while len(kept_words) > 1 and kept_words[0] in _FIRST_WORDS:
-        kept_words = plain_words(" ".join(kept_words[1:]))
-    if not kept_words or kept_words[0] == "no":
+    tokens = plain_words(_FURTHER.split(_SHOWN.sub("", words).split(",")[0])[0])
+    while len(tokens) > 1 and tokens[0] in _FIRST_WORDS:
+        tokens = plain_words(" ".join(tokens[1:]))
+    if not tokens or tokens[0] == "no":
         return None
-    kept = without_what_follows(kept_words)[-MAX_NAME_WORDS:]
-    return None if not kept or set(kept) <= _NO_OBJECT else " ".join(kept)
+    name_words = without_what_follows(tokens)[-MAX_NAME_WORDS:]
+    return None if not name_words or set(name_words) <= _NO_OBJECT else " ".join(name_words)
 
 
 def head(name: str) -> str:
-    """The noun of a name.
+    """Return the head noun of a name.
 
     >>> head("bottle of wine"), head("light brown curtain")
     ('bottle', 'curtain')
@@ -77,13 +77,13 @@ def head(name: str) -> str:
 
 Action = Literal["Add", "Remove", "Replace", "Change Attribute"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-Alike = Callable[[str, str], bool]
-"""Are two objects the same kind of thing, attributes aside?"""
+SameObject = Callable[[str, str], bool]
+"""Whether two names mean the same kind of object, attributes aside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """One difference: what was there before, what is there now, and what was done."""
+    """One difference: object before, object after, and action."""
 
     source: str | None
     target: str | None
@@ -95,14 +95,14 @@ class Triplet:
 
 @dataclass(frozen=True, slots=True)
 class TripletAgreement:
-    """Which differences of a human and of a model are the same."""
+    """Agreement of a person's and a model's differences."""
 
     human: int
     model: int
     found: int
-    """Differences of the human that the model has too."""
+    """Differences of the person that the model reported too."""
     made_up: int
-    """Differences of the model that match none of the human's."""
+    """Differences of the model that match none of the person's."""
 
     @property
     def precision(self) -> float | None:
@@ -116,9 +116,14 @@ class TripletAgreement:
 
 
 def agreement(
-    human: Sequence[Triplet], model: Sequence[Triplet], alike: Alike, *, soft: bool = False, released: bool = False
+    human: Sequence[Triplet],
+    model: Sequence[Triplet],
+    is_same: SameObject,
+    *,
+    soft: bool = False,
+    released: bool = False,
 ) -> TripletAgreement:
-    """How far the model's differences are the human's.
+    """Match the model's differences with the person's.
 
     Every difference counts for one of the other side at most, and as many as possible are paired. The paper prints
     sets, and leaves open what happens when two differences of one side match the same one of the other.
@@ -135,7 +140,9 @@ def agreement(
     >>> result.precision, result.hallucination
     (1.0, 0.0)
     """
-    same = np.array([[_match(one, other, alike, soft, released) for other in model] for one in human], dtype=np.bool_)
+    same = np.array(
+        [[_match(first, second, is_same, soft, released) for second in model] for first in human], dtype=np.bool_
+    )
     table = same.reshape(len(human), len(model))
     if released:
         hits, matched = int(table.any(axis=1).sum()), int(table.any(axis=0).sum())
@@ -144,14 +151,14 @@ def agreement(
     return TripletAgreement(len(human), len(model), hits, len(model) - matched)
 
 
-def compared_objects(human: Sequence[Triplet], model: Sequence[Triplet]) -> Iterator[tuple[str, str]]:
-    """The pairs of objects, human's first, about which `agreement` may ask; each once."""
+def object_pairs(human: Sequence[Triplet], model: Sequence[Triplet]) -> Iterator[tuple[str, str]]:
+    """Yield each pair of objects that `agreement` may compare, the person's first."""
     pairs: dict[tuple[str, str], None] = {}
-    for one in human:
-        for other in model:
-            if _action(one, True) == _action(other, True):
-                for mine in (one.source, one.target):
-                    for theirs in (other.source, other.target):
+    for first in human:
+        for second in model:
+            if _action(first, True) == _action(second, True):
+                for mine in (first.source, first.target):
+                    for theirs in (second.source, second.target):
                         if mine is not None and theirs is not None:
                             pairs[mine, theirs] = None
     yield from pairs
@@ -163,63 +170,63 @@ def _most_pairs(table: NDArray[np.bool_]) -> int:
     return int((maximum_bipartite_matching(csr_array(table.astype(np.int8))) >= 0).sum())
 
 
-def _match(one: Triplet, other: Triplet, alike: Alike, soft: bool, released: bool) -> bool:
+def _match(one: Triplet, other: Triplet, is_same: SameObject, soft: bool, released: bool) -> bool:
     if _action(one, released) != _action(other, released):
         return False
-    ends = _same_ends(one, other, alike, released)
-    return ends or (soft and _same_ends(one, Triplet(other.target, other.source, other.action), alike, released))
+    ends = _same_ends(one, other, is_same, released)
+    return ends or (soft and _same_ends(one, Triplet(other.target, other.source, other.action), is_same, released))
 
 
-def _same_ends(one: Triplet, other: Triplet, alike: Alike, released: bool) -> bool:
-    sources = (released and one.action == "Add") or _same(one.source, other.source, alike)
-    targets = (released and one.action == "Remove") or _same(one.target, other.target, alike)
+def _same_ends(one: Triplet, other: Triplet, is_same: SameObject, released: bool) -> bool:
+    sources = (released and one.action == "Add") or _same(one.source, other.source, is_same)
+    targets = (released and one.action == "Remove") or _same(one.target, other.target, is_same)
     return sources and targets
 
 
-def _same(mine: str | None, theirs: str | None, alike: Alike) -> bool:
+def _same(mine: str | None, theirs: str | None, is_same: SameObject) -> bool:
     if mine is None or theirs is None:
         return mine is theirs
-    return alike(mine, theirs)
+    return is_same(mine, theirs)
 
 
 def _action(triplet: Triplet, released: bool) -> Action:
     return "Replace" if released and triplet.action == "Change Attribute" else triplet.action
 
 
-ALIKE = 0.7
+MIN_SIMILARITY = 0.7
 """Cosine of sentence embeddings from which two names mean one thing. MiniLM gives no false pair of 18 at it, such as
 dog and cat (.66), and finds 11 of 18 true ones together with WordNet; at .6 it finds 15, and dog and cat are one."""
-Opinion = Callable[[str, str], Awaitable[bool]]
+AsksSame = Callable[[str, str], Awaitable[bool]]
 
 
-def same_words(one: str, other: str) -> bool:
-    """Do their nouns say the same, by themselves, as singular and plural, or as WordNet's synonyms?
+def same_nouns(one: str, other: str) -> bool:
+    """Return whether two names have the same noun, by inflection or as WordNet synonyms.
 
     Attributes do not count: EditInspector's match is relaxed in the same way (section 3.2).
 
-    >>> same_words("red cars", "a blue car on the street"), same_words("car", "carpet")
+    >>> same_nouns("red cars", "a blue car on the street"), same_nouns("car", "carpet")
     (True, False)
     """
     first, second = _nouns(one), _nouns(other)
     return bool(first & second) or bool(_wider(first) & second)
 
 
-async def known_alike(human: Sequence[Triplet], model: Sequence[Triplet], opinion: Opinion) -> Alike:
-    """A function that knows of all available pairs whether they are alike; a model is asked where words do not tell."""
-    pairs = list(compared_objects(human, model))
-    unlike = [pair for pair in pairs if not same_words(*pair)]
-    opinions = zip(unlike, await gather(*(opinion(*pair) for pair in unlike)), strict=True)
-    known = {**dict.fromkeys(pairs, True), **dict(opinions)}
-    return lambda one, other: known[one, other]
+async def match_objects(human: Sequence[Triplet], model: Sequence[Triplet], opinion: AsksSame) -> SameObject:
+    """Decide for all pairs of objects whether they are the same; a model decides where words do not."""
+    pairs = list(object_pairs(human, model))
+    undecided = [pair for pair in pairs if not same_nouns(*pair)]
+    opinions = zip(undecided, await gather(*(opinion(*pair) for pair in undecided)), strict=True)
+    answers = {**dict.fromkeys(pairs, True), **dict(opinions)}
+    return lambda first, second: answers[first, second]
 
 
-def same_object(one: str, other: str, perception: JudgingPerception) -> Question[bool]:
-    """Can two names mean the same kind of thing?"""
-    return Question(words=perception.prompt("object_match").render(first=one, second=other), form=YesNo())
+def same_object(first: str, second: str, perception: JudgingPerception) -> Question[bool]:
+    """Return the question whether two names can mean the same kind of object."""
+    return Question(words=perception.prompt("object_match").render(first=first, second=second), form=YesNo())
 
 
-def judged(perception: JudgingPerception, judge: str) -> Opinion:
-    """What a judge says."""
+def ask_judge(perception: JudgingPerception, judge: str) -> AsksSame:
+    """Return a comparison of two names by a judge."""
 
     async def opinion(one: str, other: str) -> bool:
         return (await perception.ask(same_object(one, other, perception), role=judge)).value
@@ -227,26 +234,26 @@ def judged(perception: JudgingPerception, judge: str) -> Opinion:
     return opinion
 
 
-def embedded(perception: JudgingPerception) -> Opinion:
-    """What sentence embeddings say."""
+def ask_embedder(perception: JudgingPerception) -> AsksSame:
+    """Return a comparison of two names by sentence embeddings."""
 
     async def opinion(one: str, other: str) -> bool:
-        return await perception.similarity(one, other) >= ALIKE
+        return await perception.similarity(one, other) >= MIN_SIMILARITY
 
     return opinion
 
 
 def _nouns(name: str) -> set[str]:
-    """The noun of a name, alone and with the word before it: 'fire hydrant' and 'hydrant'."""
+    """Return the noun of a name, alone and with the word before it: 'fire hydrant' and 'hydrant'."""
     words = plain_words(name)
-    kept = without_what_follows(words) if words else []
-    noun = head(" ".join(kept)) if kept else name.casefold()
-    names = {noun, *([" ".join(kept[-2:])] if len(kept) > 1 else [])}
-    return names | {each for name in names for each in singulars(name)}
+    words_of_name = without_what_follows(words) if words else []
+    noun = head(" ".join(words_of_name)) if words_of_name else name.casefold()
+    names = {noun, *([" ".join(words_of_name[-2:])] if len(words_of_name) > 1 else [])}
+    return names | {form for name in names for form in singulars(name)}
 
 
 def _wider(nouns: set[str]) -> set[str]:
-    return {same.casefold() for noun in nouns for same in _synonyms(noun)}
+    return {synonym.casefold() for noun in nouns for synonym in _synonyms(noun)}
 
 
 def _synonyms(noun: str) -> tuple[str, ...]:
@@ -314,13 +321,13 @@ ATTRIBUTE_OF = re.compile(
     r"material|style|structure|brightness|shade|shading|orientation|expression)s?"
     r"(?: and \w+)? of (.+)$"
 )
-LONGEST = 4_000
+MAX_CAPTION_CHARACTERS = 4_000
 """Characters of a caption that are read; captions are a few sentences, and reading a long one takes very long."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A verb that tells a change, with what stands before and after it."""
+    """A verb that describes a change, with the text before and after it."""
 
     kind: str
     verb: str
@@ -329,27 +336,27 @@ class _Clause:
 
 
 def first_change(caption: str) -> str:
-    """The sentence that tells the first change: the main one in 95 of 100 human captions (section 3.2).
+    """Return the first sentence with a change: the main one in 95 of 100 human captions (section 3.2).
 
     >>> first_change("A dog was added. The grass is blurred.")
     'A dog was added.'
     """
-    sentences = _sentences(caption[:LONGEST])
-    return next((each for each in sentences if read_triplets(each)), sentences[0] if sentences else "")
+    sentences = _sentences(caption[:MAX_CAPTION_CHARACTERS])
+    return next((sentence for sentence in sentences if read_triplets(sentence)), sentences[0] if sentences else "")
 
 
 def read_triplets(caption: str) -> tuple[Triplet, ...]:
-    """The differences that a caption tells, in its order.
+    """Parse the differences that a caption describes, in order.
 
     >>> for triplet in read_triplets("The red car was replaced by a blue truck. A dog has been added on the left."):
     ...     print(triplet)
     Replace: red car → blue truck
     Add: nothing → dog
     """
-    caption = caption[:LONGEST]
-    if tells_both_pictures(caption):
-        return compared(caption)
-    triplets = (each for sentence in _sentences(caption) for each in _of_sentence(sentence))
+    caption = caption[:MAX_CAPTION_CHARACTERS]
+    if describes_both_images(caption):
+        return compare_descriptions(caption)
+    triplets = (triplet for sentence in _sentences(caption) for triplet in _of_sentence(sentence))
     return tuple(dict.fromkeys(triplets))
 
 
@@ -368,7 +375,7 @@ def _of_sentence(sentence: str) -> Iterator[Triplet]:
 
 
 def _clauses(words: str) -> Iterator[_Clause]:
-    """Each verb with its subject; a verb without one of its own shares that of the verb before."""
+    """Yield each verb with its subject; a verb without a subject shares the previous one."""
     words = words if VERB.search(words) else HEADLINE.sub(r"\1 was \2", words)
     verbs = list(VERB.finditer(words))
     main = [verb for verb in verbs if not RELATIVE.search(words[: verb.start()])] or verbs[-1:]
@@ -390,19 +397,19 @@ def _triplets(clause: _Clause) -> Iterator[Triplet]:
     addition = ADDITION.search(after)
     match clause.kind:
         case "changed" | "bent" if addition:
-            yield from (Triplet(None, thing, "Add") for thing in things(addition[1]))
+            yield from (Triplet(None, name, "Add") for name in object_names(addition[1]))
         case "added" | "came":
-            yield from (Triplet(None, thing, "Add") for thing in things(before))
+            yield from (Triplet(None, name, "Add") for name in object_names(before))
         case "removed" | "went":
-            yield from (Triplet(thing, None, "Remove") for thing in things(before))
+            yield from (Triplet(name, None, "Remove") for name in object_names(before))
         case "adding":
-            yield from (Triplet(None, thing, "Add") for thing in things(after))
+            yield from (Triplet(None, name, "Add") for name in object_names(after))
         case "removing" | "lacks":
-            yield from (Triplet(thing, None, "Remove") for thing in things(after))
+            yield from (Triplet(name, None, "Remove") for name in object_names(after))
         case "replaced" if WITH.match(after):
-            yield from _exchange(before, WITH.sub("", after))
+            yield from _replacement(before, WITH.sub("", after))
         case "took":
-            yield from _exchange(after, before)
+            yield from _replacement(after, before)
         case "became" if clause.verb.startswith("bec"):
             yield from _change(before, f"to {after}", another=True)
         case "changed" | "became":
@@ -410,57 +417,61 @@ def _triplets(clause: _Clause) -> Iterator[Triplet]:
         case "now":
             yield from _now(before, after)
         case _:
-            yield from _bent(before, clause.verb)
+            yield from _altered(before, clause.verb)
 
 
-def _exchange(old: str, new: str) -> Iterator[Triplet]:
-    source, target = named(old), named(new)
+def _replacement(old: str, new: str) -> Iterator[Triplet]:
+    source, target = object_name(old), object_name(new)
     if source and target:
         yield Triplet(source, target, "Replace")
 
 
-def _change(subject: str, rest: str, another: bool) -> Iterator[Triplet]:
-    """Something became another thing, or got another look: then the object stays, and its look goes with it."""
+def _change(subject: str, remainder: str, another: bool) -> Iterator[Triplet]:
+    """Yield a replacement or an attribute change, with the object's new look."""
     owner = ATTRIBUTE_OF.match(subject)
-    source = named(owner[1] if owner else subject)
+    source = object_name(owner[1] if owner else subject)
     if not source:
         return
-    between, to = FROM_TO.match(rest), TO.match(rest)
+    between, to = FROM_TO.match(remainder), TO.match(remainder)
     new = between[2] if between else to[1] if to else ""
-    target = named(new)
+    target = object_name(new)
     if not target:
         yield Triplet(source, f"changed {source}", "Change Attribute")
     elif another and to and re.match(r"(?:a|an|the|some) ", new) and not _same_head(source, target):
         yield Triplet(source, target, "Replace")
     else:
-        yield Triplet(source, _looking(target, source), "Change Attribute")
+        yield Triplet(source, _with_look(target, source), "Change Attribute")
 
 
-def _now(subject: str, rest: str) -> Iterator[Triplet]:
-    held = re.match(rf"(?:{HELD}) (.+?)(?: (?:instead|in place) of (.+))?$", rest)
-    if held:
-        yield from _exchange(held[2], held[1]) if held[2] else (Triplet(None, each, "Add") for each in things(held[1]))
+def _now(subject: str, remainder: str) -> Iterator[Triplet]:
+    possession = re.match(rf"(?:{HELD}) (.+?)(?: (?:instead|in place) of (.+))?$", remainder)
+    if possession:
+        yield from (
+            _replacement(possession[2], possession[1])
+            if possession[2]
+            else (Triplet(None, name, "Add") for name in object_names(possession[1]))
+        )
         return
-    source = named(subject)
-    look = named(rest)
+    source = object_name(subject)
+    look = object_name(remainder)
     if source and look:
-        yield Triplet(source, _looking(look, source), "Change Attribute")
+        yield Triplet(source, _with_look(look, source), "Change Attribute")
 
 
-def _bent(subject: str, verb: str) -> Iterator[Triplet]:
+def _altered(subject: str, verb: str) -> Iterator[Triplet]:
     owner = ATTRIBUTE_OF.match(subject)
-    for thing in things(owner[1] if owner else subject):
-        yield Triplet(thing, f"{verb} {thing}", "Change Attribute")
+    for name in object_names(owner[1] if owner else subject):
+        yield Triplet(name, f"{verb} {name}", "Change Attribute")
 
 
-def _looking(look: str, thing: str) -> str:
-    """A thing by its new look: 'blue' of a white cup is a blue cup, and so is 'a blue one'."""
-    return look if _same_head(look, thing) else f"{look.removesuffix(' one')} {head(thing)}"
+def _with_look(look: str, name: str) -> str:
+    """Return the object with its new look: 'blue' of a white cup is a blue cup, and so is 'a blue one'."""
+    return look if _same_head(look, name) else f"{look.removesuffix(' one')} {head(name)}"
 
 
-def _same_head(one: str, other: str) -> bool:
-    first, second = ({head(each), *singulars(head(each))} for each in (one, other))
-    return bool(first & second)
+def _same_head(first: str, second: str) -> bool:
+    first_forms, second_forms = ({head(name), *singulars(head(name))} for name in (first, second))
+    return bool(first_forms & second_forms)
 
 
 _WHICH = r"(?:the )?(?:{}) (?:image|picture|photo|one)"
@@ -474,31 +485,31 @@ _NO = re.compile(r"^(?:no|nothing)\b")
 _LISTED = re.compile(r",? and |, ")
 
 
-def tells_both_pictures(caption: str) -> bool:
-    """Does it say what the first picture has, and what the second?"""
+def describes_both_images(caption: str) -> bool:
+    """Return whether a caption describes the first image, then the second."""
     first, second = _FIRST.search(caption), _SECOND.search(caption)
     return bool(first and second and first.start() < second.start())
 
 
-def compared(caption: str) -> tuple[Triplet, ...]:
-    """The differences of the two descriptions.
+def compare_descriptions(caption: str) -> tuple[Triplet, ...]:
+    """Return the differences of the descriptions of both images.
 
-    >>> [str(each) for each in compared("The first image has a cup. The second image has a cup and a spoon.")]
-    ['Add: nothing → spoon']
+    >>> print(*compare_descriptions("The first image has a cup. The second image has a cup and a spoon."))
+    Add: nothing → spoon
     """
     first, second = _FIRST.search(caption), _SECOND.search(caption)
     if first is None or second is None:
         return ()
     before = _listed(caption[first.end() : second.start()])
     after = [] if _NOT.search(second[0]) else _listed(caption[second.end() :])
-    gone = [each for each in before if each not in after]
-    come = [each for each in after if each not in before]
-    paired = tuple(_exchanged(old, new) for old, new in zip(gone, come, strict=False))
-    removed = tuple(Triplet(old, None, "Remove") for old in gone[len(come) :])
-    return paired + removed + tuple(Triplet(None, new, "Add") for new in come[len(gone) :])
+    removed_names = [name for name in before if name not in after]
+    added = [name for name in after if name not in before]
+    paired = tuple(_changed_pair(old, new) for old, new in zip(removed_names, added, strict=False))
+    removed = tuple(Triplet(old, None, "Remove") for old in removed_names[len(added) :])
+    return paired + removed + tuple(Triplet(None, new, "Add") for new in added[len(removed_names) :])
 
 
-def _exchanged(old: str, new: str) -> Triplet:
+def _changed_pair(old: str, new: str) -> Triplet:
     return Triplet(old, new, "Change Attribute" if _same_head(old, new) else "Replace")
 
 
@@ -507,4 +518,4 @@ def _listed(words: str) -> list[str]:
     parts = (
         part.strip() for part in _LISTED.split(re.sub(r"(?:,| )+(?:and|while|whereas|but)?(?: in)?\s*$", "", sentence))
     )
-    return [name for part in parts if part and not _NO.match(part) and (name := named(part))]
+    return [name for part in parts if part and not _NO.match(part) and (name := object_name(part))]

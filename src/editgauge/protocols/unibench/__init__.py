@@ -1,4 +1,4 @@
-"""UniBench: did the object become what was asked for, where it was asked for, and did it and the rest stay?"""
+"""UniBench: is the target what and where it should be, and did target and background stay?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from editgauge.errors import BadInputError
 from editgauge.protocols import Part, Protocol, variant_name
 from editgauge.protocols._rules import attempt
 from editgauge.protocols.unibench import _rules
-from editgauge.protocols.unibench._rules import ABOUT, READINGS, Likeness, Reading, Task, locate_anchor, locate_target
+from editgauge.protocols.unibench._rules import (
+    READING_DESCRIPTIONS,
+    READINGS,
+    ClipSimilarity,
+    Reading,
+    Task,
+    locate_anchor,
+    locate_target,
+)
 from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -25,7 +33,7 @@ RULES = {
     "target_consistency": _rules.target_consistency,
     "background_consistency": _rules.background_consistency,
 }
-ABOUT_PARTS = {
+PART_DESCRIPTIONS = {
     "target_fidelity": "CLIP similarity of the target, cut out, with its class or color and class.",
     "position_fidelity": "CLIP similarity of the crop of target and anchor with the words for both.",
     "target_consistency": "Change color: 1 - LPIPS of the gray cut-outs. Move: CLIP similarity of the cut-outs.",
@@ -59,7 +67,7 @@ class UniBench(Protocol):
     def __init__(self, reading: Reading = "cosine", options: Mapping[str, str] | None = None) -> None:
         self._reading = reading
         self.name = variant_name("unibench", options or {})
-        self.deviations = (DEVIATIONS[0].format(ABOUT[reading]), *DEVIATIONS[1:])
+        self.deviations = (DEVIATIONS[0].format(READING_DESCRIPTIONS[reading]), *DEVIATIONS[1:])
         span = (-1.0, 1.0) if reading == "cosine" else (0.0, 1.0)
         pictures = (0.0, 1.0) if reading == "rescaled" else (-1.0, 1.0)
         ranges = {"target_fidelity": span, "position_fidelity": span, "target_consistency": pictures}
@@ -68,56 +76,58 @@ class UniBench(Protocol):
                 "fidelity", True, span, "Mean of target and position fidelity, as far as the task has them.", "done"
             ),
             ScoreSpec("consistency", True, pictures, "Mean of target and background consistency, as above.", "kept"),
-            *(ScoreSpec(name, True, ranges.get(name, (0.0, 1.0)), about) for name, about in ABOUT_PARTS.items()),
+            *(ScoreSpec(name, True, ranges.get(name, (0.0, 1.0)), about) for name, about in PART_DESCRIPTIONS.items()),
         )
 
     def variant(self, options: Mapping[str, str]) -> UniBench:
-        """`unibench[cosine]`, `unibench[rescaled]` or `unibench[softmax]`."""
-        chosen = next((reading for reading in READINGS if dict(options) == {reading: ""}), None)
-        if chosen is None:
+        """Return `unibench[cosine]`, `unibench[rescaled]` or `unibench[softmax]`."""
+        selected = next((reading for reading in READINGS if dict(options) == {reading: ""}), None)
+        if selected is None:
             raise BadInputError(
                 f"'{variant_name('unibench', options)}' cannot be understood. unibench takes one of "
                 f"{', '.join(READINGS)}, as in unibench[softmax]."
             )
-        return UniBench(chosen, options)
+        return UniBench(selected, options)
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
-        """Every sub-score the task has, and their averages."""
+        """Return the task's sub-scores and their averages."""
         task = Task(item)
-        likeness = Likeness(self._reading, perception)
+        likeness = ClipSimilarity(self._reading, perception)
         has_anchor = task.kind in {"move", "generate"}
         target, anchor = await gather(
-            locate_target(item, task, perception), locate_anchor(item, task, perception) if has_anchor else _nothing()
+            locate_target(item, task, perception), locate_anchor(item, task, perception) if has_anchor else _no_anchor()
         )
         scene = _rules.UniBenchScene(item, task, target, anchor, perception, likeness)
         names = [*FIDELITY[task.kind], *CONSISTENCY[task.kind]]
         parts = dict(zip(names, await gather(*(attempt(RULES[name](scene)) for name in names)), strict=True))
         absent = Unscored("not_applicable", f"{task.kind.replace('_', ' ')} has no such score")
         return {
-            "fidelity": averaged(parts, FIDELITY[task.kind]),
-            "consistency": averaged(parts, CONSISTENCY[task.kind]),
+            "fidelity": mean_score(parts, FIDELITY[task.kind]),
+            "consistency": mean_score(parts, CONSISTENCY[task.kind]),
             **{name: parts.get(name, absent) for name in RULES},
         }
 
     async def part(self, item: Item, perception: JudgingPerception) -> Part:
-        """The sub-scores of one outcome, by its type of task."""
+        """Return the sub-scores of one outcome, by task type."""
         return as_part(Task(item).kind, await self.score(item, perception))
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
-        """The mean per type and kind of score, of these the mean per type, of these the mean over types."""
+        """Return the totals: means per type and kind of score, then per type, then over types."""
         return set_scores(parts, {"fidelity": FIDELITY, "consistency": CONSISTENCY})
 
 
-async def _nothing() -> None:
+async def _no_anchor() -> None:
     return None
 
 
-def averaged(parts: Scores, names: Sequence[str]) -> Score | Unscored:
-    """The mean of sub-scores; unscored for the reason of the first that is."""
-    scores = [each for name in names if isinstance(each := parts[name], Score)]
+def mean_score(parts: Scores, names: Sequence[str]) -> Score | Unscored:
+    """Return the mean of sub-scores; unscored for the first missing one's reason."""
+    scores = [score_or_unscored for name in names if isinstance(score_or_unscored := parts[name], Score)]
     if len(scores) == len(names):
-        return Score(fmean(score.value for score in scores), tuple(e for score in scores for e in score.evidence))
-    return next(each for name in names if isinstance(each := parts[name], Unscored))
+        return Score(
+            fmean(score.value for score in scores), tuple(piece for score in scores for piece in score.evidence)
+        )
+    return next(score_or_unscored for name in names if isinstance(score_or_unscored := parts[name], Unscored))
 
 
 unibench = UniBench()

@@ -1,4 +1,4 @@
-"""UniBench's tasks without CLIP: is the target's class found, at the asked place, in the asked color?"""
+"""UniBench's tasks without CLIP: class by detection, position by geometry, color by histogram."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge._util.text import none_seen
+from editgauge._util.text import none_detected
 from editgauge._vision.colors import color_curves, color_score, rgb_of
 from editgauge._vision.geometry import DIRECTIONS, centroid, direction_score
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Curves
 from editgauge.protocols import Part, Protocol
 from editgauge.protocols._rules import attempt, sentence
-from editgauge.protocols.unibench import averaged
+from editgauge.protocols.unibench import mean_score
 from editgauge.protocols.unibench._rules import Located, Task, locate_anchor, locate_target
 from editgauge.protocols.unibench._totals import as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
@@ -32,7 +32,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 class UniBenchDetect(Protocol):
-    """An alternative to `unibench` where no joint embedder is available; its numbers are not those of the paper."""
+    """An alternative to `unibench` without a joint embedder; its numbers are not the paper's."""
 
     name = "unibench-detect"
     about = "UniBench's tasks without CLIP: class found, place by geometry, color by histogram."
@@ -53,44 +53,44 @@ class UniBenchDetect(Protocol):
     sets = set_specs("edit")
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
-        """Target and position, and their mean."""
+        """Score target and position, and their mean."""
         task = Task(item)
         target = await locate_target(item, task, perception)
         rules = {"target": _target(item, task, target), "position": _position(item, task, target, perception)}
         parts = dict(zip(rules, await gather(*map(attempt, rules.values())), strict=True))
-        return {"edit": averaged(parts, PARTS[task.kind]), **parts}
+        return {"edit": mean_score(parts, PARTS[task.kind]), **parts}
 
     async def part(self, item: Item, perception: JudgingPerception) -> Part:
-        """Both sub-scores of one outcome, by its type of task."""
+        """Return both sub-scores of one outcome, by task type."""
         return as_part(Task(item).kind, await self.score(item, perception))
 
     def score_set(self, parts: Sequence[Part]) -> Scores:
-        """Aggregated as the paper does it: every type of task counts once."""
+        """Aggregate as in the paper: every task type counts once."""
         return set_scores(parts, {"edit": PARTS})
 
 
 async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
-    """Is it there, and in the asked color where one is asked for?"""
+    """Score whether the target is detected, and its color if one is requested."""
     if task.kind != "change_color":
         return Score(float(target.seen), (*target.evidence, sentence(target.words)))
     if target.mask is None:
-        raise UnscorableError("not_detected", f"{none_seen(target.name)} in the edited image")
-    wanted = rgb_of(task.color)
-    value = color_score(item.edited, target.mask, wanted)
+        raise UnscorableError("not_detected", f"{none_detected(target.name)} in the edited image")
+    target_rgb = rgb_of(task.color)
+    value = color_score(item.edited, target.mask, target_rgb)
     curves = Curves(
         f"red, green and blue of the {target.name}; dashed: of {task.color}",
-        tuple(color_curves(item.edited, target.mask, wanted).items()),
+        tuple(color_curves(item.edited, target.mask, target_rgb).items()),
     )
-    said = sentence(f"{target.words}; its colors fit {task.color} {value:.2f}")
-    return Score(value, (*target.evidence, curves, said))
+    note = sentence(f"{target.words}; its colors fit {task.color} {value:.2f}")
+    return Score(value, (*target.evidence, curves, note))
 
 
 async def _position(item: Item, task: Task, target: Located, perception: JudgingPerception) -> Score | Unscored:
-    """How straight the way from the anchor to the target goes in the asked direction."""
+    """Score the direction from the anchor to the target."""
     if "position" not in PARTS[task.kind]:
         return Unscored("not_applicable", f"{task.kind.replace('_', ' ')} asks for no place")
     if task.relation not in DIRECTIONS:
-        return Unscored("no_rule", f"'{task.place.words}' says nothing about left, right, above or below")
+        return Unscored("no_rule", f"'{task.position.words}' says nothing about left, right, above or below")
     anchor = await locate_anchor(item, task, perception)
     if target.mask is None or anchor.mask is None:
         return Score(0.0, (sentence(target.words),))
@@ -99,8 +99,8 @@ async def _position(item: Item, task: Task, target: Located, perception: Judging
     value = direction_score(start, end, task.relation, float(np.hypot(height, width)))
     fit = "straight" if value > 0.9 else "roughly" if value > 0 else "not"
     arrow = Arrow("edited", *start, *end, label=f"from {anchor.name} to {target.name}")
-    said = sentence(f"{target.words}, {fit} {task.place.words} the {anchor.name}")
-    return Score(value, (*target.evidence, *anchor.evidence, arrow, said))
+    note = sentence(f"{target.words}, {fit} {task.position.words} the {anchor.name}")
+    return Score(value, (*target.evidence, *anchor.evidence, arrow, note))
 
 
 unibench_detect = UniBenchDetect()
