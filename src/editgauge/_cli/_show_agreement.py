@@ -87,7 +87,7 @@ def show_agreement(result: Agreement) -> None:
     if result.blend:
         _show_blend(result.blend)
     if result.stability:
-        _show_steadiness(result.stability, result.attributes)
+        _show_stability(result.stability, result.attributes)
     print_text("Positive is agreement: a score where lower is better (↓) is negated first.")
     print_text("Intervals are clustered by source image. Outcomes without a score are counted, never imputed.")
     _show_counts(result)
@@ -391,7 +391,7 @@ def _show_blend(result: Interpolation) -> None:
     )
 
 
-def _show_steadiness(result: Sequence[Stability], attributes: Sequence[ListSimilarity]) -> None:
+def _show_stability(result: Sequence[Stability], attributes: Sequence[ListSimilarity]) -> None:
     """Print how far scores and their agreement move over reruns."""
     rows: list[list[TableCell]] = []
     for score in result:

@@ -12,7 +12,7 @@ import numpy as np
 from editgauge._stats.intervals import INAPPLICABLE_REASONS
 from editgauge._stats.pairwise import PairDifference
 from editgauge._util.files import write_text
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.outcomes import ScoredOutcomes, mean_by_edit, scored_outcomes, select_scores
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, headlines, summarize
@@ -112,7 +112,9 @@ class Gate:
         if self.exit_code == EXIT_INCOMPLETE:
             return "failed: incomplete, scores are missing"
         undecided = sum(check.judged == "undecided" for check in self.checks)
-        return "passed" + (f", but {undecided} of {counted(len(self.checks), 'check')} undecided" if undecided else "")
+        return "passed" + (
+            f", but {undecided} of {format_count(len(self.checks), 'check')} undecided" if undecided else ""
+        )
 
 
 def gate(
