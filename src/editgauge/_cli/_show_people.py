@@ -293,8 +293,8 @@ def _show_question(question: QuestionFindings) -> None:
             shares = (f"{share:.0%}" for share in cell.shares)
             n = str(cell.mean.n) if cell.mean else "-"
             rows.append([method, "all" if edit_type == ALL else edit_type, *shares, _mean_cell(cell.mean, ".2f"), n])
-    headers = [*(level.label for level in question.asked.levels), "mean", "outcomes"]
-    title = f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95% interval"
+    headers = [*(level.label for level in question.question.levels), "mean", "outcomes"]
+    title = f"{question.question.label} ({question.question.name}): share of answers, mean and 95% interval"
     print_table(ResultTable(make_columns(["method", "edit type"], headers), rows, title))
     print_text(_describe_panel(question.panel, question.alpha, question.scale))
     for bias in question.bias:

@@ -142,9 +142,9 @@ def show_export(names: bytes, options: Options) -> None:
 
 
 def show_gate(gate: Gate, options: Options) -> int | None:
-    """Print the result of the gate; exit with 1 if it failed."""
+    """Print the result of the gate; return its exit code."""
     typer.echo(gate.markdown)
-    return None if gate.passed else 1
+    return gate.exit_code or None
 
 
 def show_verify(result: Verification, options: Options) -> None:
@@ -255,7 +255,7 @@ def _show_figures(run: Run) -> None:
     for figure in measured:
         label = Label(figure.title, figure.figure.averaging)
         rows.append([label, *(_estimate_cell(figure.methods[method], figure.spec) for method in methods)])
-        for average, of_methods in figure.others.items():
+        for average, of_methods in figure.alternatives.items():
             values = (_estimate_cell(of_methods[method], figure.spec) for method in methods)
             rows.append([Label(f"  instead {average}", style="weak"), *values])
     title = "figures of the papers: mean and 95% confidence interval"
