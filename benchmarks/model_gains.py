@@ -33,7 +33,7 @@ from editgauge.audits.fit.rated import Rated
 from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
-from editgauge.engine.worker.scoring import build_item
+from editgauge.engine._scoring import build_item
 from editgauge.errors import UnscorableError
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes

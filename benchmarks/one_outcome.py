@@ -22,10 +22,10 @@ from contextlib import suppress
 import cv2
 
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import Pixels, read_image, resized
+from editgauge._util.images import Pixels, read_image, resize_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.options import USUAL_PROTOCOLS, choose_with_models
-from editgauge.engine.schedule.local import THREADS
+from editgauge.engine._options import DEFAULT_PROTOCOLS, open_protocols_with_models
+from editgauge.engine._schedule import THREAD_VARIABLES
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.apply import followed
 from editgauge.methods.reference.editors import recipe_of
@@ -35,7 +35,7 @@ from editgauge.protocols import Protocol
 from editgauge.types import Edit, Item, Outcome
 
 SIDE = 512
-PROTOCOLS = (*USUAL_PROTOCOLS, "artifacts")
+PROTOCOLS = (*DEFAULT_PROTOCOLS, "artifacts")
 """The usual ones first: what several need is counted for the first that asks, and they are to stand alone."""
 FIRST, FURTHER = "first outcome of a photograph", "further outcome"
 WORD = "dog"
@@ -52,15 +52,15 @@ def items(count: int) -> list[Item]:
         edited = followed(recipe_of(edit, source), source)
         scale = SIDE / max(source.shape[:2])
         width, height = round(scale * source.shape[1]), round(scale * source.shape[0])
-        made.append(_item(edit, resized(source, width, height), resized(edited, width, height)))
+        made.append(_item(edit, resize_image(source, width, height), resize_image(edited, width, height)))
     return made
 
 
 def redrawn(item: Item) -> Item:
     """Another outcome of the same edit."""
     height, width = item.edited.shape[:2]
-    smaller = resized(item.edited, 2 * width // 3, 2 * height // 3)
-    return _item(item.edit, item.source, resized(smaller, width, height))
+    smaller = resize_image(item.edited, 2 * width // 3, 2 * height // 3)
+    return _item(item.edit, item.source, resize_image(smaller, width, height))
 
 
 def _item(edit: Edit, source: Pixels, edited: Pixels) -> Item:
@@ -72,7 +72,7 @@ def _item(edit: Edit, source: Pixels, edited: Pixels) -> Item:
 
 async def measure(pictures: Sequence[Item]) -> tuple[dict[str, dict[str, float]], float]:
     """Seconds by protocol, for first and further outcomes, and of one pass of the image embedder."""
-    protocols, choice = choose_with_models(PROTOCOLS, ModelOptions(models="lite"))
+    protocols, choice = open_protocols_with_models(PROTOCOLS, ModelOptions(models="lite"))
     seconds = {kind: dict.fromkeys(PROTOCOLS, 0.0) for kind in (FIRST, FURTHER)}
     count = len(pictures) - 1
     with ModelService(choice.models, None) as see:
@@ -101,14 +101,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--outcomes", type=int, default=12)
     outcomes = parser.parse_args().outcomes
-    one_thread = dict.fromkeys(THREADS, "1")
+    one_thread = dict.fromkeys(THREAD_VARIABLES, "1")
     if not one_thread.items() <= os.environ.items():  # the libraries read it when they are loaded
         sys.exit(subprocess.run([sys.executable, *sys.argv], env=os.environ | one_thread).returncode)
     cv2.setNumThreads(1)
     seconds, one_pass = run_async(measure(items(outcomes + 1)))
     lines = []
     for kind, by_protocol in seconds.items():
-        pair = sum(by_protocol[name] for name in USUAL_PROTOCOLS)
+        pair = sum(by_protocol[name] for name in DEFAULT_PROTOCOLS)
         rows = {**by_protocol, "all": sum(by_protocol.values()), "without artifacts": pair}
         lines += [f"{kind}:"]
         lines += [

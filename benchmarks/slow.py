@@ -22,7 +22,7 @@ from scale import cpu_of_children
 from editgauge._util.images import ImageFile, Pixels, Unit, read_image
 from editgauge._vision import registration
 from editgauge._vision.changed_regions import find_changes
-from editgauge.engine.worker import scoring
+from editgauge.engine import _scoring
 from editgauge.metrics.ssim import ssim
 from editgauge.models import models
 from editgauge.types import Edit, Outcome
@@ -56,9 +56,9 @@ def decoded(path: Path) -> Row:
     """A source for each of its edits."""
 
     def once() -> None:
-        scoring._decoded_as_stamped.cache_clear()
+        _scoring._decoded_as_stamped.cache_clear()
         for _ in range(EDITS_OF_A_SOURCE):
-            scoring._decoded(path)
+            _scoring._decoded(path)
 
     what = f"the source of {EDITS_OF_A_SOURCE} edits, {SIDE} x {SIDE}"
     return in_milliseconds(what, "decoded for each edit", lambda: [read_image(path) for _ in WORDS], once)
@@ -67,7 +67,7 @@ def decoded(path: Path) -> Row:
 def sent(path: Path) -> Row:
     """What goes to a worker process: pixels, or where they are."""
     edit = Edit(id="e0", source=ImageFile("source.png", path), type="color", instruction="make it blue")
-    task = scoring.ScoringTask(0, edit, Outcome(edit_id="e0", method="m", image=path), ("preservation",))
+    task = _scoring.ScoringTask(0, edit, Outcome(edit_id="e0", method="m", image=path), ("preservation",))
     arrays = [read_image(path), read_image(path)]
     return in_milliseconds(
         "an item on its way to a worker",

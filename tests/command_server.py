@@ -20,7 +20,7 @@ PRELOADED = (
     "editgauge._cli",
     "editgauge.benchmarks.folder",
     "editgauge.engine.run",
-    "editgauge.engine.verify.recompute",
+    "editgauge.engine.verify",
     "editgauge.analysis.compare",
     "editgauge.reports.report",
     "rich.table",

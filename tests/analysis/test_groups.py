@@ -21,7 +21,7 @@ from editgauge.analysis._groups import divisions, group_cells, read_selection, t
 from editgauge.analysis.aggregation import declared_figures, measured_figures
 from editgauge.analysis.compare import compare
 from editgauge.benchmarks import with_turns
-from editgauge.engine.worker.scoring import build_item
+from editgauge.engine._scoring import build_item
 from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models.answers import Detections, Patches
 from editgauge.protocols import open_protocol

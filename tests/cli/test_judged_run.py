@@ -164,8 +164,8 @@ def test_own_prompts_are_asked_and_start_the_run_anew(run: Command, home: Path, 
     [
         (["--judge", "gpt-4o"], "--judge takes an address such as"),
         (["--price", "cheap"], "--price takes what a million tokens"),
-        (["--budget", "3"], "A budget needs the price"),
-        (["--prompts", "nowhere"], "There are no prompts at"),
+        (["--budget", "3"], "A budget needs a price"),
+        (["--prompts", "nowhere"], "No prompts at"),
         (["--replay", "--out", "new"], "There are no transcripts to replay"),
     ],
 )

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from editgauge.engine.options import pairs
+from editgauge.engine._options import pairs
 from editgauge.methods.external.command import Command
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"

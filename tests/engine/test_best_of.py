@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import ImageFile, pixel_hash, read_image, write_png
-from editgauge.engine.best_of import RECORD, best
+from editgauge.engine.best import RECORD, best
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.results import ImageStamp, JournalEntry

@@ -16,13 +16,11 @@ from editgauge.builders.attributes import attributes
 from editgauge.builders.editval.build import editval
 from editgauge.builders.training.build import training
 from editgauge.builders.unibench.build import unibench
-from editgauge.engine.forecast.judge_cost import asking_cost
-from editgauge.engine.judges import read_jury, transcripts_of
-from editgauge.engine.plan.run_plan import RunPlan, build_plan
-from editgauge.engine.plan.tasks import all_tasks
-from editgauge.engine.worker.memory import MemoryGate
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import score_task
+from editgauge.engine._judge_cost import asking_cost
+from editgauge.engine._judges import read_judge_config, transcripts_of
+from editgauge.engine._perception import MemoryGate, RunPerception
+from editgauge.engine._run_plan import RunPlan, all_tasks, build_plan
+from editgauge.engine._scoring import score_task
 from editgauge.options import DataOptions, JudgeOptions, ModelOptions
 from editgauge.protocols import open_protocol
 from tests.builders.toys import make_toys
@@ -80,7 +78,7 @@ CASES = (
 
 
 async def _score(plan: RunPlan, transcripts: Path) -> None:
-    async with RunPerception(plan.choice.models, None, plan.jury, transcripts) as see:
+    async with RunPerception(plan.choice.models, None, plan.judge_config, transcripts) as see:
         await asyncio.gather(*(score_task(task, plan.protocols, see, MemoryGate()) for task in all_tasks(plan)))
 
 
@@ -92,7 +90,7 @@ def _prepared(asked: dict[str, Any], protocols: list[str], panel: str | None, ju
         data=DataOptions(),
         models=ModelOptions(),
         seed=0,
-        jury=read_jury(JudgeOptions(judge=judge, price="2.5,10", max_tokens=64, panel=panel)),
+        judge_config=read_judge_config(JudgeOptions(judge=judge, price="2.5,10", max_tokens=64, panel=panel)),
     )
 
 

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from editgauge._cli import app
 from editgauge._util.images import write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.forecast.forecast import Forecast, _sample_size, plan
-from editgauge.engine.forecast.usage import ModelSpeeds
+from editgauge.engine._trial import ModelSpeeds
+from editgauge.engine.plan import Forecast, _sample_size, plan
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.results import Run, RunWriter

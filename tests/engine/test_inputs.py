@@ -13,7 +13,7 @@ import pytest
 
 from editgauge._util.images import Pixels, read_image, write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.worker.scoring import build_item, score_protocol
+from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges.prompts import open_prompt
 from editgauge.methods.external.command import Command

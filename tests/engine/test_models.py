@@ -16,13 +16,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from editgauge._util.files import DRAFT
+from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import ImageFile
+from editgauge.engine import verify
+from editgauge.engine._perception import MemoryGate
+from editgauge.engine._schedule import (
+    IN_FLIGHT_WITH_MODELS,
+    IN_FLIGHT_WITHOUT_MODELS,
+    Attempt,
+    TaskQueue,
+    max_in_flight,
+)
+from editgauge.engine._scoring import ScoringTask
 from editgauge.engine.run import run
-from editgauge.engine.schedule.scheduler import WITH_MODELS, WITHOUT_MODELS, Attempt, Scheduler, in_hand
-from editgauge.engine.verify.verify import verify
-from editgauge.engine.worker.memory import MemoryGate
-from editgauge.engine.worker.scoring import ScoringTask
 from editgauge.errors import EditGaugeError
 from editgauge.models.cache.packing import unpack
 from editgauge.reports.export import export
@@ -76,7 +82,7 @@ class Scene:
         return sum(file.stat().st_size for file in self._told.parent.glob(f"{self._told.name}-*"))
 
     def answers(self) -> list[Path]:
-        return [path for path in self.cache.rglob("*") if path.is_file() and not path.name.startswith(DRAFT)]
+        return [path for path in self.cache.rglob("*") if path.is_file() and not path.name.startswith(DRAFT_PREFIX)]
 
 
 @pytest.fixture
@@ -156,44 +162,44 @@ def task(source: str, number: int) -> ScoringTask:
     return ScoringTask(number, edit, Outcome(edit_id=edit.id, method="m", absence="not made"), ("p",))
 
 
-def given(scheduler: Scheduler, worker: str, count: int = 99) -> list[str]:
-    found = (scheduler.next(worker) for _ in range(count))
+def given(queue: TaskQueue, worker: str, count: int = 99) -> list[str]:
+    found = (queue.next(worker) for _ in range(count))
     return [each.edit.id for each in found if each]
 
 
 def test_outcomes_of_one_source_go_to_one_worker() -> None:
-    scheduler = Scheduler([task(source, number) for source in "ABC" for number in range(3)])
-    assert given(scheduler, "one", 2) == ["A0", "A1"]
-    assert given(scheduler, "two", 2) == ["B0", "B1"]
-    assert given(scheduler, "one", 2) == ["A2", "C0"]
-    assert given(scheduler, "two") == ["B2", "C2", "C1"], "when no source is left, what another has not begun"
-    assert given(scheduler, "one") == []
+    queue = TaskQueue([task(source, number) for source in "ABC" for number in range(3)])
+    assert given(queue, "one", 2) == ["A0", "A1"]
+    assert given(queue, "two", 2) == ["B0", "B1"]
+    assert given(queue, "one", 2) == ["A2", "C0"]
+    assert given(queue, "two") == ["B2", "C2", "C1"], "when no source is left, what another has not begun"
+    assert given(queue, "one") == []
 
 
 def test_what_a_dead_worker_had_not_been_given_goes_to_the_others() -> None:
-    scheduler = Scheduler([task(source, number) for source in "AB" for number in range(3)])
-    given(scheduler, "one", 1)
-    scheduler.give_back("one")
-    assert given(scheduler, "two") == ["A1", "A2", "B0", "B1", "B2"]
+    queue = TaskQueue([task(source, number) for source in "AB" for number in range(3)])
+    given(queue, "one", 1)
+    queue.release("one")
+    assert given(queue, "two") == ["A1", "A2", "B0", "B1", "B2"]
 
 
 def test_a_suspect_is_alone_with_its_worker_even_if_it_is_the_last_one() -> None:
-    scheduler = Scheduler([task("A", number) for number in range(4)])
-    first = scheduler.attempt("one", [], 2)
+    queue = TaskQueue([task("A", number) for number in range(4)])
+    first = queue.next_attempt("one", [], 2)
     assert first is not None
-    assert scheduler.bury("one", [first], blame=True, tries=2) == []
-    suspect = scheduler.attempt("two", [], 2)
+    assert queue.on_worker_exit("one", [first], blame=True, max_attempts=2) == []
+    suspect = queue.next_attempt("two", [], 2)
     assert suspect == Attempt(first.task, deaths=1)
-    assert scheduler.attempt("two", [suspect], 2) is None, "it would be blamed for what another task did"
-    assert scheduler.bury("two", [suspect], blame=True, tries=2) == [first.task]
-    assert scheduler.attempt("three", [], 2) == Attempt(task("A", 1))
+    assert queue.next_attempt("two", [suspect], 2) is None, "it would be blamed for what another task did"
+    assert queue.on_worker_exit("two", [suspect], blame=True, max_attempts=2) == [first.task]
+    assert queue.next_attempt("three", [], 2) == Attempt(task("A", 1))
 
 
 def test_a_process_holds_enough_to_fill_batches_and_never_all_of_the_work() -> None:
-    assert in_hand(10_000, 2, models=False) == WITHOUT_MODELS
-    assert in_hand(60, 1, models=True) == WITH_MODELS
-    assert in_hand(10_000, 2, models=True) == WITH_MODELS
-    assert [in_hand(tasks, 2, models=True) for tasks in (5, 60, 400)] == [3, 8, 50]
+    assert max_in_flight(10_000, 2, models=False) == IN_FLIGHT_WITHOUT_MODELS
+    assert max_in_flight(60, 1, models=True) == IN_FLIGHT_WITH_MODELS
+    assert max_in_flight(10_000, 2, models=True) == IN_FLIGHT_WITH_MODELS
+    assert [max_in_flight(tasks, 2, models=True) for tasks in (5, 60, 400)] == [3, 8, 50]
 
 
 def test_items_are_let_in_as_long_as_their_pictures_fit() -> None:
@@ -202,9 +208,9 @@ def test_items_are_let_in_as_long_as_their_pictures_fit() -> None:
 
         async def item(number: int) -> None:
             nonlocal held, most
-            async with gate.entered() as hold:
+            async with gate.admit() as reserve:
                 order.append(number)
-                hold(40)
+                reserve(40)
                 held += 40
                 most = max(most, held)
                 await asyncio.sleep(0)
@@ -222,10 +228,10 @@ def test_one_that_fails_leaves_its_room_to_others() -> None:
     async def scene() -> None:
         gate = MemoryGate(10)
         with suppress(ZeroDivisionError):
-            async with gate.entered() as hold:
-                hold(50)
+            async with gate.admit() as reserve:
+                reserve(50)
                 _ = 1 / 0
-        async with asyncio.timeout(PATIENCE), gate.entered():
+        async with asyncio.timeout(PATIENCE), gate.admit():
             pass
 
     asyncio.run(scene())
@@ -233,10 +239,10 @@ def test_one_that_fails_leaves_its_room_to_others() -> None:
 
 def test_several_processes_share_the_cores(home: Path, tmp_path: Path, plugin: Path) -> None:
     """A library that starts threads is told how many; what the user set stands."""
-    from editgauge.engine.plan.worker_count import cores
-    from editgauge.engine.schedule.local import THREADS, threads_of
+    from editgauge.engine._machine import count_cores
+    from editgauge.engine._schedule import THREAD_VARIABLES, thread_settings
 
-    one, two = (threads_of(processes) for processes in (1, 2))
+    one, two = (thread_settings(processes) for processes in (1, 2))
     assert one == {}
-    assert set(two) == set(THREADS)
-    assert {int(count) for count in two.values()} == {max(1, cores() // 2)}
+    assert set(two) == set(THREAD_VARIABLES)
+    assert {int(count) for count in two.values()} == {max(1, count_cores() // 2)}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge.engine.edit.outcome_list import OutcomeId, OutcomeLine, OutcomeList
+from editgauge.engine._outcomes import OutcomeId, OutcomeLine, OutcomeList
 from editgauge.errors import BadInputError
 from editgauge.methods.layouts.names import read_seed
 from editgauge.types import id_problem

@@ -16,10 +16,9 @@ import psutil
 import pytest
 
 from editgauge._util.profiling import read_profile
+from editgauge.engine import _ray, verify
+from editgauge.engine._ray import check_visible_images
 from editgauge.engine.run import check_engine, run
-from editgauge.engine.schedule import ray_cluster
-from editgauge.engine.schedule.ray import refuse_unseen_pictures
-from editgauge.engine.verify.verify import verify
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.reports.export import export
 from editgauge.results import ImageStamp, JournalEntry, Run
@@ -211,9 +210,9 @@ def test_a_node_that_misses_a_picture_is_no_missing_outcome(
     here.write_bytes(b"a picture")
     scores = {"gain": "missing_outcome", "loss": "missing_outcome"}
     missing, unseen = (make_record("e", scores, edited_image=ImageStamp(str(path))) for path in (gone, here))
-    refuse_unseen_pictures([missing])
+    check_visible_images([missing])
     with pytest.raises(EditGaugeError, match="does not see"):
-        refuse_unseen_pictures([missing, unseen])
+        check_visible_images([missing, unseen])
 
 
 def test_engines_and_addresses_that_cannot_be_used_are_told(
@@ -252,6 +251,6 @@ def test_a_cluster_that_does_not_start_at_once_is_tried_again(failures: int, mon
 
     monkeypatch.setattr(ray, "init", init)
     expected = nullcontext() if failures < 3 else pytest.raises(EditGaugeError, match="3 times: The current node")
-    with expected, ray_cluster.cluster():
+    with expected, _ray.cluster():
         pass
     assert calls == ["local"] * 3

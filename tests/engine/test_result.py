@@ -14,7 +14,6 @@ from PIL import Image
 
 import editgauge
 from editgauge._util.images import Pixels, read_image, write_png
-from editgauge.analysis.run_result import RunResult
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.verdict import CLEAN_BY, KEPT_BY, make_verdict
 from editgauge.errors import BadImageError, BadInputError
@@ -176,8 +175,7 @@ def run(make_run: Callable[..., Path], make_record: Callable[..., Any]) -> Path:
 
 
 def test_a_run_prints_its_means(run: Path) -> None:
-    opened = editgauge.Run.open(run)
-    assert isinstance(opened, RunResult)
+    opened = editgauge.RunSummary(editgauge.Run.open(run))
     text = repr(opened)
     assert "toy/gain ↑" in text
     assert "0.150" in text
@@ -187,13 +185,16 @@ def test_a_run_prints_its_means(run: Path) -> None:
 
 
 def test_a_run_becomes_plain_values_and_a_data_frame(run: Path) -> None:
-    opened = editgauge.Run.open(str(run))
+    opened = editgauge.RunSummary(editgauge.Run.open(str(run)))
     [gain] = [each for each in opened.to_dict()["means"] if (each["score"], each["edit_type"]) == ("gain", "all")]
     assert gain["mean"] == pytest.approx(0.15)
     assert gain["n"] == 4
     pytest.importorskip("pandas")
     frame = opened.to_frame()
     assert set(frame[frame["score"] == "loss"]["unscored"]) == {4}
+    scores = editgauge.Run.open(run).to_frame()
+    assert len(scores) == 8
+    assert scores[scores["name"] == "gain"]["value"].mean() == pytest.approx(0.15)
 
 
 def test_a_report_is_a_path_that_a_notebook_shows(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import editgauge
 from editgauge._util.images import Pixels, read_image, write_png
-from editgauge.engine.record import sets
+from editgauge.engine import _sets
 from editgauge.models.weights import available
 
 NEEDED = ("inception-fid", "efficientdet-lite2")
@@ -35,7 +35,7 @@ def test_a_run_scores_its_sets_by_method_and_edit_type(
         decoded.append(path)
         return read_image(path)
 
-    monkeypatch.setattr(sets, "read_image", decode)
+    monkeypatch.setattr(_sets, "read_image", decode)
 
     run = editgauge.run(
         benchmark, outcomes=places, protocol=["editval"], out=tmp_path / "run", model=models, processes=1, quiet=True

@@ -11,10 +11,10 @@ import pytest
 from PIL import Image, ImageCms
 
 from editgauge._util.images import ImageFile, Pixels
-from editgauge._util.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
+from editgauge._util.masks import Dilated, Mask, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks.format.encoded_masks import RunLengths
-from editgauge.engine.worker.memory import MOST_BYTES, bytes_of_work
-from editgauge.engine.worker.scoring import build_item, score_protocol
+from editgauge.engine._perception import MAX_IMAGE_BYTES, admission_bytes
+from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.evidence import ImageNote
 from editgauge.recipes import Move
@@ -55,7 +55,7 @@ OUTLINE = Polygons(((10.0, 10.0, 500.0, 10.0, 500.0, 40.0),))
         OUTLINE,
         Polygons(((-20.0, 5.0, 30.0, 5.0, 30.0, 30.0),)),
         Rectangle(0, 0, 64, 400),
-        Union((Rectangle(0, 0, 5, 5), Grown(OUTLINE, 3))),
+        Union((Rectangle(0, 0, 5, 5), Dilated(OUTLINE, 3))),
         Outside(OUTLINE),
         RunLengths(((0, 5),), 100, 20),
     ],
@@ -107,9 +107,9 @@ def test_a_large_picture_is_measured_at_a_bounded_size_which_the_evidence_tells(
 
 
 def test_one_large_item_fills_the_room_of_a_process() -> None:
-    assert bytes_of_work(2 * 3 * 5_000_000) == MOST_BYTES
-    assert bytes_of_work(2 * 3 * 25_000_000) > MOST_BYTES
-    assert bytes_of_work(2 * 3 * 1024 * 1024) == 2 * 3 * 1024 * 1024
+    assert admission_bytes(2 * 3 * 5_000_000) == MAX_IMAGE_BYTES
+    assert admission_bytes(2 * 3 * 25_000_000) > MAX_IMAGE_BYTES
+    assert admission_bytes(2 * 3 * 1024 * 1024) == 2 * 3 * 1024 * 1024
 
 
 class Toy:

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from editgauge.engine.plan.worker_count import (
-    BYTES_OF_A_PROCESS,
-    TASKS_WORTH_A_PROCESS,
+from editgauge.engine._machine import (
+    MIN_TASKS_PER_PROCESS,
+    PROCESS_BYTES,
     Machine,
     WorkerCount,
-    _left_by_groups,
+    _cgroup_headrooms,
     choose_worker_count,
     this_machine,
-    visible_cards,
+    visible_gpus,
 )
-from editgauge.engine.schedule.local import Setup, _Pool
+from editgauge.engine._schedule import Setup, _WorkerPool
 from editgauge.errors import EditGaugeError
 
 MANY = 1_000_000
@@ -31,11 +31,11 @@ def test_as_many_as_there_are_cores() -> None:
 
 def test_few_tasks_are_not_worth_many_processes() -> None:
     assert choose_worker_count(0, 3, Machine(cores=8)) == WorkerCount(1)
-    assert choose_worker_count(0, 2 * TASKS_WORTH_A_PROCESS, Machine(cores=8)) == WorkerCount(2)
+    assert choose_worker_count(0, 2 * MIN_TASKS_PER_PROCESS, Machine(cores=8)) == WorkerCount(2)
 
 
 def test_only_as_many_as_fit_into_memory() -> None:
-    assert choose_worker_count(0, MANY, Machine(cores=8, memory=3 * BYTES_OF_A_PROCESS)) == WorkerCount(3)
+    assert choose_worker_count(0, MANY, Machine(cores=8, memory=3 * PROCESS_BYTES)) == WorkerCount(3)
     assert choose_worker_count(0, MANY, Machine(cores=8, memory=0)) == WorkerCount(1)
 
 
@@ -46,17 +46,15 @@ def test_models_take_room_in_every_process() -> None:
 
 
 def test_one_process_for_each_card() -> None:
-    machine = Machine(cores=2, memory=GIGABYTE, cards=("0", "1", "5"))
-    assert choose_worker_count(0, MANY, machine, on_cards=True) == WorkerCount(3, ("0", "1", "5"))
-    assert choose_worker_count(0, MANY, machine, on_cards=False) == WorkerCount(1)
-    assert choose_worker_count(6, MANY, machine, on_cards=True) == WorkerCount(6, ("0", "1", "5"))
-    assert choose_worker_count(0, MANY, Machine(cores=8, cards=("0",)), on_cards=True) == WorkerCount(1)
+    machine = Machine(cores=2, memory=GIGABYTE, gpus=("0", "1", "5"))
+    assert choose_worker_count(0, MANY, machine, use_gpus=True) == WorkerCount(3, ("0", "1", "5"))
+    assert choose_worker_count(0, MANY, machine, use_gpus=False) == WorkerCount(1)
+    assert choose_worker_count(6, MANY, machine, use_gpus=True) == WorkerCount(6, ("0", "1", "5"))
+    assert choose_worker_count(0, MANY, Machine(cores=8, gpus=("0",)), use_gpus=True) == WorkerCount(1)
 
 
 def test_judges_are_asked_by_one_process() -> None:
-    assert choose_worker_count(4, MANY, Machine(cores=8, cards=("0", "1")), judges=True, on_cards=True) == WorkerCount(
-        1
-    )
+    assert choose_worker_count(4, MANY, Machine(cores=8, gpus=("0", "1")), judges=True, use_gpus=True) == WorkerCount(1)
 
 
 @given(
@@ -72,9 +70,9 @@ def test_there_is_always_someone(wanted: int, tasks: int, cores: int, memory: in
 
 
 def test_which_cards_may_be_used() -> None:
-    assert visible_cards(None, ["a", "b"]) == ("0", "1")
-    assert visible_cards("GPU-1, GPU-2", []) == ("GPU-1", "GPU-2")
-    assert visible_cards("-1", ["a"]) == visible_cards("", ["a"]) == ()
+    assert visible_gpus(None, ["a", "b"]) == ("0", "1")
+    assert visible_gpus("GPU-1, GPU-2", []) == ("GPU-1", "GPU-2")
+    assert visible_gpus("-1", ["a"]) == visible_gpus("", ["a"]) == ()
 
 
 def test_this_machine_has_something_to_work_with() -> None:
@@ -89,8 +87,8 @@ def test_a_job_has_the_memory_that_its_group_leaves(tmp_path: Path) -> None:
         (tmp_path / group / "memory.max").write_text(f"{limit}\n")
         (tmp_path / group / "memory.current").write_text("1000\n")
     (tmp_path / "ours").write_text("0::/job/step\n")
-    assert _left_by_groups(tmp_path, tmp_path / "ours") == [4000]
-    assert _left_by_groups(tmp_path, tmp_path / "nowhere") == []
+    assert _cgroup_headrooms(tmp_path, tmp_path / "ours") == [4000]
+    assert _cgroup_headrooms(tmp_path, tmp_path / "nowhere") == []
 
 
 def test_each_process_sees_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +100,7 @@ def test_each_process_sees_its_card(monkeypatch: pytest.MonkeyPatch) -> None:
         raise EditGaugeError("not started")
 
     monkeypatch.setattr("subprocess.Popen", refuse)
-    pool = _Pool([], Setup((), {}), 2, ("3", "7"))
+    pool = _WorkerPool([], Setup((), {}), 2, ("3", "7"))
     for card in ("3", "7"):
         with pytest.raises(EditGaugeError):
             pool._start(card)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.worker.perception import RunPerception
-from editgauge.engine.worker.scoring import build_item
+from editgauge.engine._perception import RunPerception
+from editgauge.engine._scoring import build_item
 from editgauge.errors import CannotEditError
 from editgauge.evidence import Note
 from editgauge.methods import Method

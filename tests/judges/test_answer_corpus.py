@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from editgauge.judges._parsing import UnparsableReplyError, is_refusal
-from editgauge.judges._questions import FreeText, PairwiseAnswer, Scale, Structured, YesNo
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 
 YES = [
     '{"answer": "yes"}',
@@ -364,7 +364,7 @@ def test_it_is_read_as_it_is_meant(form: Any, text: str, value: Any) -> None:
 
 @pytest.mark.parametrize(("form", "text"), UNREAD)
 def test_it_is_not_read_as_anything(form: Any, text: str) -> None:
-    with pytest.raises(UnparsableReplyError, match=r"wanted .+, got"):
+    with pytest.raises(UnparsableReplyError, match=r"expected .+, got"):
         form.read(text)
 
 
@@ -384,3 +384,57 @@ def test_what_only_sounds_like_a_refusal_is_none(text: str) -> None:
 def test_the_corpus_is_large() -> None:
     distinct = {text for _, text, _ in READ} | {text for _, text in UNREAD} | {*REFUSALS, *NO_REFUSALS}
     assert len(distinct) >= 250
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": [1, 1], "a": 5, "b": 5}',
+        '{"a": 1, "A Score": 5, "b": 3}',
+        '{"scores": {"a": 1, "b": 2}, "a": 4, "b": 2}',
+        'Example output: {"a": 1, "b": 1}\na: 4\nb: 5',
+        'I am sorry, but I cannot judge this image. {"a": 3, "b": 3}',
+    ],
+)
+def test_contradictory_ratings_are_unparsable(text: str) -> None:
+    with pytest.raises(UnparsableReplyError):
+        Ratings((("a", ()), ("b", ())), 1, 5).read(text)
+
+
+def test_equal_ratings_given_twice_are_accepted() -> None:
+    assert Ratings((("a", ()), ("b", ())), 1, 5).read('{"score": [4, 5], "a": 4, "b": 5}') == {"a": 4, "b": 5}
+
+
+@pytest.mark.parametrize("text", ["2. No wait, 4.", "4 - actually, I mean 3.", "Rating: 5. On second thought, 2."])
+def test_a_retracted_number_is_unparsable(text: str) -> None:
+    with pytest.raises(UnparsableReplyError):
+        Scale(1, 5).read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"Answer": "yes", "answer": "no"}', "No. I cannot view images.", 'I cannot see the images. {"answer": "no"}'],
+)
+def test_a_contradicted_word_is_unparsable(text: str) -> None:
+    with pytest.raises(UnparsableReplyError):
+        YesNo().read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "抱歉，我无法查看图片。",
+        "Lo siento, no puedo ayudar con eso.",
+        "Je suis désolé, mais je ne peux pas répondre.",
+        "Es tut mir leid, aber ich kann das nicht beurteilen.",
+        "Desculpe, não posso ajudar com isso.",
+        "Извините, я не могу помочь с этим.",
+        "申し訳ありませんが、お答えできません。",
+        "죄송하지만 도와드릴 수 없습니다.",
+        "عذرا، لا يمكنني المساعدة في ذلك.",
+        "क्षमा करें, मैं इसमें मदद नहीं कर सकता।",
+        "Mi dispiace, non posso aiutare.",
+    ],
+)
+def test_refusals_in_other_languages_are_recognized(text: str) -> None:
+    assert is_refusal(text)

@@ -20,7 +20,7 @@ from PIL import Image
 
 from editgauge._util.endpoints import retry_after
 from editgauge._util.images import Pixels
-from editgauge.engine.judges import read_jury
+from editgauge.engine._judges import read_judge_config
 from editgauge.errors import BadInputError
 from editgauge.judges import (
     Answer,
@@ -89,10 +89,10 @@ def test_a_question_without_pictures_is_plain_text(served: Any, judge: Callable[
         ({"hang": 1.5}, "no answer within 0.5 seconds"),
         ({"content": '{"choices": [{"message"', "cut": 10}, "the connection broke"),
         ({"cut": -1}, "the connection broke"),
-        ({"content": '{"choices": [{"mess'}, "no chat completion"),
-        ({"content": "<html>Gateway</html>"}, "an answer (text/html) that is no chat completion: <html>"),
-        ({"content": {"choices": []}}, "no chat completion"),
-        ({"content": {"choices": [{"message": {"content": 7}}]}}, "no chat completion"),
+        ({"content": '{"choices": [{"mess'}, "not a chat completion"),
+        ({"content": "<html>Gateway</html>"}, "a response (text/html) that is not a chat completion: <html>"),
+        ({"content": {"choices": []}}, "not a chat completion"),
+        ({"content": {"choices": [{"message": {"content": 7}}]}}, "not a chat completion"),
         ({"content": {"error": {"code": 502, "message": "upstream"}}}, "502"),
     ],
 )
@@ -274,19 +274,19 @@ def test_secrets_of_an_address_are_in_no_record_even_when_an_answer_repeats_them
     secret, password = "abc-123-query", "word-of-the-user"
     address = f"openai:tiny-judge@{served.url}?api-key={secret}&api-version=2".replace("://", f"://me:{password}@")
     served.plan = lambda text, seen: say(f"Yes. By the way, {secret} and {password}.")
-    jury = read_jury(JudgeOptions(judge=[address]))
+    jury = read_judge_config(JudgeOptions(judge=[address]))
 
     [answer] = ask(open_judge(address, transcripts=tmp_path), ask_yes_no("?"))
 
     assert answer.value is True
     assert served.requests[0]["path"] == f"/v1/chat/completions?api-key={secret}&api-version=2"
-    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.described()).encode()
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()) + json.dumps(jury.describe()).encode()
     assert b"***" in kept
     assert secret.encode() not in kept
     assert password.encode() not in kept
-    assert jury.described()["tiny-judge"]["address"].endswith("/v1?api-version=2")
+    assert jury.describe()["tiny-judge"]["address"].endswith("/v1?api-version=2")
     with pytest.raises(BadInputError) as twice:
-        read_jury(JudgeOptions(judge=[address, address]))
+        read_judge_config(JudgeOptions(judge=[address, address]))
     assert secret not in str(twice.value)
 
 
@@ -345,7 +345,7 @@ def test_an_answer_that_never_ends_is_cut_off(served: Any, judge: Callable[..., 
     served.plan = lambda text, seen: reply(content=b" " * 17_000_000) if seen == 0 else YES
     retries = RetryPolicy(timeout=20, first_wait=0.002)
     [answer] = ask(judge(retries=retries), ask_yes_no("?"))
-    assert answer.call.attempts[0] == "an answer of more than 16,000,000 bytes"
+    assert answer.call.attempts[0] == "a response of more than 16,000,000 bytes"
 
 
 def test_who_stops_waiting_leaves_nothing_behind(served: Any, judge: Callable[..., Any], reply: Any) -> None:
@@ -381,7 +381,7 @@ def test_a_parameter_that_a_model_refuses_is_left_out_from_then_on(
     assert sum(name in each for each in served.requests) == 1
     others = {"temperature", "top_p", "seed"} - {name}
     assert others <= set(served.requests[-1])
-    assert f"without {name}, which the model refuses" in answers[0].call.attempts
+    assert f"without {name}, which the model rejects" in answers[0].call.attempts
 
 
 def test_a_value_outside_its_range_is_not_hidden(served: Any, judge: Callable[..., Any], ask: Asks, reply: Any) -> None:
@@ -405,4 +405,4 @@ def test_pictures_that_are_too_large_are_sent_smaller(
     [answer] = ask(judge(), ask_yes_no("Red?", LabeledImage("It:", noise)))
     assert answer.value is True
     assert lengths[0] > lengths[1] > lengths[2]
-    assert "pictures of at most 384 pixels a side" in answer.call.attempts
+    assert "images of at most 384 pixels a side" in answer.call.attempts

@@ -54,7 +54,7 @@ def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
         open_prompt("yes_no", 7)
     with pytest.raises(BadInputError, match="No prompts at"):
         open_prompt("yes_no", folder=tmp_path / "none")
-    with pytest.raises(BadInputError, match="holds no prompt"):
+    with pytest.raises(BadInputError, match="has no prompts"):
         open_prompt("yes_no", folder=tmp_path)
     (tmp_path / "mine.v1.txt").write_bytes(b"\xff\xfe")
     with pytest.raises(BadInputError, match="cannot be read"):
@@ -63,7 +63,7 @@ def test_what_cannot_be_used_is_explained(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="is empty"):
         open_prompt("mine", folder=tmp_path)
     (tmp_path / "yes-no.txt").write_text("{question}")
-    with pytest.raises(BadInputError, match=r"never be found.*\n  - yes-no.txt"):
+    with pytest.raises(BadInputError, match=r"invalid names.*\n  - yes-no.txt"):
         open_prompt("yes_no", folder=tmp_path)
 
 

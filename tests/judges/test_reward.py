@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.errors import BadInputError
 from editgauge.judges import JudgeService, LabeledImage, NoAnswerError, Parameters, ask_text, ask_yes_no, open_judge
-from editgauge.judges._local import HEADS, REWARD_MARK, LocalModel, RewardModel
+from editgauge.judges._local import HEADS, REWARD_MARKER, LocalModel, RewardModel
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score, Scores
 
@@ -44,10 +44,10 @@ HIDDEN = 32
 def save_tiny(folder: Path, *, marked: bool = False) -> Path:
     """A Qwen2.5-VL of two layers with weights drawn at random, and a vocabulary of a few words."""
     torch.manual_seed(4)
-    words = (*WORDS, *((REWARD_MARK,) if marked else ()))
+    words = (*WORDS, *((REWARD_MARKER,) if marked else ()))
     pieces = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="<unk>"))
     pieces.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    special = [*MARKS[1:], *((REWARD_MARK,) if marked else ())]
+    special = [*MARKS[1:], *((REWARD_MARKER,) if marked else ())]
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=pieces,
         unk_token="<unk>",

@@ -10,7 +10,7 @@ import pytest
 import skimage
 
 from editgauge._util.images import ImageFile, read_image
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._perception import RunPerception
 from editgauge.models.choice import is_here, make_model
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score, Scores

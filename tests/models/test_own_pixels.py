@@ -13,7 +13,7 @@ from PIL import Image
 from skimage import data
 
 from editgauge._util.images import ImageFile, Pixels
-from editgauge.engine.worker.scoring import build_item, score_protocol
+from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.models.answers import ClassMap, Detections, Faces, Poses, SegmentPrompt, TextLines
 from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.profiles import choose_models

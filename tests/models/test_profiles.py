@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.engine.options import choose_with_models
+from editgauge.engine._options import open_protocols_with_models
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import models, profiles
 from editgauge.models.catalog import MODELS, ROLE_NAMES
@@ -82,14 +82,14 @@ def test_the_second_choice_is_taken_aloud(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_protocol_that_cannot_do_without_a_model_is_refused_at_once() -> None:
     with pytest.raises(BadInputError, match=r"editval needs a detector\.\n.*models pull efficientdet-lite2"):
-        choose_with_models(["editval"], ModelOptions())
+        open_protocols_with_models(["editval"], ModelOptions())
 
 
 def test_a_model_that_a_protocol_can_do_without_is_no_remark_where_the_profile_has_none() -> None:
     for options in (ModelOptions(), ModelOptions(models="lite")):
-        _, choice = choose_with_models(["editgauge"], options)
+        _, choice = open_protocols_with_models(["editgauge"], options)
         assert not any("joint_embedder" in remark for remark in choice.remarks)
-    _, named = choose_with_models(["editgauge"], ModelOptions(model={"joint_embedder": "clip-b16"}))
+    _, named = open_protocols_with_models(["editgauge"], ModelOptions(model={"joint_embedder": "clip-b16"}))
     assert named.models["joint_embedder"] == "clip-b16"
 
 
@@ -97,7 +97,7 @@ def test_a_model_that_a_protocol_can_do_without_is_no_remark_where_the_profile_h
 def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
     from editgauge.models.service import ModelService
 
-    chosen, choice = choose_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
+    chosen, choice = open_protocols_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
     assert [protocol.name for protocol in chosen] == ["editval"]
     with pytest.raises(MissingWeights, match="models pull ssd-mobilenet-v2"):
         ModelService(choice.models)
@@ -105,9 +105,9 @@ def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> N
 
 @pytest.mark.skipif(not available("lpips-alex"), reason="NOT TESTED: run `editgauge models pull lite`")
 def test_scores_that_models_add_come_only_with_a_profile() -> None:
-    without, _ = choose_with_models(["preservation"], ModelOptions())
-    with_profile, choice = choose_with_models(["preservation"], ModelOptions(models="lite"))
-    named, _ = choose_with_models(["preservation"], ModelOptions(model={"perceptual_distance": "lpips-alex"}))
+    without, _ = open_protocols_with_models(["preservation"], ModelOptions())
+    with_profile, choice = open_protocols_with_models(["preservation"], ModelOptions(models="lite"))
+    named, _ = open_protocols_with_models(["preservation"], ModelOptions(model={"perceptual_distance": "lpips-alex"}))
 
     assert not any("lpips" in spec.name for spec in without[0].scores)
     assert {"lpips-alex", "lpips-alex_outside"} <= {spec.name for spec in with_profile[0].scores}
@@ -145,7 +145,7 @@ def test_a_model_that_is_named_takes_the_place_of_every_papers() -> None:
 
 @pytest.mark.usefixtures("all_here")
 def test_segmentation_consistency_has_a_segmenter_in_the_profile_paper() -> None:
-    chosen, choice = choose_with_models(["baselines"], ModelOptions(models="paper"))
+    chosen, choice = open_protocols_with_models(["baselines"], ModelOptions(models="paper"))
 
     assert choice.models["semantic_segmenter"] == "segformer-b5"
     assert "sc[segformer-b5]" in {spec.name for spec in chosen[0].scores}

@@ -18,8 +18,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.benchmarks.attributes import EXTRA, of_edit
-from editgauge.engine.judges import read_jury
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._judges import read_judge_config
+from editgauge.engine._perception import RunPerception
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note, Scatter, from_json, to_json
 from editgauge.metrics.embeddings import cosine_similarity, unit_vectors
@@ -321,7 +321,7 @@ def test_a_judge_is_asked_for_a_caption_first_and_then_for_both_lists(
     served: Served, clip: str, tmp_path: Path
 ) -> None:
     served.plan = answers
-    jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+    jury = read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
     asking = augclip.variant({"judge": MODEL})
 
     async def ask() -> Any:
@@ -342,7 +342,7 @@ def test_a_judge_is_asked_for_a_caption_first_and_then_for_both_lists(
 
 def test_a_judge_that_answers_nonsense_leaves_the_edit_unscored(served: Served, clip: str) -> None:
     served.plan = lambda text, seen: "A red cat." if "Description:" not in text else '{"attributes": "red"}'
-    jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+    jury = read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
 
     async def ask() -> Any:
         async with RunPerception({"joint_embedder": clip}, None, jury) as perception:

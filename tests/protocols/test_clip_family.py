@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.benchmarks.attributes import EXTRA
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._perception import RunPerception
 from editgauge.errors import BadInputError
 from editgauge.evidence import Heat, Note, from_json, to_json
 from editgauge.metrics.embeddings import cosine_similarity, unit_vectors

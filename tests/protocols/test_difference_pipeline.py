@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
-from editgauge.engine.judges import read_jury
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._judges import read_judge_config
+from editgauge.engine._perception import RunPerception
 from editgauge.errors import UnscorableError
 from editgauge.models.hub.captions import HubCaptioner
 from editgauge.models.vocabulary import wordnet_here
@@ -190,8 +190,8 @@ def blip(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def scored(served: Served, blip: Path, about: Item) -> Scores:
     async def score() -> Scores:
-        jury = read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
-        async with RunPerception({"captioner": f"captioner:{blip}"}, jury=jury) as perception:
+        jury = read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+        async with RunPerception({"captioner": f"captioner:{blip}"}, judge_config=jury) as perception:
             return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(
                 about, perception
             )
@@ -230,7 +230,9 @@ def test_the_judge_may_caption_the_looks_itself(served: Served) -> None:
         return '{"triplets": []}' if "Turn the description" in text else "no"
 
     async def score() -> Scores:
-        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as perception:
+        async with RunPerception(
+            {}, judge_config=read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+        ) as perception:
             about = item(box_mask((64, 96), 40, 20, 70, 50), np.full((64, 96, 3), 9, np.uint8))
             return await difference_captions.variant({"pipeline": "judge", MODEL: "", "grader": MODEL}).score(
                 about, perception
@@ -253,7 +255,9 @@ def test_metadata_of_another_form_is_not_guessed_at(served: Served, blip: Path) 
 
 def test_without_a_captioner_it_says_so(served: Served) -> None:
     async def score() -> Any:
-        async with RunPerception({}, jury=read_jury(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))) as perception:
+        async with RunPerception(
+            {}, judge_config=read_judge_config(JudgeOptions(judge=f"openai:{MODEL}@{served.url}"))
+        ) as perception:
             about = item(box_mask((64, 96), 40, 20, 70, 50))
             return await difference_captions.variant({"pipeline": "", MODEL: "", "grader": MODEL}).score(
                 about, perception

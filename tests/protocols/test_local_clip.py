@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from editgauge._util.images import ImageFile, Pixels
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._perception import RunPerception
 from editgauge.protocols.local_clip import local_clip
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.small_clip import small_clip

@@ -12,7 +12,7 @@ import skimage.data
 from numpy.typing import NDArray
 
 from editgauge._util.images import ImageFile, Pixels
-from editgauge.engine.worker.perception import RunPerception
+from editgauge.engine._perception import RunPerception
 from editgauge.models.lite.dinov2 import FILE, LENGTH, SIDE, DinoV2Small
 from editgauge.models.lite.runtime import imagenet_scaled
 from editgauge.models.weights import available, weights_of

@@ -82,8 +82,8 @@ def scattered(make_run: MakeRun, make_record: Make, monkeypatch: pytest.MonkeyPa
 def test_the_bytes_are_those_of_all_rows_at_once(
     scattered: Path, kind: str, rows_in_turn: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "A_MARK_EVERY", 1)
-    monkeypatch.setattr(tables, "ROWS_IN_TURN", rows_in_turn)
+    monkeypatch.setattr(tables, "SAMPLING_STEP", 1)
+    monkeypatch.setattr(tables, "ROWS_PER_CHUNK", rows_in_turn)
     monkeypatch.setattr(tables, "BYTES_IN_MEMORY", 1000)
     monkeypatch.setattr(export_module, "ROWS_OF_A_CHUNK", 1024)
     monkeypatch.setattr(export_module, "CHUNKS_OF_A_GROUP", 1)
@@ -94,8 +94,8 @@ def test_the_bytes_are_those_of_all_rows_at_once(
 def test_rows_come_in_divisions_of_about_the_size_that_was_asked_for(
     scattered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "A_MARK_EVERY", 1)
-    monkeypatch.setattr(tables, "ROWS_IN_TURN", 100)
+    monkeypatch.setattr(tables, "SAMPLING_STEP", 1)
+    monkeypatch.setattr(tables, "ROWS_PER_CHUNK", 100)
     run = Run.open(scattered)
     sizes = [table.num_rows for table in run.iter_scores(["edit"])]
 

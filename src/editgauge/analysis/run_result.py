@@ -1,7 +1,8 @@
-"""A run that prints its means and shows them in a notebook: what `run` returns."""
+"""The means of a run, printable and shown as a table in a notebook."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from editgauge._render.tables import (
     directed,
     value_cell,
 )
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.summary import ALL, FEW_SOURCES, MEAN_COLUMNS, Cell, headlines, mean_row, summarize
 from editgauge.results import Run
 from editgauge.results.tables import data_frame
@@ -29,23 +30,27 @@ WIDE_RANGE = 10
 """Scores of a wider range, such as decibels, are written with one decimal."""
 
 
-class RunResult(Run):
-    """A run folder with the means of its scores; `Run.open(folder)` opens an earlier one.
+@dataclass(frozen=True, repr=False)
+class RunSummary:
+    """The means of a run with their confidence intervals.
 
-    `print(run)` shows the main means with their confidence intervals; `to_frame()` and `to_dict()` have all of them,
-    by method and edit type. Single scores are in `scores`, an Arrow table.
+    Printing shows the main means; `to_frame()` and `to_dict()` have all of them, by method and edit type.
+
+    >>> editgauge.RunSummary(editgauge.Run.open("run"))  # doctest: +SKIP
     """
+
+    run: Run
 
     @cached_property
     def means(self) -> list[Cell]:
         """A mean with its confidence interval for every score, method and edit type."""
-        return summarize(self)
+        return summarize(self.run)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: what was run, and every mean."""
-        manifest = self.manifest
+        manifest = self.run.manifest
         return {
-            "folder": str(self.folder),
+            "folder": str(self.run.folder),
             "benchmark": manifest.benchmark,
             "edits": manifest.edits,
             "methods": list(manifest.methods),
@@ -66,17 +71,20 @@ class RunResult(Run):
 
     def _table(self) -> ResultTable:
         """The main scores over all edits, a row per score and a column per method."""
+        manifest = self.run.manifest
         cells = {(cell.protocol, cell.spec.name, cell.method): cell for cell in self.means if cell.edit_type == ALL}
-        methods = list(self.manifest.methods)
-        outcomes = len(self.scores.group_by(["edit", "method", "seed"]).aggregate([]))
+        methods = list(manifest.methods)
+        outcomes = len(self.run.table.group_by(["edit", "method", "seed"]).aggregate([]))
         return ResultTable(
             columns=[Column("score", align="left"), *map(Column, methods)],
             rows=[
                 [_name(protocol, name, cells.values()), *(_cell(cells.get((protocol, name, each))) for each in methods)]
                 for protocol, name in headlines(cells.values())
             ],
-            title=f"{self.manifest.benchmark}: {counted(self.manifest.edits, 'edit')}, {counted(outcomes, 'outcome')}",
-            legend=f"mean [95% confidence interval]; few: under {FEW_SOURCES} source images; run folder {self.folder}",
+            title=f"{manifest.benchmark}: {format_count(manifest.edits, 'edit')}, {format_count(outcomes, 'outcome')}",
+            legend=(
+                f"mean [95% confidence interval]; few: under {FEW_SOURCES} source images; run folder {self.run.folder}"
+            ),
         )
 
 

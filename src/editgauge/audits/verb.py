@@ -27,9 +27,9 @@ from editgauge.audits.people.ground import ground_runs, rated_ground
 from editgauge.audits.probes.build import MOST_OF_A_TYPE
 from editgauge.audits.probes.build import probes as make_probes
 from editgauge.audits.probes.probes import OUTCOMES, TRUTHS, Probe, read_probes
-from editgauge.engine.judges import FOLDER, read_jury
-from editgauge.engine.options import choose_with_models
-from editgauge.engine.options import pairs as pairs_of
+from editgauge.engine._judges import FOLDER, read_judge_config
+from editgauge.engine._options import open_protocols_with_models
+from editgauge.engine._options import pairs as pairs_of
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.judges._transcripts import Transcripts
@@ -115,7 +115,7 @@ def audit(
     )
     if wanted:
         options = ModelOptions(models=models, model=chosen_models)
-        _check_names(wanted, options, read_jury(judges).addresses, blend=blend, against=against)
+        _check_names(wanted, options, read_judge_config(judges).addresses, blend=blend, against=against)
     folder = Path(out)
     place = Path(probes) if probes is not None else folder / PROBES
     listed_probes = _probes(place, limit, seed, quiet)
@@ -151,7 +151,7 @@ def audit(
     sides = tell_sides(photographs or two_objects(place, listed_probes), models_of(runs))
     shown = {}
     if pairs is not None:
-        jury = read_jury(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
+        jury = read_judge_config(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
         shown = ask_about_pairs(jury, place, listed_probes, pairs, folder / PAIRS / FOLDER, seed, quiet)
     card = card_of(runs, listed_probes, blend, seconds, sides, shown, against)
     if ground is not None and ratings is not None:
@@ -169,7 +169,7 @@ def _check_names(
     wanted: Sequence[str], models: ModelOptions, judges: Collection[str], *, blend: str | None, against: str | None
 ) -> None:
     """A wrong name is reported now, and not when everything is scored."""
-    protocols, _ = choose_with_models(wanted, models, judges)
+    protocols, _ = open_protocols_with_models(wanted, models, judges)
     known = [(each.name, spec.name) for each in protocols for spec in each.scores if spec.name not in STEADINESS]
     if blend is not None:
         scores_to_mix(blend, known)

@@ -20,7 +20,7 @@ from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
 from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
-from editgauge.engine.judges import Jury, read_jury
+from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.judges._cost import CallBound
@@ -128,7 +128,7 @@ def attributes(
         prompts=prompts,
         replay=replay,
     )
-    jury = read_jury(judges, max_tokens=MOST_TOKENS)
+    jury = read_judge_config(judges, max_tokens=MOST_TOKENS)
     name = next(iter(jury.addresses), by_rules.RULES_VERSION)
     by = written_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
     work = AttributeFiles(file, edits, seeds, by, quiet)
@@ -162,7 +162,7 @@ def _check(judge: str | None, rules: bool, seeds: int, wanted: AttributeRequest)
         raise BadInputError("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
 
 
-async def _ask(work: AttributeFiles, jury: Jury, wanted: AttributeRequest) -> None:
+async def _ask(work: AttributeFiles, jury: JudgeConfig, wanted: AttributeRequest) -> None:
     """Asks for everything that is left."""
     prompt = partial(open_prompt, folder=jury.prompts)
     async with the_judge(jury, transcripts_beside(work.out)) as judge:

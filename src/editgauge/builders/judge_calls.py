@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from editgauge._util.progress import log_info
-from editgauge.engine.judges import Jury
+from editgauge.engine._judges import JudgeConfig
 from editgauge.errors import BadInputError
 from editgauge.judges import Answer, ModelJudge, Question, open_judge, open_prompt
 from editgauge.judges._cost import BYTES_PER_TOKEN, CallBound
@@ -31,7 +31,7 @@ def transcripts_beside(out: Path) -> Path:
     return out.with_name(f"{out.stem}.transcripts")
 
 
-def the_judge(jury: Jury, transcripts: Path) -> ModelJudge:
+def the_judge(jury: JudgeConfig, transcripts: Path) -> ModelJudge:
     """The one judge of a jury; its calls are kept in a folder, so that nothing is asked twice."""
     (address,) = jury.addresses.values()
     return open_judge(
@@ -44,7 +44,7 @@ def the_judge(jury: Jury, transcripts: Path) -> ModelJudge:
     )
 
 
-def written_by(jury: Jury, prompts: Sequence[str]) -> str:
+def written_by(jury: JudgeConfig, prompts: Sequence[str]) -> str:
     """The name of the one judge of a jury, with the versions of the prompts that it is asked with."""
     (judge,) = jury.addresses
     opened = [open_prompt(name, folder=jury.prompts) for name in prompts]
@@ -52,7 +52,7 @@ def written_by(jury: Jury, prompts: Sequence[str]) -> str:
 
 
 def most_calls(
-    jury: Jury, questions: int, *, prompts: Sequence[str], text_bytes: int, images: int = 0, quiet: bool = False
+    jury: JudgeConfig, questions: int, *, prompts: Sequence[str], text_bytes: int, images: int = 0, quiet: bool = False
 ) -> CallBound:
     """What the judge of a builder can be asked at most, which is printed too; nothing is asked.
 

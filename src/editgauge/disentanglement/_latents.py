@@ -22,7 +22,7 @@ from editgauge._util.files import read_text, write_bytes
 from editgauge._util.images import write_png
 from editgauge._util.progress import log_info, progress
 from editgauge.disentanglement._vocabulary import Vocabulary
-from editgauge.engine.folder_claim import claim
+from editgauge.engine._outcomes import claim
 from editgauge.errors import BadInputError, UnknownNameError, summarize_error
 from editgauge.methods.diffusion.weights import quiet as quiet_libraries
 from editgauge.models.hub.loading import usual_device

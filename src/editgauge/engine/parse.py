@@ -15,9 +15,9 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.datasets import read_text
 from editgauge._util.images import read_image
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.engine.judges import Jury, read_jury
+from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.instructions import parse_instruction as by_rules
+from editgauge.instructions import understand as by_rules
 from editgauge.instructions.parsed import parsed_from_json
 from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
@@ -84,25 +84,25 @@ def understand(
         form: `caption` if the text is a target caption; detected by default.
         source: source image, which a judge is shown.
     """
-    jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
-    return read_instruction(text, source_caption, target_caption, form, source, jury)
+    judge_config = read_judge_config(JudgeOptions(judge=judge, prompts=prompts))
+    return read_instruction(text, source_caption, target_caption, form, source, judge_config)
 
 
 def understand_lines(
     file: str | Path, judge: str | Pairs = (), prompts: str | Path | None = None
 ) -> Iterator[dict[str, Any]]:
     """One object for each line of a file of JSON lines: the reading, or the error of that line."""
-    jury = read_jury(JudgeOptions(judge=judge, prompts=prompts))
+    judge_config = read_judge_config(JudgeOptions(judge=judge, prompts=prompts))
     try:
         lines = read_text(Path(file)).splitlines()
     except BadInputError as error:
         raise BadInputError(f"{error} {LINES}") from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield _line(number, line, jury)
+            yield _line(number, line, judge_config)
 
 
-def _line(number: int, line: str, jury: Jury) -> dict[str, Any]:
+def _line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except ValueError as error:
@@ -115,7 +115,12 @@ def _line(number: int, line: str, jury: Jury) -> dict[str, Any]:
     texts = {key: entry.get(key) if isinstance(entry.get(key), str) else None for key in KEYS}
     try:
         reading = read_instruction(
-            entry["text"], texts["source_caption"], texts["target_caption"], texts["form"], texts["source"], jury
+            entry["text"],
+            texts["source_caption"],
+            texts["target_caption"],
+            texts["form"],
+            texts["source"],
+            judge_config,
         )
     except EditGaugeError as error:
         return {**shown, "line": number, "error": str(error)}
@@ -128,25 +133,29 @@ def read_instruction(
     target_caption: str | None,
     form: str | None,
     source: str | Path | None,
-    jury: Jury,
+    judge_config: JudgeConfig,
 ) -> ParsedInstruction:
     """The judge's reading where there is a judge that gives one, and the rules' otherwise."""
     rules = by_rules(text, source_caption, target_caption, form)
-    if not jury.addresses:
+    if not judge_config.addresses:
         return rules
-    question = _question(text, source_caption, target_caption, source, jury)
+    question = _question(text, source_caption, target_caption, source, judge_config)
     try:
-        return run_async(_judge_reading(question, jury))
+        return run_async(_judge_reading(question, judge_config))
     except EditGaugeError as error:
         why = f"the judge gave no reading ({error}); this is the rules'"
         return replace(rules, left="; ".join(filter(None, [rules.left, why])))
 
 
 def _question(
-    text: str, source_caption: str | None, target_caption: str | None, source: str | Path | None, jury: Jury
+    text: str,
+    source_caption: str | None,
+    target_caption: str | None,
+    source: str | Path | None,
+    judge_config: JudgeConfig,
 ) -> Question[JudgedReading]:
     types = "\n".join(f'- "{each.name}": {each.meaning}. Example: {each.example}' for each in EDIT_TYPES.values())
-    words = open_prompt("read_instruction", folder=jury.prompts).render(
+    words = open_prompt("read_instruction", folder=judge_config.prompts).render(
         text=text,
         source_caption=source_caption or "not known",
         target_caption=target_caption or "not known",
@@ -156,9 +165,9 @@ def _question(
     return Question(words=words, form=Structured(JudgedReading), images=images)
 
 
-async def _judge_reading(question: Question[JudgedReading], jury: Jury) -> ParsedInstruction:
+async def _judge_reading(question: Question[JudgedReading], judge_config: JudgeConfig) -> ParsedInstruction:
     ask = Ask()
-    name, judge = next(iter(jury.opened(None, ask).items()))
+    name, judge = next(iter(judge_config.open(None, ask).items()))
     try:
         async with judge:
             answer = await judge.ask(question)

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge._util.profiling import begin, gather
 from editgauge._util.progress import log_info, progress
-from editgauge.analysis.run_result import RunResult
-from editgauge.engine.forecast.judge_cost import asking_cost
-from editgauge.engine.judges import FOLDER, judges_of, keep_prompts, read_jury
-from editgauge.engine.plan.run_plan import build_plan
-from editgauge.engine.plan.shards import WHOLE, read_shard, refuse_another_shard
-from editgauge.engine.plan.tasks import tasks_left
-from editgauge.engine.plan.worker_count import workers_for
-from editgauge.engine.record.judge_usage import tallied
-from editgauge.engine.record.sets import KnownParts, forget_sets, score_sets
-from editgauge.engine.schedule import local
-from editgauge.engine.schedule.local import Setup
+from editgauge.engine import _schedule
+from editgauge.engine._judge_cost import asking_cost
+from editgauge.engine._judges import FOLDER, count_judge_usage, judges_of, keep_prompts, read_judge_config
+from editgauge.engine._machine import worker_count_for
+from editgauge.engine._run_plan import WHOLE, build_plan, read_shard, refuse_another_shard, tasks_left
+from editgauge.engine._schedule import Setup
+from editgauge.engine._sets import KnownParts, forget_sets, score_sets
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import FoundOutcomes
 from editgauge.models.cache import place
@@ -33,13 +29,13 @@ from editgauge.options import (
     Pairs,
     Paths,
     Share,
-    picked,
+    select_options,
 )
-from editgauge.results import RunWriter
+from editgauge.results import Run, RunWriter
 from editgauge.results.edits import each_line, write_inputs
 
 if TYPE_CHECKING:
-    from editgauge.engine.worker.scoring import ScoredTask, ScoringTask
+    from editgauge.engine._scoring import ScoredTask, ScoringTask
 
 MOST_FAULTS = 8
 PLAN_OPTIONS = ("seed", "layout", "allow_outside", "attributes", "fields", "captions")
@@ -80,7 +76,7 @@ def run(
     shard: str | None = None,
     timings: bool = False,
     quiet: bool = False,
-) -> RunResult:
+) -> Run:
     """Score the outcomes of one or more methods on a benchmark.
 
     Run the same command again to continue after a stop: scores are kept, changed images are scored again, new methods
@@ -129,7 +125,7 @@ def run(
         protocol,
         data=DataOptions(data=data, images=images, limit=limit),
         models=ModelOptions(models=models, model=model),
-        jury=read_jury(judges, judges_of(out)),
+        judge_config=read_judge_config(judges, judges_of(out)),
         seed=seed,
         layout=layout,
         allow_outside=allow_outside,
@@ -154,7 +150,7 @@ def run(
     with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
         for note in writer.notes:
             log_info(note, quiet=quiet)
-        keep_prompts(plan.jury.prompts, Path(out))
+        keep_prompts(plan.judge_config.prompts, Path(out))
         write_inputs(Path(out), plan.benchmark.edits)
         tasks, done = tasks_left(plan, writer)
         if done:
@@ -166,10 +162,12 @@ def run(
         timed = begin(Path(out)) if timings and tasks else None
         parts: KnownParts = {}
         with (
-            tallied(Path(out), plan.manifest.judges, priced=plan.jury.price is not None, quiet=quiet) as tallies,
+            count_judge_usage(
+                Path(out), plan.manifest.judges, priced=plan.judge_config.price is not None, quiet=quiet
+            ) as tallies,
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
         ):
-            setup = Setup(names, plan.choice.models, place(), plan.jury, Path(out) / FOLDER, timed, tallies)
+            setup = Setup(names, plan.choice.models, place(), plan.judge_config, Path(out) / FOLDER, timed, tallies)
             with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
                 for answer in answers:
                     for entry in answer.entries:
@@ -181,7 +179,7 @@ def run(
             gather(timed)
         score_sets(plan, Path(out), place(), parts, quiet=quiet)
         writer.finish()
-    return RunResult.open(Path(out))
+    return Run.open(Path(out))
 
 
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
@@ -191,9 +189,9 @@ def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], 
         benchmark,
         outcomes,
         protocol,
-        data=picked(DataOptions, options),
-        models=picked(ModelOptions, options),
-        jury=read_jury(picked(JudgeOptions, options), judges_of(out)),
+        data=select_options(DataOptions, options),
+        models=select_options(ModelOptions, options),
+        judge_config=read_judge_config(select_options(JudgeOptions, options), judges_of(out)),
         shard=read_shard(options["shard"]),
         **{name: options[name] for name in PLAN_OPTIONS},
     )
@@ -235,14 +233,14 @@ def scored(
     """The result of every task as it arrives, in no fixed order. Closing the generator ends the workers."""
     if not tasks:
         return
-    if engine == "ray" and setup.jury.addresses:
+    if engine == "ray" and setup.judge_config.addresses:
         log_info(
             "Judges are asked by one process of this machine, the keeper of pace and budget; not by Ray.", quiet=quiet
         )
     elif engine == "ray":
-        from editgauge.engine.schedule import ray as ray_engine
+        from editgauge.engine import _ray as ray_engine
 
         yield from ray_engine.execute(tasks, setup, processes, address)
         return
-    workers = workers_for(processes, len(tasks), setup.models, judges=bool(setup.jury.addresses))
-    yield from local.execute(tasks, setup, workers)
+    workers = worker_count_for(processes, len(tasks), setup.models, judges=bool(setup.judge_config.addresses))
+    yield from _schedule.execute(tasks, setup, workers)

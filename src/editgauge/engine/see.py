@@ -14,7 +14,7 @@ import numpy as np
 from editgauge._util.concurrency import run_async
 from editgauge._util.drawing import draw
 from editgauge._util.images import ImageLike, Pixels, read_image, write_png
-from editgauge.engine.options import pairs
+from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Evidence
 from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, SegmentPrompt, TextLines

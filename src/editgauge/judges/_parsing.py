@@ -1,4 +1,9 @@
-"""Finds the one JSON object in an answer, repairs what JSON does not allow, and fits it to what was asked for."""
+"""Parse replies of language models: JSON objects, words, numbers, ratings and refusals.
+
+Endpoints that follow a JSON schema reply with one object. Others wrap it in prose, code fences and reasoning, or reply
+with a bare word. All of that is accepted. A reply that contradicts itself, or does not answer, is unparsable: nothing
+is guessed. All parsers take time linear in the length of the text, up to `MAX_REPLY_CHARACTERS`.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +16,22 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel
 
 MAX_REPLY_CHARACTERS = 50_000
-"""No answer of any form is so long; a longer one is not searched."""
-MOST_OBJECTS = 64
-"""An answer with more braces than this holds something else than one object."""
-DEEPEST = 32
-"""No form nests so deep."""
+MAX_OBJECTS = 64
+MAX_DEPTH = 32
 
 _MARK = re.compile(r"""["'{}\[\]/#,]""")
 _WORD = re.compile(r"\b(True|TRUE|False|FALSE|None|NULL|Null)\b")
 _WORDS = {"true": "true", "false": "false", "none": "null", "null": "null"}
 
 
-class _Broken(ValueError):
-    """The text is no JSON object, not even a corrected one."""
+class _MalformedError(ValueError):
+    """Raised when a text is not a JSON object, even after corrections."""
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """The one JSON object that the answer holds, bare, fenced or in prose; None when there is none, or several.
+    """Return the only JSON object of a reply, bare, fenced or in prose; None for no or several different objects.
 
-    Comments, trailing commas, single quotes and Python's words for true, false and null are corrected. The same object
-    twice is one.
+    Comments, trailing commas, single quotes and Python literals are corrected.
 
     >>> read_object('Sure! ```json\\n{"answer": "yes", /* clear */ "sure": True,}\\n```')
     {'answer': 'yes', 'sure': True}
@@ -39,36 +40,38 @@ def parse_object(text: str) -> dict[str, Any] | None:
     """
     if len(text) > MAX_REPLY_CHARACTERS:
         return None
-    said = strip_reasoning(text)
+    reply = strip_reasoning(text)
     last_object: dict[str, Any] | None = None
-    position = said.find("{")
-    for _ in range(MOST_OBJECTS):
+    position = reply.find("{")
+    if position > 0 and is_refusal(reply[:position]):
+        return None
+    for _ in range(MAX_OBJECTS):
         if position < 0:
             return last_object
         try:
-            mended, position = _object_at(said, position)
-        except _Broken:
+            corrected, position = _object_at(reply, position)
+        except _MalformedError:
             return None
-        read = _parsed(mended)
-        if isinstance(read, dict):
-            if last_object is not None and last_object != read:
+        value = _load_json(corrected)
+        if isinstance(value, dict):
+            if last_object is not None and last_object != value:
                 return None
-            last_object = read
-        elif read is _TWICE:
+            last_object = value
+        elif value is _DUPLICATE_KEYS:
             return None
-        position = said.find("{", position)
+        position = reply.find("{", position)
     return None
 
 
 def _object_at(text: str, start: int) -> tuple[str, int]:
-    """The object that begins at `start`, as proper JSON, and where it ends."""
+    """Return the object that starts at `start` as valid JSON, and its end."""
     pieces: list[str] = []
     closing: list[str] = []
     position = start
     while True:
         mark = _MARK.search(text, position)
         if mark is None:
-            raise _Broken
+            raise _MalformedError
         pieces.append(_WORD.sub(lambda word: _WORDS[word[0].lower()], text[position : mark.start()]))
         sign, position = mark[0], mark.end()
         if sign in "\"'":
@@ -80,18 +83,18 @@ def _object_at(text: str, start: int) -> tuple[str, int]:
         elif sign == "/":
             end = text.find("*/", position)
             if text[position : position + 1] != "*" or end < 0:
-                raise _Broken
+                raise _MalformedError
             position = end + 2
         elif sign in "{[":
             pieces.append(sign)
             closing.append("}" if sign == "{" else "]")
-            if len(closing) > DEEPEST:
-                raise _Broken
+            if len(closing) > MAX_DEPTH:
+                raise _MalformedError
         elif sign == ",":
             pieces.append(sign)
         else:
             if closing.pop() != sign:
-                raise _Broken
+                raise _MalformedError
             _drop_comma(pieces)
             pieces.append(sign)
             if not closing:
@@ -99,7 +102,7 @@ def _object_at(text: str, start: int) -> tuple[str, int]:
 
 
 def _drop_comma(pieces: list[str]) -> None:
-    """Takes back the comma that ends a list or an object."""
+    """Remove a trailing comma."""
     while pieces and not pieces[-1].strip():
         pieces.pop()
     if pieces and pieces[-1] == ",":
@@ -107,12 +110,12 @@ def _drop_comma(pieces: list[str]) -> None:
 
 
 def _string_at(text: str, start: int) -> tuple[str, int]:
-    """A quoted string as JSON writes it, and where it ends."""
+    """Return a quoted string as JSON, and its end."""
     quote, position = text[start], start + 1
     while True:
         end = text.find(quote, position)
         if end < 0:
-            raise _Broken
+            raise _MalformedError
         slashes, before = 0, end - 1
         while before >= position and text[before] == "\\":
             slashes, before = slashes + 1, before - 1
@@ -125,54 +128,54 @@ def _string_at(text: str, start: int) -> tuple[str, int]:
     return '"' + inside.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"', position
 
 
-_TWICE = object()
-"""Stands for an object that gives one name two values."""
+_DUPLICATE_KEYS = object()
+"""Result for an object with duplicate keys."""
 
 
-class _Repeated(Exception):
-    pass
+class _DuplicateKeyError(Exception):
+    """Raised for an object with duplicate keys."""
 
 
-def _parsed(text: str) -> Any:
+def _load_json(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
-    except _Repeated:
-        return _TWICE
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
+    except _DuplicateKeyError:
+        return _DUPLICATE_KEYS
     except (ValueError, RecursionError):
         return None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise _Repeated
+        raise _DuplicateKeyError
     return fields
 
 
-def _no_constant(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def fit_to_schema(value: Any, wanted: Any) -> Any:
-    """The value without what was not asked for, its names and fixed words in the case that was asked for.
+def fit_to_schema(value: Any, target: Any) -> Any:
+    """Drop unknown fields and normalize the case of names and literals.
 
-    The word "null" or "None" in place of a text is no text: it becomes null, and goes out of lists.
+    The words "null" and "None" become null, and are removed from lists of texts.
 
     Args:
-        value: as it was read from JSON
-        wanted: the type that is asked for; other types than models, lists, fixed words and texts stay as they are
+        value: value parsed from JSON.
+        target: type of the field; only models, lists, literals and texts are changed.
     """
-    origin, parts = get_origin(wanted), get_args(wanted)
-    if isinstance(wanted, type) and issubclass(wanted, BaseModel) and isinstance(value, Mapping):
-        return _fields(value, wanted)
+    origin, parts = get_origin(target), get_args(target)
+    if isinstance(target, type) and issubclass(target, BaseModel) and isinstance(value, Mapping):
+        return _fields(value, target)
     if origin in (list, set, tuple) and parts and isinstance(value, list):
-        items = [fit_to_schema(each, parts[0]) for each in value] if len(parts) == 1 or parts[-1] is ... else value
-        return [each for each in items if not (each is None and parts[0] is str)]
+        items = [fit_to_schema(item, parts[0]) for item in value] if len(parts) == 1 or parts[-1] is ... else value
+        return [item for item in items if not (item is None and parts[0] is str)]
     if origin is Literal and isinstance(value, str):
         return next((word for word in parts if _same(word, value)), value)
     if origin in (Union, types.UnionType):
-        return _of_union(value, parts)
-    if wanted is str and isinstance(value, str) and is_null_word(value):
+        return _fit_to_union(value, parts)
+    if target is str and isinstance(value, str) and is_null_word(value):
         return None
     return value
 
@@ -186,25 +189,24 @@ def _fields(value: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
     return fields
 
 
-def _of_union(value: Any, parts: tuple[Any, ...]) -> Any:
+def _fit_to_union(value: Any, parts: tuple[Any, ...]) -> Any:
     if value is None or (type(None) in parts and isinstance(value, str) and is_null_word(value)):
         return None
-    others = [part for part in parts if part is not type(None)]
-    return fit_to_schema(value, others[0]) if len(others) == 1 else value
+    members = [part for part in parts if part is not type(None)]
+    return fit_to_schema(value, members[0]) if len(members) == 1 else value
 
 
-def _same(wanted: Any, key: str) -> bool:
-    """Are two names the same except for case, blanks and hyphens?"""
+def _same(name: Any, key: str) -> bool:
+    """Return whether two names are equal up to case, blanks and hyphens."""
     plain = key.strip().strip(".").lower().replace("-", " ").replace("_", " ")
-    return isinstance(wanted, str) and wanted.lower().replace("-", " ").replace("_", " ") == plain
+    return isinstance(name, str) and name.lower().replace("-", " ").replace("_", " ") == plain
 
 
-SHOWN = 80
-"""This much of an unreadable answer is repeated in the message about it."""
-LONGEST_REFUSAL = 600
-"""A refusal comes at the beginning; no more than this is looked at."""
-OPENING_PHRASES = 6
-"""This many regrets and introductions may stand before a refusal."""
+MAX_QUOTED_REPLY = 80
+MAX_REFUSAL_PREFIX = 600
+"""Characters at the beginning that are searched for a refusal."""
+MAX_OPENING_PHRASES = 6
+"""Apologies and introductions that may precede a refusal."""
 
 _TOKEN = re.compile(r"<\|[A-Za-z_]{1,30}\|>")
 _NOTHING = frozenset({"", "null", "none", "n/a", "na", "nil", "nothing", "undefined", "-"})
@@ -243,7 +245,22 @@ _REFUSALS = (
     rf"the {_PICTURES} (?:is|are|was|were) (?:missing|not (?:provided|attached|visible|included|accessible|available))",
     r"(?:this|that|the) (?:request|content|image|picture) (?:violates|goes against|is against|may violate)\b",
 )
-_REFUSAL = re.compile("|".join(f"(?:{each})" for each in _REFUSALS), re.IGNORECASE)
+_OTHER_LANGUAGES = (
+    r"(?:非常|很)?(?:抱歉|对不起|遗憾|不好意思)|我(?:无法|不能|没有办法|没办法)|无法(?:查看|看到|回答|提供)",
+    r"(?:lo siento|lamento|disculp[ae]|perd[oó]n|no puedo|no me es posible)\b",
+    r"(?:(?:je suis )?d[ée]sol[ée]e?|je (?:regrette|m'excuse)|je ne (?:peux|suis) pas)\b",
+    r"(?:(?:es )?tut mir leid|entschuldigung|leider|ich kann (?:das |dies |ihnen |dir |dabei )?(?:leider )?nicht)\b",
+    r"(?:desculp[ae]|lamento|sinto muito|infelizmente|n[ãa]o (?:posso|consigo))\b",
+    r"(?:извините|простите|к сожалению|я не (?:могу|вижу|в состоянии))\b",
+    r"(?:申し訳|すみません|ごめんなさい|残念ながら)",
+    r"(?:죄송|미안|유감)",
+    r"(?:عذر|آسف|أعتذر|للأسف|لا أستطيع|لا يمكنني)",
+    r"(?:क्षमा|माफ़|माफ|खेद|मैं .{0,20}(?:नहीं|असमर्थ))",
+    r"(?:mi dispiace|purtroppo|non posso|non sono in grado)\b",
+)
+"""Beginnings of refusals in Chinese, Spanish, French, German, Portuguese, Russian, Japanese, Korean, Arabic, Hindi and
+Italian."""
+_REFUSAL = re.compile("|".join(f"(?:{pattern})" for pattern in (*_REFUSALS, *_OTHER_LANGUAGES)), re.IGNORECASE)
 _OPENING = re.compile(
     rf"(?:(?:{_I} ?(?:{_APOSTROPHE}m|am|are) )?(?:very |so |really |terribly )?sorry|{_I} apologi[sz]e|"
     rf"(?:my )?apologies|unfortunately|regrettably|as an? [a-z -]{{0,30}}\b(?:ai|model|assistant)\b[^.,;!\n]{{0,60}}|"
@@ -254,17 +271,15 @@ _OPENING = re.compile(
 
 
 class UnparsableReplyError(ValueError):
-    """An answer that is not of the asked form."""
+    """Raised when a reply does not match the requested form."""
 
-    def __init__(self, wanted: str, text: str) -> None:
-        shown = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-        super().__init__(f"wanted {wanted}, got {shown!r}")
+    def __init__(self, expected: str, text: str) -> None:
+        quoted = text if len(text) <= MAX_QUOTED_REPLY else text[: MAX_QUOTED_REPLY - 3] + "..."
+        super().__init__(f"expected {expected}, got {quoted!r}")
 
 
 def strip_reasoning(text: str) -> str:
-    """The answer without control tokens, and without the thoughts that some models write before it.
-
-    A thought that never ends leaves nothing. Some chat templates swallow the tag that opens a thought.
+    """Remove control tokens and reasoning; an unfinished reasoning leaves nothing.
 
     >>> spoken("<think>Is it red? Yes.</think> no"), spoken("Is it red? Hm.</think>no"), spoken("<think>yes")
     ('no', 'no', '')
@@ -283,49 +298,53 @@ def strip_reasoning(text: str) -> str:
 
 
 def is_null_word(text: str) -> bool:
-    """Is it one of the words for no thing at all?
+    """Return whether a text is a word for no value.
 
     >>> is_nothing("None"), is_nothing("null."), is_nothing("nonesuch")
     (True, True, False)
     """
-    return len(text) < SHOWN and text.strip(" \t\r\n.\"'`").lower() in _NOTHING
+    return len(text) < MAX_QUOTED_REPLY and text.strip(" \t\r\n.\"'`").lower() in _NOTHING
 
 
 def is_refusal(text: str) -> bool:
-    """Does it begin as models do that will not or cannot answer?
+    """Return whether a reply begins like a refusal, in English or another common language.
 
     >>> is_refusal("I'm sorry, but I can't help with that."), is_refusal("I cannot see any image.")
     (True, True)
     >>> is_refusal("I cannot see a difference."), is_refusal("I don't see any image artifacts.")
     (False, False)
     """
-    rest = strip_reasoning(text)[:LONGEST_REFUSAL].lstrip(" \t\r\n*_#>\"'")
-    regretted = False
-    for _ in range(OPENING_PHRASES):
-        if _REFUSAL.match(rest):
+    remaining = strip_reasoning(text)[:MAX_REFUSAL_PREFIX].lstrip(" \t\r\n*_#>\"'")
+    has_apology = False
+    for _ in range(MAX_OPENING_PHRASES):
+        if _REFUSAL.match(remaining):
             return True
-        opening = _OPENING.match(rest)
+        opening = _OPENING.match(remaining)
         if opening is None:
             return False
-        regretted |= "sorry" in opening[0].lower() or "apolog" in opening[0].lower()
-        rest = rest[opening.end() :].lstrip()
-        if not rest:
-            return regretted
-    return _REFUSAL.match(rest) is not None
+        has_apology |= "sorry" in opening[0].lower() or "apolog" in opening[0].lower()
+        remaining = remaining[opening.end() :].lstrip()
+        if not remaining:
+            return has_apology
+    return _REFUSAL.match(remaining) is not None
 
 
 Value = TypeVar("Value")
 
 KEYS = ("answer", "final_answer", "response", "result", "verdict", "choice")
-"""Names under which models give the one thing that they were asked for."""
+"""Keys that models use for a single answer."""
 NUMBER_KEYS = (*KEYS, "rating", "score")
 LIST_KEYS = ("score", "scores", "rating", "ratings", "answer")
-"""Names under which models give several numbers in order, or by name."""
-LONGEST_LINE = 400
-"""A line that holds an answer is short; of a longer one this much is looked at."""
+"""Keys that models use for several numbers."""
+MAX_LINE = 400
+"""Characters of a line that are searched for an answer."""
 
 _BROKEN_OBJECTS = ('{"', "{'", "{\n", "{ ")
-"""A text with such a beginning was to be an object, and is none that can be read."""
+"""Beginnings of malformed objects."""
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_RETRACTION = re.compile(
+    r"\b(?:no,? wait|wait|scratch that|correction|on second thought|actually|rather|i mean)\b", re.IGNORECASE
+)
 _EMPHASIS = re.compile(r"[*_`\"\u201c\u201d#>]")
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,40})\}{1,2}")
 _LABEL = re.compile(
@@ -351,49 +370,49 @@ _TIE = re.compile(r"(?:it(?:'|\u2019)?s |it is )?(?:a )?(tie)\b", re.IGNORECASE)
 
 
 def parse_word(text: str, words: tuple[str, ...]) -> str:
-    """The one of the words that is the answer, that the answer begins with, or that it ends with under a label.
+    """Return the word that a reply consists of, begins with, or gives under a label.
 
     >>> read_word("**Yes**, the dog is there.", ("yes", "no")), read_word('{"answer": true}', ("yes", "no"))
     ('yes', 'yes')
     >>> read_word("Yes and no.", ("yes", "no"))
     Traceback (most recent call last):
     ...
-    editgauge.judges._parsing.UnparsableReplyError: wanted one of yes, no, got 'Yes and no.'
+    editgauge.judges._parsing.UnparsableReplyError: expected one of yes, no, got 'Yes and no.'
     """
     fields = parse_object(text)
     if fields is not None:
         word = _only(fields, KEYS, lambda value: _word_of(value, words))
     else:
-        word = _said(text, lambda line: _word_of(line, words))
+        word = _from_text(text, lambda line: _word_of(line, words))
     if word is None:
         raise UnparsableReplyError(f"one of {', '.join(words)}", text)
     return word
 
 
 def parse_integer(text: str, low: int, high: int) -> int:
-    """The number that is the answer, if it lies on the scale.
+    """Return the integer that a reply gives, if it lies on the scale.
 
     >>> read_whole_number("Rating: 4/5. The hat fits.", 1, 5)
     4
     >>> read_whole_number("4 or 5", 1, 5)
     Traceback (most recent call last):
     ...
-    editgauge.judges._parsing.UnparsableReplyError: wanted a whole number from 1 to 5, got '4 or 5'
+    editgauge.judges._parsing.UnparsableReplyError: expected an integer from 1 to 5, got '4 or 5'
     """
     number = _one_number(text, low, high)
     if number is None or number != int(number):
-        raise UnparsableReplyError(f"a whole number from {low} to {high}", text)
+        raise UnparsableReplyError(f"an integer from {low} to {high}", text)
     return int(number)
 
 
 def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, high: float) -> dict[str, float]:
-    """A number for every name: in an object, as a list in the order of the names, or on a line of its own each.
+    """Return a number for every name, from an object, an ordered list, or labeled lines.
 
     Args:
-        text: the answer
-        names: what is wanted, each with further names for it
-        low: the least number
-        high: the greatest
+        text: reply of the model.
+        names: dimensions with their aliases.
+        low: minimum.
+        high: maximum.
 
     >>> read_ratings('{"score": [8, 6.5], "reasoning": "…"}', {"success": (), "kept": ()}, 0, 10)
     {'success': 8.0, 'kept': 6.5}
@@ -402,7 +421,13 @@ def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, h
     {'compliance': 4.0, 'quality': 5.0}
     """
     fields = parse_object(text)
-    values_of = _rated_object(fields, names) if fields is not None else _rated_lines(text, names)
+    values_of = _ratings_in_lines(text, names)
+    if fields is not None:
+        # Lines beside the object count too, so that an example of the format does not pass for the answer.
+        outside = _ratings_in_lines(_OBJECT.sub("", strip_reasoning(text)), names)
+        values_of = _ratings_in_object(fields, names)
+        for name, values in outside.items():
+            values_of[name] += values
     if len(names) == 1 and not values_of:
         number = _one_number(text, low, high)
         values_of = {} if number is None else {name: [number] for name in names}
@@ -416,35 +441,40 @@ def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, h
     return ratings
 
 
-def _rated_object(fields: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, list[Any]]:
-    plain = {_plain(key): value for key, value in fields.items()}
-    for key in LIST_KEYS:
-        values = plain.get(key)
-        if isinstance(values, list) and len(values) == len(names):
-            return {name: [value] for name, value in zip(names, values, strict=True)}
-        if isinstance(values, Mapping):
-            plain = {_plain(name): value for name, value in values.items()} | plain
-    return {
-        name: [plain[key] for key in dict.fromkeys(map(_plain, (name, *also))) if key in plain]
-        for name, also in names.items()
+def _ratings_in_object(fields: Mapping[str, Any], names: Mapping[str, tuple[str, ...]]) -> dict[str, list[Any]]:
+    """Return all values that an object gives for each name; the caller rejects contradictions."""
+    values: dict[str, list[Any]] = {}
+    nested = [value for key, value in fields.items() if _plain(key) in LIST_KEYS and isinstance(value, Mapping)]
+    for mapping in (fields, *nested):
+        for key, value in mapping.items():
+            values.setdefault(_plain(key), []).append(value)
+    ratings = {
+        name: [value for key in dict.fromkeys(map(_plain, (name, *aliases))) for value in values.get(key, ())]
+        for name, aliases in names.items()
     }
+    for key in LIST_KEYS:
+        for value in values.get(key, ()):
+            if isinstance(value, list) and len(value) == len(names):
+                for name, item in zip(names, value, strict=True):
+                    ratings[name].append(item)
+    return ratings
 
 
-def _rated_lines(text: str, names: Mapping[str, tuple[str, ...]]) -> dict[str, list[Any]]:
+def _ratings_in_lines(text: str, names: Mapping[str, tuple[str, ...]]) -> dict[str, list[Any]]:
     if len(text) > MAX_REPLY_CHARACTERS:
         return {}
-    wanted = {_plain(each): name for name, also in names.items() for each in (name, *also)}
+    name_of = {_plain(alias): name for name, aliases in names.items() for alias in (name, *aliases)}
     ratings: dict[str, list[Any]] = {}
     for line in strip_reasoning(text).splitlines():
-        label, sign, value = _EMPHASIS.sub("", line[:LONGEST_LINE]).replace("=", ":").partition(":")
-        name = wanted.get(_plain(label.lstrip(" -\u20220123456789.)")))
+        label, sign, value = _EMPHASIS.sub("", line[:MAX_LINE]).replace("=", ":").partition(":")
+        name = name_of.get(_plain(label.lstrip(" -\u20220123456789.)")))
         if sign and name:
             ratings.setdefault(name, []).append(value.strip())
     return ratings
 
 
 def _plain(name: str) -> str:
-    """A name without case, underscores and the word score."""
+    """Normalize a name: lower case, no underscores, no trailing "score"."""
     words = name.strip().lower().replace("_", " ").replace("-", " ").replace("&", "and").split()
     return " ".join(words[:-1] if len(words) > 1 and words[-1] in ("score", "rating") else words)
 
@@ -453,11 +483,11 @@ def _one_number(text: str, low: float, high: float) -> float | None:
     fields = parse_object(text)
     if fields is not None:
         return _only(fields, NUMBER_KEYS, lambda value: parse_number(value, low, high))
-    return _said(text, lambda line: parse_number(line, low, high))
+    return _from_text(text, lambda line: parse_number(line, low, high))
 
 
 def parse_number(value: Any, low: float, high: float) -> float | None:
-    """A number on the scale, given as such or in words such as `4/5`; None when it is none, or of another scale.
+    """Return a number on the scale, given as a number or as text such as `4/5`; None otherwise.
 
     >>> read_number(7, 0, 10), read_number("7.5", 0, 10), read_number("7/10", 0, 25), read_number(True, 0, 1)
     (7.0, 7.5, None, None)
@@ -469,68 +499,69 @@ def parse_number(value: Any, low: float, high: float) -> float | None:
         begins = _NUMBER.match(bare)
         if begins is None or (begins[3] is not None and int(begins[3]) != high) or _begins_a_list(bare, begins[1]):
             return None
+        if (retraction := _RETRACTION.search(bare, begins.end())) and re.search(r"\d", bare[retraction.end() :]):
+            return None
         value = float(begins[1] + (begins[2] or ""))
     return float(value) if low <= value <= high else None
 
 
 def _begins_a_list(text: str, number: str) -> bool:
-    """Is the number the first of several that count paragraphs?"""
+    """Return whether the number starts a numbered list."""
     return f" {int(number) + 1}. " in text.replace("\n", " ")
 
 
 def _only(fields: Mapping[str, Any], keys: tuple[str, ...], read: Callable[[Any], Value | None]) -> Value | None:
-    """What an object gives under the names of an answer, if it is one thing."""
-    plain = {key.strip().lower().replace(" ", "_"): value for key, value in fields.items()}
-    values = {read(plain[key]) for key in keys if key in plain}
+    """Return the value of the answer keys of an object, if they agree."""
+    values = {read(value) for key, value in fields.items() if key.strip().lower().replace(" ", "_") in keys}
     return values.pop() if len(values) == 1 else None
 
 
-def _said(text: str, read: Callable[[str], Value | None]) -> Value | None:
-    """What a text says at its beginning, under a label, or alone on its last line; None where these differ."""
+def _from_text(text: str, read: Callable[[str], Value | None]) -> Value | None:
+    """Return what a text states at its beginning, under a label, or on its last line; None if these differ."""
     if len(text) > MAX_REPLY_CHARACTERS:
         return None
-    whole = strip_reasoning(text)
-    if not whole or any(begin in whole for begin in _BROKEN_OBJECTS):
+    reply = strip_reasoning(text)
+    if not reply or any(begin in reply for begin in _BROKEN_OBJECTS):
         return None
-    boxed = {read(each) for each in _BOXED.findall(whole)}
+    boxed = {read(match) for match in _BOXED.findall(reply)}
     if boxed:
         return boxed.pop() if len(boxed) == 1 else None
-    lines = [line for line in (_EMPHASIS.sub("", line).strip() for line in whole.splitlines()) if line]
+    lines = [line for line in (_EMPHASIS.sub("", line).strip() for line in reply.splitlines()) if line]
     if not lines:
         return None
-    first, leading = read(_joined(lines)), read(_CLAUSE_END.split(lines[0][:LONGEST_LINE], maxsplit=1)[0])
+    first, leading = read(_joined(lines)), read(_CLAUSE_END.split(lines[0][:MAX_LINE], maxsplit=1)[0])
     if first is None and leading is not None:
-        return None  # it takes back what it begins with
-    labeled = {read(each) for line in lines for each in _labeled(line)}
+        return None  # the first clause is retracted
+    labeled = {read(value) for line in lines for value in _labeled(line)}
     last = read(lines[-1]) if len(lines) > 1 and len(lines[-1]) < 40 else None
-    said = {each for each in (first, last, *labeled) if each is not None}
+    values = {value for value in (first, last, *labeled) if value is not None}
     if None in labeled and first is None and last is None:
         return None
-    return said.pop() if len(said) == 1 else None
+    return values.pop() if len(values) == 1 else None
 
 
 def _joined(lines: list[str]) -> str:
-    """The text from its first line on, as far as it matters; a label on a line of its own joins with the next."""
-    return "\n".join(lines[:3])[:LONGEST_LINE] if len(lines[0]) < 40 else lines[0][:LONGEST_LINE]
+    """Return the beginning of a text; a label on its own line is joined with the next line."""
+    return "\n".join(lines[:3])[:MAX_LINE] if len(lines[0]) < 40 else lines[0][:MAX_LINE]
 
 
 def _labeled(line: str) -> list[str]:
-    """What follows each label in a line; a label is followed by `:`, `=` or `is`."""
+    """Return the text after each label of a line."""
     return [
-        line[label.end() : label.end() + LONGEST_LINE]
+        line[label.end() : label.end() + MAX_LINE]
         for label in _LABEL.finditer(line)
         if re.search(r"[:=]|\bis\b|be\b", label[0])
     ]
 
 
 def _bare(text: str) -> str:
-    """The answer without emphasis, quotes and a label such as `Answer:`."""
-    plain = _EMPHASIS.sub("", text[:LONGEST_LINE]).strip()
+    """Remove emphasis, quotes and a label such as `Answer:`."""
+    plain = _EMPHASIS.sub("", text[:MAX_LINE]).strip()
     return _LABEL.sub("", plain, count=1).strip() if _LABEL.match(plain) else plain
 
 
 def _word_of(value: Any, words: tuple[str, ...]) -> str | None:
-    """The word that a value is or begins with, as a sentence of its own, and does not take back."""
+    """Return the word that a value consists of or begins with, unless it is retracted."""
     yes_or_no = words == ("yes", "no")
     if isinstance(value, bool):
         return ("yes" if value else "no") if yes_or_no else None
@@ -544,20 +575,22 @@ def _word_of(value: Any, words: tuple[str, ...]) -> str | None:
     word = begins[1].lower()
     if yes_or_no:
         word = {"true": "yes", "false": "no"}.get(word, word)
-    rest = bare[begins.end() :]
-    if word not in words or re.match(r"\s{0,3}(?:/|or\b|and\b)", rest) or _takes_back(rest, words, word):
+    remainder = bare[begins.end() :]
+    if word not in words or re.match(r"\s{0,3}(?:/|or\b|and\b)", remainder) or _is_retracted(remainder, words, word):
+        return None
+    if is_refusal(remainder.lstrip(" .,;:!-")):
         return None
     return word
 
 
-def _takes_back(rest: str, words: tuple[str, ...], word: str) -> bool:
-    """Does another of the words follow, as a clause of its own?"""
-    others = "|".join(each for each in words if each != word)
-    again = rf"{_CLAUSE}(?:\w{{1,12}} ){{0,2}}(?:{others})\s{{0,3}}(?:$|[.,;:!\n])"
-    at_once = rf"\s{{0,3}}(?:(?:and|or|but|actually|wait|rather|well)\W{{1,3}}){{0,3}}(?:{others})\b(?! \w)"
-    labeled = rf"answer(?: is)?\W{{1,3}}(?:{others})\b"
+def _is_retracted(remainder: str, words: tuple[str, ...], word: str) -> bool:
+    """Return whether another of the words follows as a clause."""
+    alternatives = "|".join(item for item in words if item != word)
+    again = rf"{_CLAUSE}(?:\w{{1,12}} ){{0,2}}(?:{alternatives})\s{{0,3}}(?:$|[.,;:!\n])"
+    at_once = rf"\s{{0,3}}(?:(?:and|or|but|actually|wait|rather|well)\W{{1,3}}){{0,3}}(?:{alternatives})\b(?! \w)"
+    labeled = rf"answer(?: is)?\W{{1,3}}(?:{alternatives})\b"
     return bool(
-        re.match(at_once, rest, re.IGNORECASE)
-        or re.search(again, rest, re.IGNORECASE)
-        or re.search(labeled, rest, re.IGNORECASE)
+        re.match(at_once, remainder, re.IGNORECASE)
+        or re.search(again, remainder, re.IGNORECASE)
+        or re.search(labeled, remainder, re.IGNORECASE)
     )

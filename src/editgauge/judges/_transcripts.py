@@ -1,7 +1,7 @@
-"""Transcripts: every call, appended as one line each, whole or absent after a kill.
+"""Record judge calls as checksummed JSON lines.
 
-Each process writes a file of its own, so that several may share a folder without locks. A file is made with its first
-line. What a kill left unfinished at the end of a file is passed over; a line that was altered is an error.
+Each process appends to its own file, so that several processes may share a folder without locks. An incomplete last
+line, left by a kill, is skipped; an altered line is an error.
 """
 
 from __future__ import annotations
@@ -22,58 +22,58 @@ from editgauge.results._journal import LineFile, decode_line, encode_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A question put to a model, with all that came of it."""
+    """A recorded call: question, reply, fault, tokens, cost and timing."""
 
     identity: str
     asked: Mapping[str, Any]
-    """Model, prompt with version, text, form, hashes of the pictures, parameters, repetition."""
+    """Model, prompt with version, text, form, image hashes, parameters and repetition."""
     endpoint: str
     body: ChatCompletion | None
-    """The chat completion as it was sent; None when none came."""
+    """The chat completion as received, or None."""
     model: str | None
-    """The model as the endpoint calls it."""
+    """Model name as reported by the endpoint."""
     fault: Fault | None
     detail: str
     estimated_tokens: int
-    """Of the prompt, before it was sent."""
+    """Estimate of the prompt tokens before sending."""
     prompt_tokens: int | None
-    """As the endpoint counted."""
+    """Prompt tokens as counted by the endpoint."""
     completion_tokens: int | None
     cost: float
-    """With what failed attempts may have cost; 0 when no price was given."""
+    """Cost including failed attempts; 0 without a price."""
     latency: float
-    """Seconds of the last attempt."""
+    """Duration of the last attempt in seconds."""
     seconds: float
-    """From asking to the end, with all attempts, pauses and waiting for a turn."""
+    """Total duration in seconds, including retries and waiting."""
     attempts: tuple[str, ...]
-    """What became of each attempt, in order; the last is `answered` or the fault."""
+    """Result of each attempt; the last is `answered` or the fault."""
     at: str
-    """When it ended, UTC."""
+    """End of the call, UTC."""
 
     @property
-    def final(self) -> bool:
-        """Is it settled? What failed for a passing reason is asked again in the next run."""
+    def is_final(self) -> bool:
+        """False for transient faults, which the next run asks again."""
         return self.fault not in TRANSIENT_FAULTS
 
     def to_line(self) -> bytes:
-        """One line of a transcript."""
+        """Serialize to one line of a transcript."""
         return encode_line(asdict(self))
 
     @classmethod
     def from_line(cls, line: bytes) -> Call:
-        """The inverse of `to_line`; a torn or altered line raises `BadRunError`."""
+        """Parse a line; raise `BadRunError` if it is damaged."""
         try:
             stored = decode_line(line, "transcript")
             return cls(**{**stored, "attempts": tuple(stored["attempts"])})
         except (ValueError, TypeError, KeyError) as error:
-            raise BadRunError(f"a line of the transcript holds something else than a call ({error})") from error
+            raise BadRunError(f"not a recorded call ({error})") from error
 
 
 class Transcripts:
-    """The calls of a folder, those of earlier processes included.
+    """The recorded calls of a folder.
 
     Args:
-        folder: where the files lie; nothing is written anywhere when left out
+        folder: folder of the transcript files; None keeps calls in memory only.
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:
@@ -81,28 +81,28 @@ class Transcripts:
         self._calls: dict[str, Call] = {}
         self._file: LineFile | None = None
         self.spent = 0.0
-        """What all calls of the folder cost together."""
+        """Total cost of all calls."""
         for call in read_transcripts(self.folder) if self.folder else ():
-            self._remember(call)
+            self._store(call)
 
     def recall(self, identity: str) -> Call | None:
-        """The call of this identity: the first that was settled, else the last that was not."""
+        """Return the call of an id: the first final one, else the last."""
         return self._calls.get(identity)
 
     def append(self, call: Call) -> None:
-        """Hands the whole line to the operating system before it returns."""
+        """Append a call to the file of this process."""
         if self.folder is not None:
             try:
                 self._write(self.folder, call.to_line())
             except OSError as error:
                 raise BadRunError(
                     f"The transcripts in '{self.folder}' cannot be written: {error.strerror or error}. "
-                    "What was answered so far is kept; make room and give the same command again to continue."
+                    "Recorded answers are safe; free disk space and run the same command again to continue."
                 ) from error
-        self._remember(call)
+        self._store(call)
 
     def counts(self) -> Counter[Fault | str]:
-        """How many questions were answered, and how many ended in each fault."""
+        """Count answered questions and faults."""
         return Counter(call.fault or "answered" for call in self._calls.values())
 
     def __iter__(self) -> Iterator[Call]:
@@ -112,15 +112,15 @@ class Transcripts:
         return len(self._calls)
 
     def close(self) -> None:
-        """Flushes to disk and closes; harmless when closed already. Appending begins a new file."""
+        """Flush and close the file; a later append starts a new one."""
         if self._file is not None:
             file, self._file = self._file, None
             file.close()
 
-    def _remember(self, call: Call) -> None:
+    def _store(self, call: Call) -> None:
         self.spent += call.cost
-        known = self._calls.get(call.identity)
-        if known is None or not known.final:
+        previous = self._calls.get(call.identity)
+        if previous is None or not previous.is_final:
             self._calls[call.identity] = call
 
     def _write(self, folder: Path, line: bytes) -> None:
@@ -131,7 +131,7 @@ class Transcripts:
 
 
 def read_transcripts(folder: Path) -> Iterator[Call]:
-    """All calls of a folder, oldest file first."""
+    """Yield all calls of a folder, oldest file first."""
     for path in sorted(folder.glob("*.jsonl")):
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):

@@ -10,9 +10,10 @@ from importlib import import_module
 from pathlib import Path
 
 from editgauge._util.progress import log_info
-from editgauge.engine.plan.worker_count import bytes_of_weights, choose_worker_count, run_on_cards, this_machine
+from editgauge.engine._machine import choose_worker_count, this_machine, uses_gpus, weight_bytes
+from editgauge.engine.scorer import ScorerOptions
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
+from editgauge.options import Amount, Count, Natural, Pairs, Port
 
 TOKENS = "EDITGAUGE_SERVE_TOKENS"
 """Environment variable with tokens, separated by commas."""
@@ -66,11 +67,7 @@ def serve(
         raise BadInputError(
             f"Serving at {host} without tokens is open to everyone: give --tokens FILE, or set {TOKENS}."
         )
-    options = scoring.ScorerOptions(
-        protocol=protocol,
-        models=ModelOptions(models=models, model=model),
-        judge=JudgeOptions(judge=judge, prompts=prompts),
-    )
+    options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
     scorer = options.scorer()
     if scorer.remark:
         log_info(scorer.remark, quiet=quiet)
@@ -91,9 +88,9 @@ def serve(
 
 def _processes(wanted: int, models: Mapping[str, str], judges: bool) -> int:
     """How many processes score; models of GPUs stay in one, which fills its batches."""
-    if not wanted and run_on_cards(models):
+    if not wanted and uses_gpus(models):
         return 1
-    weights = bytes_of_weights(models)
+    weights = weight_bytes(models)
     return choose_worker_count(wanted, sys.maxsize, this_machine(), judges=judges, weights=weights).processes
 
 

@@ -11,11 +11,12 @@ import pickle
 import threading
 from typing import BinaryIO
 
-from editgauge.engine.worker.process import PARENT_IS_GONE, as_worker
-from editgauge.engine.worker.scoring import crash
+from editgauge.engine._scoring import crash
+from editgauge.engine._worker import PIPE_ERRORS, open_pipes
+from editgauge.engine.scorer import ScorerOptions
 from editgauge.errors import EditGaugeError
 from editgauge.serving.schema import ScoreRequest
-from editgauge.serving.scoring import STOP, OneScorer, ScorerOptions
+from editgauge.serving.scoring import STOP, OneScorer
 
 Message = tuple[int, ScoreRequest | str] | None
 
@@ -29,7 +30,7 @@ async def _serve(options: ScorerOptions, questions: BinaryIO, answers: BinaryIO)
         while True:
             try:
                 message = pickle.load(questions)  # noqa: S301 - written by the service
-            except PARENT_IS_GONE:
+            except PIPE_ERRORS:
                 message = None
             loop.call_soon_threadsafe(messages.put_nowait, message)
             if message is None:
@@ -63,11 +64,11 @@ async def _serve(options: ScorerOptions, questions: BinaryIO, answers: BinaryIO)
 
 def main() -> None:
     """Scores until standard input ends."""
-    questions, answers = as_worker()
+    questions, answers = open_pipes()
     try:
         options: ScorerOptions = pickle.load(questions)  # noqa: S301 - written by the service
         asyncio.run(_serve(options, questions, answers))
-    except PARENT_IS_GONE:
+    except PIPE_ERRORS:
         os._exit(1)
 
 

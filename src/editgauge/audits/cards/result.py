@@ -15,7 +15,7 @@ from editgauge.audits.cards.card import MisjudgedProbe, ScoreCard, score_card, w
 from editgauge.audits.cards.measures import auroc, auroc_ahead, share
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.cards.values import ProbeScores, headlines_of, measured_in
-from editgauge.engine.judges import FOLDER
+from editgauge.engine._judges import FOLDER
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges._transcripts import Transcripts
 

@@ -13,7 +13,7 @@ from editgauge._util.images import read_image
 from editgauge._util.progress import progress
 from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.worker.scoring import build_item
+from editgauge.engine._scoring import build_item
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService

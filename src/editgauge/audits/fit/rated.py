@@ -14,7 +14,7 @@ from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.fit.features import ROLES
 from editgauge.audits.people.ground import mean_ratings
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.worker.scoring import build_item as make_item
+from editgauge.engine._scoring import build_item as make_item
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models.cache import place

@@ -18,7 +18,7 @@ from editgauge._stats.intervals import clustered_mean
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_json
 from editgauge.audits.judges.anchors import VERSION, Anchor, anchors_of_run, drawn_anchors
-from editgauge.engine.judges import judge_name
+from editgauge.engine._judges import judge_name
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.judges import ModelJudge, NoAnswerError, Parameters, open_judge
 from editgauge.judges._endpoint import parse_reply

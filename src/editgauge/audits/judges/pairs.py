@@ -24,13 +24,13 @@ from editgauge.audits.cards.result import Cost
 from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine.prefer.comparison import ComparisonWording, choice_of, compare_each
+from editgauge.engine.prefer import ComparisonWording, choice_of, compare_each
 from editgauge.errors import BadInputError
 from editgauge.judges import Choice, ModelJudge, NoAnswerError, Question
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
-    from editgauge.engine.judges import Jury
+    from editgauge.engine._judges import JudgeConfig
     from editgauge.types import Edit
 
 PEOPLE = "people"
@@ -90,7 +90,7 @@ class PairFindings:
 
 
 def ask_about_pairs(
-    jury: Jury, folder: Path, probes: Sequence[Probe], count: int, transcripts: Path, seed: int, quiet: bool
+    jury: JudgeConfig, folder: Path, probes: Sequence[Probe], count: int, transcripts: Path, seed: int, quiet: bool
 ) -> dict[str, PairFindings]:
     """What each judge of a jury is like when it is shown two outcomes, by its name.
 
@@ -118,14 +118,14 @@ def _question(pair: ProbePair, folder: Path, edits: Mapping[str, Edit], words: C
 
 
 async def _ask(
-    jury: Jury,
+    jury: JudgeConfig,
     transcripts: Path,
     pairs: Sequence[ProbePair],
     question: Callable[[ProbePair], Question[Choice]],
     advance: Callable[[], None],
 ) -> PairFindings:
     ask = Ask()
-    (judge,) = jury.opened(transcripts, ask).values()
+    (judge,) = jury.open(transcripts, ask).values()
 
     async def tell(pair: ProbePair) -> PairAnswers:
         return await _said(judge, await asyncio.to_thread(question, pair))

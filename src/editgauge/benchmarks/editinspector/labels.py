@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, Ids, file_in, read_text
-from editgauge._util.fields import shown
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_text
+from editgauge._util.fields import format_value
 from editgauge.benchmarks.datasets import Remark
 from editgauge.errors import BadInputError
 
@@ -79,7 +79,7 @@ def majority(answers: Sequence[int]) -> int | None:
 
 def read_inspected(data: Path | None) -> tuple[Inspected, ...]:
     """All rows of a CSV file; raises one `BadInputError` with everything that is wrong with it."""
-    file = file_in("editinspector", data, FILE, NEEDED)
+    file = find_data_file("editinspector", data, FILE, NEEDED)
     faults = Faults("editinspector", file)
     reader = csv.DictReader(io.StringIO(read_text(file), newline=""))
     columns = {
@@ -140,7 +140,7 @@ class _Cells:
         if isinstance(values, list) and len(values) == RATERS and all(isinstance(one, kind) for one in values):
             return values
         self.wrong(
-            f"'{column}' must be a list with an answer of each of {RATERS} raters, got {shown(self._row[column])}"
+            f"'{column}' must be a list with an answer of each of {RATERS} raters, got {format_value(self._row[column])}"
         )
         return []
 
@@ -157,7 +157,7 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
     if instruction is None:
         cells.wrong("'instruction' is empty")
     if action is not None and action not in ACTIONS:
-        cells.wrong(f"'action' is one of {', '.join(ACTIONS)} or empty, got {shown(action)}")
+        cells.wrong(f"'action' is one of {', '.join(ACTIONS)} or empty, got {format_value(action)}")
     boxes = cells.literal("artifacts_bboxes")
     if not isinstance(boxes, list):
         cells.wrong("'artifacts_bboxes' must be a list")
@@ -189,7 +189,7 @@ def _place(cells: _Cells) -> tuple[str, int]:
     image, turn = name.partition("_")[0], name.rpartition("_")[2]
     if image.isdigit() and turn.isdigit():
         return image, int(turn)
-    cells.wrong(f"'id' must be IMAGE_INSTRUCTION_TURN, got {shown(name)}")
+    cells.wrong(f"'id' must be IMAGE_INSTRUCTION_TURN, got {format_value(name)}")
     return "", 0
 
 

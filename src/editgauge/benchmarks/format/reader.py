@@ -8,8 +8,15 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from editgauge._util.disk_list import DiskList
-from editgauge._util.documents import Document, Lines, Spot, each_value
-from editgauge._util.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
+from editgauge._util.documents import Document, Lines, Location, parse_json_lines
+from editgauge._util.fields import (
+    BenchmarkFields,
+    EditFields,
+    SourceFields,
+    describe_unknown,
+    format_value,
+    read_fields,
+)
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks.format.recipes import RecipeSource, RecipeSources, read_recipe
 from editgauge.benchmarks.format.regions import Find, Names, find_image, looks_like_path, read_mask
@@ -35,9 +42,9 @@ def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where:
     here = Lines(1)
     document.lines = Lines(1, {"edits": here})
     whole = (line.removesuffix("\n") for line in lines)
-    for place, (number, value) in enumerate(each_value(whole, document)):
+    for place, (number, value) in enumerate(parse_json_lines(whole, document)):
         here.parts = {place: Lines(number)}  # what is wrong with a line is said before the next is read
-        edit = reader.read(value, Spot(document, ("edits", place)), place)
+        edit = reader.read(value, Location(document, ("edits", place)), place)
         if edit is not None and not document.faults:
             edits.append(edit)
     benchmark = None if document.faults or not edits else Benchmark(name, edits.settled())
@@ -55,7 +62,7 @@ def _sound(benchmark: Benchmark | None, document: Document, where: str) -> Bench
 
 
 def _read(document: Document, find: Find, name: str) -> Benchmark | None:
-    top = Spot(document)
+    top = Location(document)
     fields = read_fields(BenchmarkFields, document.value, top)
     sources = _read_sources(_part(document.value, "sources", dict), top.within("sources"), find)
     reader = _EditReader(sources, find)
@@ -75,12 +82,12 @@ def _part(value: Any, key: str, kind: type) -> Any:
     return part if isinstance(part, kind) else kind()
 
 
-def _read_sources(values: Mapping[str, Any], spot: Spot, find: Find) -> dict[str, RecipeSource | None]:
+def _read_sources(values: Mapping[str, Any], spot: Location, find: Find) -> dict[str, RecipeSource | None]:
     return {name: _read_source(name, value, spot.within(name), find) for name, value in values.items()}
 
 
-def _read_source(name: str, value: Any, spot: Spot, find: Find) -> RecipeSource | None:
-    spot = Spot(spot.document, spot.place, f"source {shown(name)}")
+def _read_source(name: str, value: Any, spot: Location, find: Find) -> RecipeSource | None:
+    spot = Location(spot.document, spot.path, f"source {format_value(name)}")
     if not name.strip() or looks_like_path(name):
         spot.report("a source's name must not look like a path")
     fields = read_fields(SourceFields, value, spot)
@@ -95,7 +102,7 @@ def _read_source(name: str, value: Any, spot: Spot, find: Find) -> RecipeSource 
     return RecipeSource(picture, fields.caption if fields else None, objects)
 
 
-def _picture(word: Any, spot: Spot, find: Find) -> ImageFile | None:
+def _picture(word: Any, spot: Location, find: Find) -> ImageFile | None:
     if not isinstance(word, str) or not word.strip():
         return None
     path = find_image(word, find, spot)
@@ -111,9 +118,9 @@ class _EditReader:
         self.paths: dict[str, RecipeSource] = {}
         self.lines_of_ids: dict[str, int] = {}
 
-    def read(self, value: Any, spot: Spot, place: int) -> Edit | None:
+    def read(self, value: Any, spot: Location, place: int) -> Edit | None:
         """The edit; None after reporting everything that is wrong with it."""
-        spot = Spot(spot.document, spot.place, _owner(value, place))
+        spot = Location(spot.document, spot.path, _owner(value, place))
         fields = read_fields(EditFields, value, spot)
         if not isinstance(value, dict):
             return None
@@ -158,7 +165,7 @@ class _EditReader:
         )
         return complete_edit(edit)
 
-    def _inputs(self, values: Any, spot: Spot) -> tuple[InputImage, ...]:
+    def _inputs(self, values: Any, spot: Location) -> tuple[InputImage, ...]:
         """The further pictures that are there; what else is wrong with them was reported with the fields."""
         entries = [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
         pictures = [
@@ -167,7 +174,7 @@ class _EditReader:
         ]
         return tuple(InputImage(picture, role) for picture, role in pictures if picture)
 
-    def _notice_id(self, name: Any, spot: Spot) -> None:
+    def _notice_id(self, name: Any, spot: Location) -> None:
         """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""
         if not isinstance(name, str):
             return
@@ -177,17 +184,17 @@ class _EditReader:
         else:
             self.lines_of_ids[key] = spot.line
 
-    def _check_follows(self, name: Any, spot: Spot) -> None:
+    def _check_follows(self, name: Any, spot: Location) -> None:
         if isinstance(name, str) and _same_file(name) not in self.lines_of_ids:
-            spot.report(f"'follows' must name an edit further up, got {shown(name)}")
+            spot.report(f"'follows' must name an edit further up, got {format_value(name)}")
 
-    def _source(self, word: Any, spot: Spot) -> RecipeSource | None:
+    def _source(self, word: Any, spot: Location) -> RecipeSource | None:
         if not isinstance(word, str) or not word.strip():
             return None
         if word in self.sources:
             return self.sources[word]
         if not looks_like_path(word):
-            spot.report(unknown("source", word, self.sources))
+            spot.report(describe_unknown("source", word, self.sources))
             return None
         if word not in self.paths:
             self.paths[word] = RecipeSource(_picture(word, spot, self.find))
@@ -196,7 +203,7 @@ class _EditReader:
 
 def _owner(value: Any, place: int) -> str:
     name = value.get("id") if isinstance(value, dict) else None
-    return f"edit {shown(name)}" if isinstance(name, str) and name.strip() else f"edit number {place + 1}"
+    return f"edit {format_value(name)}" if isinstance(name, str) and name.strip() else f"edit number {place + 1}"
 
 
 def _same_file(name: str) -> str:

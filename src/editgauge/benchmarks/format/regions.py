@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge._util.documents import Spot
-from editgauge._util.fields import shown, unknown
+from editgauge._util.documents import Location
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import IMAGE_SUFFIXES
-from editgauge._util.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
+from editgauge._util.masks import Dilated, Mask, MaskFile, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired, runs_problem
 from editgauge.errors import BadInputError
 
@@ -46,7 +46,7 @@ def looks_like_path(word: str) -> bool:
     return "/" in word or "\\" in word or PurePosixPath(word).suffix.lower() in IMAGE_SUFFIXES
 
 
-def find_image(word: str, find: Find, spot: Spot) -> Path | None:
+def find_image(word: str, find: Find, spot: Location) -> Path | None:
     """The file of an image path; None after reporting that there is none."""
     try:
         return find(word)
@@ -55,7 +55,7 @@ def find_image(word: str, find: Find, spot: Spot) -> Path | None:
         return None
 
 
-def read_mask(value: Any, spot: Spot, names: Names, depth: int = 0) -> Mask | None:
+def read_mask(value: Any, spot: Location, names: Names, depth: int = 0) -> Mask | None:
     """The region a part of the file describes; None after reporting everything that is wrong with it."""
     if depth > DEEPEST:
         spot.report(f"a mask nested more than {DEEPEST} levels deep")
@@ -66,11 +66,13 @@ def read_mask(value: Any, spot: Spot, names: Names, depth: int = 0) -> Mask | No
     elif isinstance(value, dict):
         return _composed(value, spot, names, depth)
     else:
-        spot.report(f"a mask is a list of polygons, a name, a path or one of {', '.join(FORMS)}, got {shown(value)}")
+        spot.report(
+            f"a mask is a list of polygons, a name, a path or one of {', '.join(FORMS)}, got {format_value(value)}"
+        )
     return None
 
 
-def read_polygons(rings: list[Any], spot: Spot) -> Polygons | None:
+def read_polygons(rings: list[Any], spot: Location) -> Polygons | None:
     """The outlines of an object; each problem of each outline is reported."""
     if not rings:
         spot.report("a mask without any polygon")
@@ -88,7 +90,7 @@ def read_polygons(rings: list[Any], spot: Spot) -> Polygons | None:
 
 def _ring_problem(ring: Any) -> str | None:
     if not isinstance(ring, list) or not all(is_number(value) for value in ring):
-        return f"a polygon is a list of pixel positions [x0, y0, x1, y1, ...], got {shown(ring)}"
+        return f"a polygon is a list of pixel positions [x0, y0, x1, y1, ...], got {format_value(ring)}"
     if len(ring) % 2:
         return f"a polygon has an odd count of numbers ({len(ring)}); it needs pairs of x and y"
     if len(ring) < 6:
@@ -103,23 +105,23 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -FARTHEST <= value <= FARTHEST
 
 
-def _named(word: str, spot: Spot, names: Names) -> Mask | None:
+def _named(word: str, spot: Location, names: Names) -> Mask | None:
     if word in names.objects:
         return names.objects[word]
     if not looks_like_path(word):
-        spot.report(unknown("object", word, names.objects))
+        spot.report(describe_unknown("object", word, names.objects))
         return None
     path = find_image(word, names.find, spot)
     return MaskFile(path, word) if path else None
 
 
-def _composed(value: dict[str, Any], spot: Spot, names: Names, depth: int) -> Mask | None:
+def _composed(value: dict[str, Any], spot: Location, names: Names, depth: int) -> Mask | None:
     form = next((key for key in value if key in FORMS), None)
     if form is None:
-        spot.report(unknown("mask", next(iter(value), ""), FORMS))
+        spot.report(describe_unknown("mask", next(iter(value), ""), FORMS))
         return None
     if set(value) != set(FORMS[form]):
-        spot.report(f"a mask '{form}' has the keys {', '.join(FORMS[form])}, got {', '.join(map(shown, value))}")
+        spot.report(f"a mask '{form}' has the keys {', '.join(FORMS[form])}, got {', '.join(map(format_value, value))}")
         return None
     inside, at = value[form], spot.within(form)
     if form == "box":
@@ -135,37 +137,37 @@ def _composed(value: dict[str, Any], spot: Spot, names: Names, depth: int) -> Ma
         return Outside(part) if part else None
     by = value["by"]
     if not isinstance(by, int) or isinstance(by, bool) or not 0 <= by <= WIDEST_MARGIN:
-        spot.within("by").report(f"'by' is a whole number of pixels from 0 to {WIDEST_MARGIN}, got {shown(by)}")
+        spot.within("by").report(f"'by' is a whole number of pixels from 0 to {WIDEST_MARGIN}, got {format_value(by)}")
         return None
-    return Grown(part, by) if part else None
+    return Dilated(part, by) if part else None
 
 
-def _box(value: Any, spot: Spot) -> Rectangle | None:
+def _box(value: Any, spot: Location) -> Rectangle | None:
     if not isinstance(value, list) or len(value) != 4 or not all(is_number(side) for side in value):
-        spot.report(f"a box is [left, top, right, bottom], got {shown(value)}")
+        spot.report(f"a box is [left, top, right, bottom], got {format_value(value)}")
         return None
     left, top, right, bottom = (float(side) for side in value)
     if right <= left or bottom <= top:
-        spot.report(f"a box needs left < right and top < bottom, got {shown(value)}")
+        spot.report(f"a box needs left < right and top < bottom, got {format_value(value)}")
         return None
     return Rectangle(left, top, right, bottom)
 
 
-def _erased(word: Any, spot: Spot, names: Names) -> Erased | None:
+def _erased(word: Any, spot: Location, names: Names) -> Erased | None:
     if not isinstance(word, str) or not looks_like_path(word):
-        spot.report(f"'erased' is the path of an image, got {shown(word)}")
+        spot.report(f"'erased' is the path of an image, got {format_value(word)}")
         return None
     path = find_image(word, names.find, spot)
     return Erased(path, word) if path else None
 
 
-def _runs(value: dict[str, Any], spot: Spot) -> RunLengths | None:
+def _runs(value: dict[str, Any], spot: Location) -> RunLengths | None:
     size, frame, runs = value["size"], value["frame"], value["runs"]
     if not isinstance(size, list) or len(size) != 2 or not all(_is_length(side) for side in size) or size.count(0):
-        spot.report(f"'size' is [width, height] in pixels, got {shown(size)}")
+        spot.report(f"'size' is [width, height] in pixels, got {format_value(size)}")
         return None
     if not _is_length(frame) or frame > min(size):
-        spot.report(f"'frame' is a whole number of pixels, got {shown(frame)}")
+        spot.report(f"'frame' is a whole number of pixels, got {format_value(frame)}")
         return None
     problem = runs_problem(runs, *size)
     if problem:
@@ -183,9 +185,9 @@ def _is_length(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST_SIDE
 
 
-def _union(value: Any, spot: Spot, names: Names, depth: int) -> Union | None:
+def _union(value: Any, spot: Location, names: Names, depth: int) -> Union | None:
     if not isinstance(value, list) or not value:
-        spot.report(f"'union' is a list of masks, got {shown(value)}")
+        spot.report(f"'union' is a list of masks, got {format_value(value)}")
         return None
     parts = [read_mask(part, spot.within(place), names, depth + 1) for place, part in enumerate(value)]
     whole = tuple(part for part in parts if part is not None)

@@ -8,7 +8,7 @@ from typing import Any
 
 from editgauge._util.datasets import Ids
 from editgauge._util.images import ImageFile
-from editgauge._util.masks import Grown, Mask
+from editgauge._util.masks import Dilated, Mask
 from editgauge._util.text import with_article
 from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance
 from editgauge.benchmarks.unibench.masks import mask_of
@@ -102,7 +102,7 @@ def _region(task: Drawn, recipe: Recipe | None) -> Mask | None:
         return recipe.footprint()
     if task.instance is None or task.place is not None:
         return None
-    return Grown(mask_of(task.instance.mask), MARGIN)
+    return Dilated(mask_of(task.instance.mask), MARGIN)
 
 
 def _fields(task: Drawn) -> dict[str, Any]:

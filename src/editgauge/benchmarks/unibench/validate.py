@@ -11,8 +11,8 @@ from typing import Any, get_args
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge._util.fields import shown, unknown
-from editgauge._util.masks import box_of
+from editgauge._util.fields import describe_unknown, format_value
+from editgauge._util.masks import bounding_box
 from editgauge.benchmarks.unibench.annotations import (
     FORMAT,
     AnnotatedImage,
@@ -42,9 +42,9 @@ Fault = str
 def faults_of(value: Any) -> list[Fault]:
     """All faults of a JSON value that should be annotations; none means that it can be used."""
     if not isinstance(value, dict):
-        return [f"the file must hold a mapping with 'format' and 'images', got {shown(value)}"]
+        return [f"the file must hold a mapping with 'format' and 'images', got {format_value(value)}"]
     if value.get("format") != FORMAT:
-        return [f"format: must be '{FORMAT}', got {shown(value.get('format'))}"]
+        return [f"format: must be '{FORMAT}', got {format_value(value.get('format'))}"]
     try:
         Annotations.model_validate(value)
     except ValidationError as error:
@@ -74,7 +74,7 @@ def image_faults(image: AnnotatedImage) -> Iterator[Fault]:
     """What is wrong with one image whose fields are all right; the builder asks this, too."""
     path = PurePosixPath(image.file)
     if path.is_absolute() or ".." in path.parts or "\\" in image.file:
-        yield f"file: {shown(image.file)} must be a path inside the folder of images, with forward slashes"
+        yield f"file: {format_value(image.file)} must be a path inside the folder of images, with forward slashes"
     ids = Counter(instance.id for instance in image.instances)
     for place, instance in enumerate(image.instances):
         at = f"instances[{place}]"
@@ -107,15 +107,15 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
     rendered = mask_of(mask).render(image.width, image.height)
     if not rendered.any():
         yield "mask: no part of it is inside the image"
-    elif any(abs(one - other) > SLACK for one, other in zip(box_of(rendered), instance.box, strict=True)):
-        yield f"box: {instance.box} is not the box of the mask, which is {list(box_of(rendered))}"
+    elif any(abs(one - other) > SLACK for one, other in zip(bounding_box(rendered), instance.box, strict=True)):
+        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(rendered))}"
 
 
 def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
     by_id = {instance.id: instance for instance in image.instances}
     target = by_id.get(instance_id(task))
     if not isinstance(task, Generate) and target is None:
-        yield f"instance: {unknown('instance', task.instance, by_id)}"
+        yield f"instance: {describe_unknown('instance', task.instance, by_id)}"
     if isinstance(task, ChangeClass | Generate):
         yield from _repeated("classes", task.classes)
         for word in forbidden_classes(task.classes, image):
@@ -129,7 +129,7 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
     for place, template in enumerate(task.templates):
         problem = template_problem(template, task.type)
         if problem:
-            yield f"templates[{place}]: {shown(template)} {problem}"
+            yield f"templates[{place}]: {format_value(template)} {problem}"
 
 
 def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
@@ -137,7 +137,7 @@ def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], m
     yield from (f"places: '{words}' '{anchor}' is given twice" for (anchor, words), n in pairs.items() if n > 1)
     for at, place in enumerate(places):
         if place.anchor not in by_id:
-            yield f"places[{at}].anchor: {unknown('instance', place.anchor, by_id)}"
+            yield f"places[{at}].anchor: {describe_unknown('instance', place.anchor, by_id)}"
         elif place.anchor == moved:
             yield f"places[{at}].anchor: '{moved}' cannot move relative to itself"
 
@@ -173,4 +173,4 @@ def _in_words(detail: ErrorDetails) -> Fault:
     if detail["type"] == "extra_forbidden":
         return f"{place}: is no key of this format"
     message = detail["msg"].removeprefix("Value error, ")
-    return f"{place}: {message[0].lower()}{message[1:]}, got {shown(detail['input'])}"
+    return f"{place}: {message[0].lower()}{message[1:]}, got {format_value(detail['input'])}"

@@ -18,7 +18,7 @@ from editgauge._util.coco import Coco, CocoImage, read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.datasets import slug
 from editgauge._util.progress import log_info
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.editval import TYPES
 from editgauge.builders.built import BuiltBenchmark, OmittedTask, check_places, report_beside, write_report
 from editgauge.builders.editval.file import write_editval
@@ -44,7 +44,7 @@ from editgauge.builders.review.file import (
     review_beside,
     write_review,
 )
-from editgauge.engine.judges import Jury, read_jury
+from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError
 from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.options import Amount, Count, JudgeOptions, Share
@@ -104,7 +104,7 @@ def editval(
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
-    jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
+    jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
     coco_annotations = read_coco(Path(coco))
     proposed = Proposed()
     named = [image for image in coco_annotations.images if proposed.take_image(image)]
@@ -116,7 +116,7 @@ def editval(
     if dry_run:
         questions = len(TYPES) * (1 + min(classes, len(fitting)))
         names = len(", ".join(fitting).encode())
-        asking = most_calls(jury or Jury(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
+        asking = most_calls(jury or JudgeConfig(), questions, prompts=PROMPTS, text_bytes=names, quiet=quiet)
         return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
     if jury is None:
         by = BY_RULES
@@ -146,7 +146,7 @@ def editval(
     write_report(report_beside(file), shown, proposed.left_out)
     count = len({each.number for some in pictures.values() for each in some})
     log_info(
-        f"{counted(count, 'image')} of {len(pictures)} classes with {counted(len(review.candidates), 'candidate')} by "
+        f"{format_count(count, 'image')} of {len(pictures)} classes with {format_count(len(review.candidates), 'candidate')} by "
         f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
         f"Next: editgauge build review {file}",
         quiet=quiet,
@@ -188,7 +188,9 @@ def _by_rules(proposed: Proposed, coco: Coco, known: list[str], classes: int, nu
             proposed.take_operations((class_, kind), operations_for(kind, class_, coco, number))
 
 
-async def _by_judge(proposed: Proposed, known: list[str], classes: int, number: int, jury: Jury, file: Path) -> None:
+async def _by_judge(
+    proposed: Proposed, known: list[str], classes: int, number: int, jury: JudgeConfig, file: Path
+) -> None:
     prompt = partial(open_prompt, folder=jury.prompts)
     answers: dict[Pair, list[str]] = {}
     async with the_judge(jury, transcripts_beside(file)) as judge:

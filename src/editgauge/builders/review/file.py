@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from editgauge._util.fields import Text
 from editgauge._util.files import read_text, write_text
-from editgauge._util.masks import BoolMask, box_of
+from editgauge._util.masks import BoolMask, bounding_box
 from editgauge.benchmarks.unibench.annotations import Instance, Side, StrictFields
 from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.errors import BadInputError
@@ -86,7 +86,7 @@ class ReviewPicture(StrictFields):
 
 def instance_of(name: str, class_: str, mask: BoolMask, color: str | None = None) -> Instance:
     """An object of a picture, with its outline."""
-    box = [float(side) for side in box_of(mask)]
+    box = [float(side) for side in bounding_box(mask)]
     return Instance(id=name, class_=class_, color=color, box=box, mask=run_lengths(mask))
 
 

@@ -17,7 +17,7 @@ from editgauge._util.coco import read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import read_image, write_png
 from editgauge._util.progress import log_info
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.builders.built import BuiltBenchmark, OmittedTask, check_places, report_beside
 from editgauge.builders.judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by
 from editgauge.builders.review.file import review_beside
@@ -26,7 +26,7 @@ from editgauge.builders.unibench.judge_proposals import CORRECTIONS, PROMPTS, Dr
 from editgauge.builders.unibench.proposals import candidates_of, sorted_out
 from editgauge.builders.unibench.scenes import Chosen, Criteria, EditableScene, choose, make_scene
 from editgauge.builders.unibench.work import ReviewWork
-from editgauge.engine.judges import Jury, read_jury
+from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges import NoAnswerError, open_prompt
 from editgauge.options import Amount, Count, JudgeOptions, Share
@@ -101,14 +101,14 @@ def unibench(
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
-    jury = None if judge == RULES else read_jury(judges, max_tokens=MOST_TOKENS)
+    jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
     if dry_run:
         fit = sum(isinstance(each, Chosen) for each in choose(annotations, criteria, captions is not None, seed))
         fit = fit if limit is None else min(fit, TRIES * limit)
         texts = len(", ".join(annotations.classes).encode()) * 2 + criteria.most_objects * BYTES_OF_AN_OBJECT
         asking = most_calls(
-            jury or Jury(), fit * (CORRECTIONS + 1), prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet
+            jury or JudgeConfig(), fit * (CORRECTIONS + 1), prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet
         )
         return BuiltBenchmark(file, review_beside(file), report_beside(file), asking=asking)
     by = written_by(jury, PROMPTS) if jury else by_rules.BY
@@ -138,7 +138,7 @@ def unibench(
     )
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     log_info(
-        f"{counted(built.images, 'image')} ({built.kept} kept) with {counted(built.candidates, 'candidate')} by {by}; "
+        f"{format_count(built.images, 'image')} ({built.kept} kept) with {format_count(built.candidates, 'candidate')} by {by}; "
         f"{len(built.left_out)} left out, listed in '{built.report}'.{following}",
         quiet=quiet,
     )
@@ -165,7 +165,7 @@ async def _by_judge(
     waves: Iterator[list[Chosen]],
     work: ReviewWork,
     scene_of: Callable[[Chosen], EditableScene | OmittedTask],
-    jury: Jury,
+    jury: JudgeConfig,
     number: int,
 ) -> None:
     prompt = partial(open_prompt, folder=jury.prompts)

@@ -1,0 +1,278 @@
+"""What the judges of a run will be asked and what that costs, expected from a few outcomes and at most; without a call.
+
+Protocols ask further questions after some answers. They are therefore listened to twice, once with every answer yes and
+much, once with no and little, and of each prompt the larger number is expected. What is asked at most the protocols
+themselves say of each edit; each answer may need a repair question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import types
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from editgauge._util.concurrency import run_async
+from editgauge.engine._judges import transcripts_of
+from editgauge.engine._perception import MemoryGate, RunPerception
+from editgauge.engine._run_plan import Remaining, RunPlan
+from editgauge.engine._scoring import ScoringTask, score_task
+from editgauge.judges import Answer, NoAnswerError, Question
+from editgauge.judges._panel import is_panel, panel_members
+from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
+from editgauge.judges._transcripts import Call
+from editgauge.models.cache import place
+from editgauge.protocols import Protocol, read_variant, variant_name
+from editgauge.types import Edit
+
+LOOKED_AT = 24
+"""Outcomes from which the rest is estimated."""
+MOST_IMAGES = 3
+"""That a question shows."""
+LISTED = 6
+"""This many things a judge is taken to name where it may name any number."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLimits:
+    """What judges can be asked at most."""
+
+    questions: Mapping[str, int]
+    """By judge."""
+    text_bytes: int
+    """The longest text of an edit, which a question may hold."""
+    unknown: frozenset[str] = frozenset()
+    """Judges that a protocol asks without saying how much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extrapolation:
+    """How a few outcomes tell what a whole run takes."""
+
+    times: float
+    """How many times as many outcomes there are."""
+    limits: QuestionLimits
+    call_seconds: float | None = None
+    """How long a call takes; as the transcripts tell when left out."""
+
+
+def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask]) -> QuestionLimits:
+    """What the judges can be asked about these outcomes, whatever they answer.
+
+    A panel asks its members what the same protocol by each of them alone asks: shared questions are counted once.
+    """
+    opened = {each.name: each for each in protocols}
+    outcomes: Counter[tuple[str, str]] = Counter()
+    edits: dict[str, Edit] = {}
+    for task in tasks:
+        if task.outcome.image is not None:
+            edits[task.edit.id] = task.edit
+            outcomes.update((task.edit.id, name) for name in task.protocols)
+    silent = {
+        member
+        for each in opened.values()
+        if each.judge and type(each).questions_at_most is Protocol.questions_at_most
+        for member in panel_members(each.judge)
+    }
+    questions: Counter[str] = Counter()
+    for (edit, name), count in outcomes.items():
+        for judge, most in opened[name].questions_at_most(edits[edit], count).items():
+            alone = {
+                member: outcomes.get((edit, _by_member(name, judge, member)), 0) for member in panel_members(judge)
+            }
+            not_shared = [member for member in alone if not is_panel(judge) or alone[member] < count]
+            questions.update(dict.fromkeys(not_shared, most))
+    return QuestionLimits(dict(questions), max(map(_text_bytes, edits.values()), default=0), frozenset(silent))
+
+
+def _by_member(protocol: str, panel: str, member: str) -> str:
+    """What the variant of a protocol is called when one judge of its panel answers alone."""
+    base, options = read_variant(protocol)
+    return variant_name(base, {member if option == panel else option: value for option, value in options.items()})
+
+
+def _text_bytes(edit: Edit) -> int:
+    """Of all that an edit says in words."""
+    fields = (edit.instruction, edit.source_caption, edit.target_caption, edit.subject, edit.from_, edit.to)
+    return len(json.dumps([*fields, dict(edit.extras)], default=str, ensure_ascii=False).encode())
+
+
+class CountingPerception(RunPerception):
+    """Notes what is asked; the answers are made up, lead to what would be asked next, and are kept nowhere."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.inclined = True
+        """Whether made-up answers are yes and much, or no and little."""
+        self.heard: dict[bool, dict[str, list[Question[Any]]]] = {each: defaultdict(list) for each in (True, False)}
+
+    def asked(self, name: str) -> list[Question[Any]]:
+        """What a judge would be asked at most: of each prompt as many as in the listening that heard more of it."""
+        by_prompt: dict[str, list[list[Question[Any]]]] = defaultdict(list)
+        for inclined in (True, False):
+            mine: dict[str, list[Question[Any]]] = defaultdict(list)
+            for question in self.heard[inclined][name]:
+                mine[question.words.prompt].append(question)
+            for prompt, questions in mine.items():
+                by_prompt[prompt].append(questions)
+        return [question for heard in by_prompt.values() for question in max(heard, key=len)]
+
+    async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
+        """A made-up answer of the asked form."""
+        self.judge(role)
+        for member in panel_members(role):
+            self.heard[self.inclined][member].append(question)
+        return made_up_answer(question, self.inclined)
+
+    def estimate(self, outcomes: int, by: Extrapolation) -> dict[str, dict[str, Any]]:
+        """For each judge the calls, tokens, cost and time of the whole run.
+
+        Args:
+            outcomes: how many were listened to
+            by: how it follows from these
+        """
+        return {name: self._of_judge(name, outcomes, by) for name in self.judges}
+
+    def _of_judge(self, name: str, outcomes: int, by: Extrapolation) -> dict[str, Any]:
+        judge, questions = self.judges[name], self.asked(name)
+        expected = judge.estimate(questions)
+        bound = judge.bound(
+            by.limits.questions.get(name, 0),
+            text_bytes=max((len(each.words.text.encode()) for each in questions), default=0) + by.limits.text_bytes,
+            images=max((len(each.images) for each in questions), default=MOST_IMAGES),
+        )
+        fields: dict[str, Any] = {
+            "questions": round(expected.questions * by.times),
+            "answered before": round(expected.recorded * by.times),
+            "calls": math.ceil(expected.calls * by.times),
+        }
+        if name in by.limits.unknown:
+            fields["calls at most"] = "not known: a protocol does not say how much it asks (questions_at_most)"
+        else:
+            fields["calls"] = min(fields["calls"], bound.calls)
+            fields |= {
+                "calls at most": bound.calls,
+                "prompt tokens at most": bound.prompt_tokens,
+                "completion tokens at most": bound.completion_tokens,
+                **({} if bound.cost is None else {"cost at most": round(bound.cost, 4)}),
+            }
+        fields["derived from"] = (
+            f"the expected calls from {outcomes} outcomes; the maximum from all edits, with a repair question for each"
+        )
+        each = seconds_of_a_call(judge.name, judge.transcripts) if by.call_seconds is None else by.call_seconds
+        if each is not None:
+            fields |= {"seconds a call": round(each, 3), "calls at once": judge.at_once}
+            fields["seconds"] = round(expected.calls * by.times * each / judge.at_once, 1)
+        return fields
+
+
+def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
+    """How long a call of that model usually took; None when none was ever answered."""
+    known = [call.latency for call in calls if call.asked["model"] == model and call.body is not None]
+    return median(known) if known else None
+
+
+def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
+    """For each judge the calls, tokens and cost of what is left of the run, or shard."""
+    if not plan.judge_config.addresses:
+        return {}
+    left = Remaining(plan, out)
+    limits = questions_at_most(plan.protocols, left)
+    with_image = sum(task.outcome.image is not None for task in left)
+    if not with_image:
+        return {}
+    tasks = (task for task in left if task.outcome.image)
+    many = min(LOOKED_AT, with_image)
+    evenly = {place * with_image // many for place in range(many)}
+    some = [task for place, task in enumerate(tasks) if place in evenly]
+    see = CountingPerception(plan.choice.models, place(), plan.judge_config, transcripts_of(out))
+    run_async(_listen(plan, some, see))
+    return see.estimate(len(some), Extrapolation(with_image / len(some), limits))
+
+
+async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerception) -> None:
+    gate = MemoryGate()
+    async with see:
+        for see.inclined in (True, False):
+            await asyncio.gather(*(score_task(task, _left(plan, task), see, gate) for task in tasks))
+
+
+def _left(plan: RunPlan, task: ScoringTask) -> list[Protocol]:
+    return [each for each in plan.protocols if each.name in task.protocols]
+
+
+def made_up_answer(question: Question[Any], inclined: bool) -> Answer[Any]:
+    """An answer of the asked form: yes and much, or no and little; never shown or stored.
+
+    Raises `NoAnswerError` where no such answer can be thought of.
+    """
+    return Answer(_value(question.form, inclined), _call(question))
+
+
+def _value(form: Any, inclined: bool) -> Any:
+    match form:
+        case YesNo():
+            return inclined
+        case Scale():
+            return form.high if inclined else form.low
+        case Ratings():
+            return {name: form.high if inclined else form.low for name, _ in form.names}
+        case PairwiseAnswer():
+            return "one" if inclined else "two"
+        case FreeText():
+            return "Something is there."
+        case Structured():
+            try:
+                return form.model.model_validate(_field(form.model, inclined, 0))
+            except (ValidationError, TypeError) as error:
+                raise NoAnswerError("budget", "a dry run asks no judge") from error
+    raise NoAnswerError("budget", "a dry run asks no judge")
+
+
+def _field(wanted: Any, inclined: bool, number: int) -> Any:
+    """A value of a type, as pydantic would read it."""
+    origin, parts = get_origin(wanted), get_args(wanted)
+    if isinstance(wanted, type) and issubclass(wanted, BaseModel):
+        return {name: _field(field.annotation, inclined, number) for name, field in wanted.model_fields.items()}
+    if origin is list:
+        return [_field(parts[0], inclined, each) for each in range(LISTED if inclined else 0)]
+    if origin is Literal:
+        return parts[0] if inclined else parts[-1]
+    if origin in (Union, types.UnionType):
+        others = [part for part in parts if part is not type(None)]
+        return _field(others[0], inclined, number) if inclined or len(others) == len(parts) else None
+    plain = {str: f"thing {number}", int: 1, float: 1.0, bool: inclined}
+    if wanted not in plain:
+        raise TypeError(f"no answer of the form {wanted} can be thought of")
+    return plain[wanted]
+
+
+def _call(question: Question[Any]) -> Call:
+    request = {"prompt": f"{question.words.prompt}.v{question.words.version}", "model": "", "images": []}
+    return Call(
+        identity="0" * 64,
+        asked=request,
+        endpoint="",
+        body=None,
+        model=None,
+        fault=None,
+        detail="",
+        estimated_tokens=0,
+        prompt_tokens=None,
+        completion_tokens=None,
+        cost=0.0,
+        latency=0.0,
+        seconds=0.0,
+        attempts=(),
+        at="",
+    )

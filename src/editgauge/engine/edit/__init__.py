@@ -1,1 +1,0 @@
-"""The verb `edit`: make the outcomes of a method."""

@@ -1,1 +1,0 @@
-"""The verb `plan`: predict time, memory and cost of a run."""

@@ -1,1 +1,0 @@
-"""What a run will do: tasks, shards, number of workers."""

@@ -1,1 +1,0 @@
-"""The verb `prefer`: a judge compares outcomes in pairs."""

@@ -1,1 +1,0 @@
-"""What is recorded in addition to scores: set scores, judge usage, merged runs."""

@@ -1,1 +1,0 @@
-"""Who scores what: worker processes of this machine, or a Ray cluster."""

@@ -1,1 +1,0 @@
-"""The verb `verify`: is a run still what was measured?"""

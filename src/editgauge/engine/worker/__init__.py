@@ -1,1 +1,0 @@
-"""Scoring inside one worker process."""
