@@ -270,7 +270,7 @@ PAPER = (
 )
 COMMON_DEVIATIONS = (
     "Any detector, at its own operating point; the paper uses Detic at 0.5 with the classes of LVIS.",
-    "If the edit has no mask, the detected change is used.",
+    "If the edit has no mask, or a black one, the detected change is used.",
     "Without a segmenter, boxes are used instead of outlines.",
 )
 PAPER_DEVIATIONS = (
@@ -302,7 +302,7 @@ class Artifacts(Protocol):
 
     about = "Did the edit leave artifacts? Objects around it that lost detector confidence or vanished."
     paper = PAPER
-    version = "2"
+    version = "3"
     needs = ("detector",)
     uses = ("segmenter",)
     scores = SPECS
@@ -331,7 +331,8 @@ class Artifacts(Protocol):
 
     async def score(self, item: Item, perception: Perception) -> Scores:
         """Score each method, both together, and the largest loss."""
-        mask = item.mask if item.mask is not None else changes_of(item.source, item.edited).mask
+        has_region = item.mask is not None and bool(item.mask.any())  # a black mask means that nothing may change
+        mask = item.mask if item.mask is not None and has_region else changes_of(item.source, item.edited).mask
         if not mask.any():
             unchanged = Score(0.0, (Note("Nothing changed, so nothing was damaged."),))
             return {spec.name: unchanged for spec in SPECS}

@@ -36,7 +36,7 @@ class Preservation(Protocol):
     name: str = "preservation"
     about = "Did everything else stay? Pixels, looks and content, on the whole picture and outside the edit's mask."
     paper = "Common practice; the metrics cite their papers."
-    version = "2"
+    version = "3"
     deviations: tuple[str, ...] = ("An edited image of another size is resized to the source's size by Lanczos first.",)
     uses = COMPARISON_ROLES
 
@@ -93,11 +93,9 @@ def add_unscored_outside(scores: Scores, reason: str) -> Scores:
 
 
 def reason_without_outside(mask: BoolMask | None) -> str:
-    """Return why nothing can be compared outside the mask, or an empty string."""
+    """Return why nothing can be compared outside the mask, or an empty string; in a black mask, nothing may change."""
     if mask is None:
         return "the edit has no mask"
-    if not mask.any():
-        return "the edit's mask is empty: nothing says what may change"
     return "the edit's mask covers the whole picture" if mask.all() else ""
 
 
