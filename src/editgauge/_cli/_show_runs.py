@@ -142,9 +142,9 @@ def show_export(names: bytes, options: Options) -> None:
 
 
 def show_gate(gate: Gate, options: Options) -> int | None:
-    """Print the result of the gate; exit with 1 if it failed."""
+    """Print the result of the gate; return its exit code."""
     typer.echo(gate.markdown)
-    return None if gate.passed else 1
+    return gate.exit_code or None
 
 
 def show_verify(result: Verification, options: Options) -> None:
