@@ -16,7 +16,7 @@ from editgauge._vision.object_changes import HALF_SURE, BoxSides, DetectedObject
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region, Side
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._changes import changes_of
 from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols.difference._triplets import object_names
@@ -326,7 +326,7 @@ class Artifacts(Protocol):
         if not 0 <= drop <= 1:
             raise BadInputError(f"{self.name}[drop=…] must be between 0 and 1, got {drop:g}.")
         return Artifacts(
-            variant_name(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
+            format_variant(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
         )
 
     async def score(self, item: Item, perception: Perception) -> Scores:

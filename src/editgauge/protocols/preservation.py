@@ -15,7 +15,7 @@ from editgauge._util.masks import BoolMask
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics import metrics
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, metric_specs
 from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
@@ -41,7 +41,7 @@ class Preservation(Protocol):
     uses = COMPARISON_ROLES
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({}), extra_metrics: tuple[str, ...] = ()) -> None:
-        self.name = variant_name("preservation", {"metrics": "+".join(extra_metrics)} if extra_metrics else {})
+        self.name = format_variant("preservation", {"metrics": "+".join(extra_metrics)} if extra_metrics else {})
         self._extra_metrics = extra_metrics
         self._metrics = {name: metrics.get(name) for name in (*METRICS, *extra_metrics)}
         self._models = ModelComparison(models)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge._render import text as words
+from editgauge._util.variants import base_name
 from editgauge.analysis.aggregation import TOTAL, TrialCell, aggregations, count_trials, trial_cells
 from editgauge.edit_types import vocabulary
 from editgauge.reports.figures.side_by_side import Mark, Series, plot
@@ -42,7 +43,7 @@ def plots(context: Context) -> list[Markup]:
 
 
 def _is_average(table: ScoreTable) -> bool:
-    return table.protocol.partition("[")[0] in PROTOCOLS and table.spec.name in {"fidelity", "consistency", "edit"}
+    return base_name(table.protocol) in PROTOCOLS and table.spec.name in {"fidelity", "consistency", "edit"}
 
 
 def _plot(context: Context, table: ScoreTable) -> Markup:
