@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from editgauge._util.coco import rendered
+from editgauge._util.coco import render_run_lengths
 from editgauge._util.masks import BoolMask, Mask, Polygons
 from editgauge.benchmarks.format.encoded_masks import RunLengths as RowRuns
 from editgauge.benchmarks.unibench import annotations as format_
@@ -14,7 +14,7 @@ def mask_of(mask: format_.Polygons | format_.MaskRunLengths) -> Mask:
     """The mask as protocols and editors use it."""
     if isinstance(mask, format_.MaskRunLengths):
         height, width = mask.size
-        return RowRuns(_row_runs(rendered(mask.counts, width, height)), width, height)
+        return RowRuns(_row_runs(render_run_lengths(mask.counts, width, height)), width, height)
     return Polygons(tuple(tuple(ring) for ring in mask))
 
 
