@@ -17,7 +17,7 @@ from rows import TURNS, medians_in_turns
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 from skimage.util import compare_images
 
-from editgauge._util.images import as_unit, resized
+from editgauge._util.images import as_unit, resize_image
 from editgauge.metrics import metrics
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ REFERENCES: dict[str, tuple[str, Callable[..., Any]]] = {
 
 def photograph_and_noise(size: int) -> tuple[Unit, Unit]:
     astronaut: Callable[[], Pixels] = skimage.data.astronaut
-    before = as_unit(resized(astronaut(), size, size))
+    before = as_unit(resize_image(astronaut(), size, size))
     noise = 0.1 * np.random.default_rng(0).standard_normal(before.shape)
     return before, np.clip(before + noise, 0, 1).astype(np.float32)
 

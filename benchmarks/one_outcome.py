@@ -22,7 +22,7 @@ from contextlib import suppress
 import cv2
 
 from editgauge._util.concurrency import run_async
-from editgauge._util.images import Pixels, read_image, resized
+from editgauge._util.images import Pixels, read_image, resize_image
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine._options import USUAL_PROTOCOLS, open_protocols_with_models
 from editgauge.engine._schedule import THREAD_VARIABLES
@@ -52,15 +52,15 @@ def items(count: int) -> list[Item]:
         edited = followed(recipe_of(edit, source), source)
         scale = SIDE / max(source.shape[:2])
         width, height = round(scale * source.shape[1]), round(scale * source.shape[0])
-        made.append(_item(edit, resized(source, width, height), resized(edited, width, height)))
+        made.append(_item(edit, resize_image(source, width, height), resize_image(edited, width, height)))
     return made
 
 
 def redrawn(item: Item) -> Item:
     """Another outcome of the same edit."""
     height, width = item.edited.shape[:2]
-    smaller = resized(item.edited, 2 * width // 3, 2 * height // 3)
-    return _item(item.edit, item.source, resized(smaller, width, height))
+    smaller = resize_image(item.edited, 2 * width // 3, 2 * height // 3)
+    return _item(item.edit, item.source, resize_image(smaller, width, height))
 
 
 def _item(edit: Edit, source: Pixels, edited: Pixels) -> Item:

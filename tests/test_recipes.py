@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge._util.images import ImageFile
-from editgauge._util.masks import Polygons, Rectangle, box_of, grown
+from editgauge._util.masks import Polygons, Rectangle, bounding_box, dilate_mask
 from editgauge.recipes import (
     MARGIN,
     Background,
@@ -76,7 +76,7 @@ def test_the_footprint_is_what_is_touched_and_a_margin(recipe: Recipe, touched: 
     mask = recipe.footprint()
 
     assert mask is not None
-    assert np.array_equal(mask.render(WIDTH, HEIGHT), grown(expected, MARGIN))
+    assert np.array_equal(mask.render(WIDTH, HEIGHT), dilate_mask(expected, MARGIN))
 
 
 def test_a_new_background_leaves_the_inside_of_what_is_kept() -> None:
@@ -85,7 +85,9 @@ def test_a_new_background_leaves_the_inside_of_what_is_kept() -> None:
 
     kept = ~mask.render(WIDTH, HEIGHT)
 
-    assert box_of(kept) == box_of(Rectangle(20 + MARGIN, 30 + MARGIN, 41 - MARGIN, 61 - MARGIN).render(WIDTH, HEIGHT))
+    assert bounding_box(kept) == bounding_box(
+        Rectangle(20 + MARGIN, 30 + MARGIN, 41 - MARGIN, 61 - MARGIN).render(WIDTH, HEIGHT)
+    )
 
 
 def test_a_new_style_may_change_everything() -> None:

@@ -101,6 +101,6 @@ class JudgeOptions:
 _Options = TypeVar("_Options", DataOptions, ModelOptions, JudgeOptions)
 
 
-def picked(options: type[_Options], values: Mapping[str, Any]) -> _Options:
+def select_options(options: type[_Options], values: Mapping[str, Any]) -> _Options:
     """Those of the flat options of a verb that belong to a class."""
     return options(**{field.name: values[field.name] for field in fields(options) if field.name in values})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge._util.masks import Grown, Mask, MayOverhang, Outside, Polygons, Union
+from editgauge._util.masks import Dilated, Mask, MayOverhang, Outside, Polygons, Union
 
 if TYPE_CHECKING:
     from editgauge._util.images import ImageFile
@@ -32,7 +32,7 @@ class _ChangeInPlace:
 
     def footprint(self) -> Mask | None:
         """The object."""
-        return Grown(self.outline, MARGIN)
+        return Dilated(self.outline, MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Move:
 
     def footprint(self) -> Mask | None:
         """The old place and the new one."""
-        return Grown(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
+        return Dilated(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Resize:
 
     def footprint(self) -> Mask | None:
         """The object before and after."""
-        return Grown(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
+        return Dilated(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Paste:
 
     def footprint(self) -> Mask | None:
         """The new object."""
-        return Grown(MayOverhang(self.placed()), MARGIN)
+        return Dilated(MayOverhang(self.placed()), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Replace:
 
     def footprint(self) -> Mask | None:
         """The old object and the new one."""
-        return Grown(Union((self.outline, MayOverhang(self.pasted().placed()))), MARGIN)
+        return Dilated(Union((self.outline, MayOverhang(self.pasted().placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Background:
 
     def footprint(self) -> Mask | None:
         """All that is not kept, and the kept objects' edges."""
-        return Grown(Outside(Union(self.kept)), MARGIN)
+        return Dilated(Outside(Union(self.kept)), MARGIN)
 
 
 Recipe = Recolor | Texture | Remove | Move | Resize | Paste | Replace | Restyle | Background

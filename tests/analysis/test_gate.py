@@ -172,3 +172,61 @@ def test_the_action_passes_its_inputs_on_and_ends_as_the_gate_does(tmp_path: Pat
         *expected, "--score", "edit", "--score", "*", "--summary", "gate.md",
     ]  # fmt: skip
     assert ((tmp_path / "page").read_text().strip() if summary else "") == summary
+
+
+@pytest.fixture
+def partly_scored(make_run: MakeRun, make_record: Make) -> Scored:
+    """A run of 15 source images of which the first `scored` have a score."""
+
+    def make(name: str, scored: int, reason: str = "missing_outcome") -> Path:
+        scores: list[float | str] = [0.5 if i < scored else reason for i in range(15)]
+        records = [make_record(f"e{i}", {"gain": score}, place=i, source=f"{i}.png") for i, score in enumerate(scores)]
+        return make_run(*records, name=name)
+
+    return make
+
+
+@pytest.mark.parametrize("scored", [0, 1, 14])
+def test_missing_outcomes_fail_with_their_own_exit_code(partly_scored: Scored, scored: int) -> None:
+    base, run = str(partly_scored("base", 15)), str(partly_scored("new", scored))
+    gated = gate(run, against=base, score=["gain"], max_drop=0.1)
+    command = ["gate", run, "--against", base, "--score", "gain", "--max-drop", "0.1"]
+    failed, allowed = (CliRunner().invoke(app, [*command, *more]) for more in ((), ("--allow-missing", "1")))
+
+    assert checked(gated) == {"gain": "incomplete"}
+    assert not gated.passed
+    assert [check.missing_share for check in gated.checks] == [pytest.approx((15 - scored) / 15)]
+    assert failed.exit_code == gated.exit_code == 3
+    assert "incomplete" in failed.output
+    assert allowed.exit_code == 0
+
+
+def test_a_small_share_of_missing_outcomes_passes(partly_scored: Scored) -> None:
+    gated = gate(
+        partly_scored("new", 14), against=partly_scored("base", 15), score=["gain"], max_drop=0.1, allow_missing=0.07
+    )
+    assert gated.passed
+
+
+def test_edits_that_neither_run_can_score_are_not_missing(partly_scored: Scored) -> None:
+    run, base = partly_scored("new", 12, "not_detected"), partly_scored("base", 12, "not_detected")
+    assert gate(run, against=base, score=["gain"], max_drop=0.1).passed
+
+
+def test_two_runs_without_any_score_are_incomplete(partly_scored: Scored) -> None:
+    run, base = partly_scored("new", 0, "crashed"), partly_scored("base", 0, "crashed")
+    gated = gate(run, against=base, score=["gain"], max_drop=0.1)
+    assert checked(gated) == {"gain": "incomplete"}
+    assert gated.exit_code == 3
+
+
+def test_a_worse_score_outranks_a_missing_one(make_run: MakeRun, make_record: Make) -> None:
+    def made(name: str, value: float, scored: int) -> Path:
+        values = [value + 0.01 * (i % 3) for i in range(20)]
+        scores: list[float | str] = [score if i < scored else "crashed" for i, score in enumerate(values)]
+        records = (make_record(f"e{i}", {"gain": score}, place=i, source=f"{i}.png") for i, score in enumerate(scores))
+        return make_run(*records, name=name)
+
+    gated = gate(made("new", 0.2, 15), against=made("base", 0.8, 20), score=["gain"], max_drop=0.05)
+    assert checked(gated) == {"gain": "worse"}
+    assert gated.exit_code == 1

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from editgauge._util.documents import Document, Spot
+from editgauge._util.documents import Document, Location
 from editgauge._util.masks import Mask
 from editgauge.benchmarks._format import Erased, Names, RunLengths, paired, read_mask
 from editgauge.errors import BadImageError
@@ -100,7 +100,7 @@ def test_a_broken_mask_is_a_bad_image(tmp_path: Path) -> None:
 
 def read(value: Any) -> tuple[Mask | None, list[str]]:
     document = Document("test")
-    mask = read_mask(json.loads(json.dumps(value)), Spot(document), Names({}, Path))
+    mask = read_mask(json.loads(json.dumps(value)), Location(document), Names({}, Path))
     return mask, [text for _, text in document.faults]
 
 

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from editgauge._util.documents import Document, Spot
+from editgauge._util.documents import Document, Location
 from editgauge._util.fields import BenchmarkFields, EditFields, SourceFields
 from editgauge._util.images import ImageFile
-from editgauge._util.masks import Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union
+from editgauge._util.masks import Dilated, Mask, MaskFile, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks._format import FORMS, RECIPES, Names, read_mask
 from editgauge.benchmarks.folder import load
@@ -465,7 +465,7 @@ def masks() -> st.SearchStrategy[Mask]:
         lambda part: (
             st.lists(part, min_size=1, max_size=3).map(lambda parts: Union(tuple(parts)))
             | part.map(Outside)
-            | st.builds(Grown, part, st.integers(0, 9))
+            | st.builds(Dilated, part, st.integers(0, 9))
         ),
         max_leaves=5,
     )
@@ -475,7 +475,7 @@ def masks() -> st.SearchStrategy[Mask]:
 def test_a_described_mask_is_read_back_the_same(mask: Mask) -> None:
     document = Document("test")
     described = json.loads(json.dumps(mask.describe()))
-    again = read_mask(described, Spot(document), Names({}, Path))
+    again = read_mask(described, Location(document), Names({}, Path))
     assert document.faults == []
     assert again == mask
 

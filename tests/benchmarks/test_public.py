@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from editgauge._util.datasets import Faults, Ids, file_in, read_json, read_text, slug
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_json, read_text, slug
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks import BUILT_IN, benchmarks, open_benchmark
 from editgauge.benchmarks.image_store import ImageFolder, store_image
@@ -125,10 +125,10 @@ def test_a_key_given_twice_is_a_fault(tmp_path: Path) -> None:
 
 def test_files_are_given_themselves_or_by_their_folder(tmp_path: Path) -> None:
     (tmp_path / "object.json").write_text("{}")
-    assert file_in("s", tmp_path, "object.json", "it") == tmp_path / "object.json"
-    assert file_in("s", tmp_path / "object.json", "object.json", "it") == tmp_path / "object.json"
+    assert find_data_file("s", tmp_path, "object.json", "it") == tmp_path / "object.json"
+    assert find_data_file("s", tmp_path / "object.json", "object.json", "it") == tmp_path / "object.json"
     with pytest.raises(BadInputError, match=r"has no 'other\.json'\. The benchmark 's' needs: it"):
-        file_in("s", tmp_path, "other.json", "it")
+        find_data_file("s", tmp_path, "other.json", "it")
     with pytest.raises(BadInputError, match="Is a directory"):
         read_text(tmp_path)
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.coco import CocoImage, CocoObject
 from editgauge._util.images import Pixels
-from editgauge._util.masks import Polygons, box_of
-from editgauge.benchmarks.unibench._annotations import mask_of
+from editgauge._util.masks import Polygons, bounding_box
+from editgauge.benchmarks.unibench.masks import mask_of
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.unibench.scenes import Chosen, Criteria, EditableScene, make_scene
 from editgauge.builders.unibench.squares import Box, Square, best_square
@@ -55,7 +55,7 @@ def test_a_mask_of_the_cut_picture_is_the_cut_mask(drawn: tuple[CocoImage, Squar
     assert [each.class_ for each in found.picture.instances] == [name for name, _ in seen]
     for instance, (_, cut) in zip(found.picture.instances, seen, strict=True):
         assert (mask_of(instance.mask).render(square.side, square.side) == cut).all()
-        assert tuple(instance.box) == box_of(cut)
+        assert tuple(instance.box) == bounding_box(cut)
     gone = {each.what for each in found.left_out if each.why.startswith("vanished")}
     assert len(gone) == len(image.objects) - len(seen)
 

@@ -13,7 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from editgauge._cli import groups
-from editgauge._util.images import read_image, resized, write_png
+from editgauge._util.images import read_image, resize_image, write_png
 from editgauge.benchmarks import open_benchmark
 from editgauge.builders.training.build import training
 from editgauge.builders.training.card import CARD, PAGE, Training, summary_lines
@@ -48,8 +48,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
         source = read_image(edit.source.path)
         edited = editor.edit(edit, source, 0)
         size = SIDE, round(SIDE * source.shape[0] / source.shape[1])
-        write_png(resized(source, *size), folder / f"{name}.png")
-        write_png(resized(edited, *size), folder / f"{name}-edited.png")
+        write_png(resize_image(source, *size), folder / f"{name}.png")
+        write_png(resize_image(edited, *size), folder / f"{name}-edited.png")
         fields: dict[str, Any] = {"id": name, "source": f"{name}.png", "type": edit.type}
         fields |= {
             "instruction": edit.instruction,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from editgauge._util.masks import BoolMask, Polygons, box_of
+from editgauge._util.masks import BoolMask, Polygons, bounding_box
 
 SUPER = {
     "person": ("person",),
@@ -48,7 +48,7 @@ class CocoFiles:
 
 
 def annotated(number: int, image: int, name: str, mask: BoolMask, outline: Any) -> dict[str, Any]:
-    left, top, right, bottom = box_of(mask)
+    left, top, right, bottom = bounding_box(mask)
     return {
         "id": number,
         "image_id": image,

@@ -119,10 +119,10 @@ def test_everything_can_be_had_as_json(editgauge: Command, run: Path, tmp_path: 
     words = ("--ratings", tmp_path / "ratings.csv", "--choices", tmp_path / "choices.jsonl", "--json")
     told = json.loads(editgauge("agree", run, *words).stdout)
     found = face.agree(run, ratings=tmp_path / "ratings.csv", choices=tmp_path / "choices.jsonl")
-    assert told["ratings"]["strangers"] == 1
+    assert told["ratings"]["unmatched"] == 1
     assert [each["spec"]["name"] for each in told["rated"]] == [each.spec.name for each in found.rated]
     assert told["rated"][0]["levels"]["pooled"]["spearman"]["value"] == found.rated[0].levels["pooled"].spearman.value
-    assert told["chosen"]["pairs"][0]["oracle"]["value"] >= told["chosen"]["scores"][0]["share"]["value"]
+    assert told["choice_scores"]["pairs"][0]["oracle"]["value"] >= told["choice_scores"]["scores"][0]["share"]["value"]
     assert told["people"][0]["raters"] == 2
 
 

@@ -25,5 +25,5 @@ def test_an_endless_range_has_no_end_in_json_either() -> None:
 def test_single_answers_are_only_counted() -> None:
     told: Matched[Rating] = Matched((), 2, "edit 'x'", 0)
     assert json.loads(as_json({"ratings": told})) == {
-        "ratings": {"found": 0, "strangers": 2, "first_stranger": "edit 'x'", "undecided": 0}
+        "ratings": {"matched": 0, "unmatched": 2, "first_unmatched": "edit 'x'", "ambiguous": 0}
     }

@@ -18,14 +18,13 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
     random = np.random.default_rng(0)
-    records = []
-    for place in range(80):
+    records, gains = [], {}
+    for index in range(80):
         for method in ("imagic[eta=0.8]", "theirs"):
-            scores = {"gain": float(random.uniform())}
-            records.append(make_record(f"e{place}", scores, method=method, place=place, source=f"{place // 2}"))
+            gain = gains[f"e{index}", method] = float(random.uniform())
+            records.append(make_record(f"e{index}", {"gain": gain}, method=method, place=index, source=f"{index // 2}"))
     folder: Path = make_run(*records)
-    gains = {record.edit: record.rows[0].value or 0.0 for record in records if record.method == "theirs"}
-    lines = [f"e{place},theirs,{1 + 4 * gains[f'e{place}']:.1f}" for place in range(0, 80, 4)]
+    lines = [f"e{index},theirs,{1 + 4 * gains[f'e{index}', 'theirs']:.1f}" for index in range(0, 80, 4)]
     (folder / "ratings.csv").write_text("\n".join(["edit,method,value", *lines]))
     return folder
 
@@ -82,7 +81,7 @@ def test_many_planned_comparisons_need_more(editgauge: Command, run: Path) -> No
         int(next(line.split()[1] for line in told.splitlines() if line.split()[:1] == ["1"])) for told in (one, many)
     ]
     assert needed[1] > 1.5 * needed[0]
-    assert "give two with --methods" in editgauge(*words[:6], "--comparisons", "3", code=2).stderr
+    assert "--comparisons needs two --methods" in editgauge(*words[:6], "--comparisons", "3", code=2).stderr
 
 
 def test_a_mistake_is_one_message(editgauge: Command, run: Path) -> None:

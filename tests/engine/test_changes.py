@@ -12,7 +12,7 @@ import skimage.data
 from typer.testing import CliRunner
 
 from editgauge._cli import app
-from editgauge._util.images import Pixels, read_image, resized, write_png
+from editgauge._util.images import Pixels, read_image, resize_image, write_png
 from editgauge.engine.changes import changes
 from editgauge.models.weights import available
 
@@ -60,7 +60,7 @@ def test_things_are_seen_in_the_own_size_of_the_image_after(tmp_path: Path) -> N
     empty, large = np.full((60, 80, 3), 255, np.uint8), np.full((900, 1200, 3), 255, np.uint8)
     large[600:, :451] = CAT
     write_png(empty, tmp_path / "before.png")
-    write_png(resized(large, 80, 60), tmp_path / "shrunk.png")
+    write_png(resize_image(large, 80, 60), tmp_path / "shrunk.png")
     write_png(large, tmp_path / "after.png")
 
     shrunk, own = (changes(tmp_path / "before.png", tmp_path / name).changes for name in ("shrunk.png", "after.png"))
@@ -75,7 +75,7 @@ def test_things_are_seen_in_the_own_size_of_the_image_after(tmp_path: Path) -> N
 def test_a_picture_of_another_size_is_compared_at_the_size_of_the_first_and_it_is_said(
     room: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    write_png(resized(read_image(room[1]), 320, 240), tmp_path / "small.png")
+    write_png(resize_image(read_image(room[1]), 320, 240), tmp_path / "small.png")
     found = changes(room[1], tmp_path / "small.png")
     assert found.sentences == ("Nothing changed.",)
     assert (

@@ -10,7 +10,7 @@ from typing import Any
 import cv2
 import pytest
 
-from editgauge._util.files import DRAFT
+from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine import edit
@@ -219,11 +219,11 @@ def test_after_a_kill_a_picture_gets_its_line_and_half_a_line_is_made_again(tmp_
     whole = (out / "outcomes.jsonl").read_text("utf-8").splitlines(keepends=True)
     (out / "outcomes.jsonl").write_text(whole[0] + whole[2][:30])
     (out / "edit-003.png").unlink()
-    (out / f"{DRAFT}abc.png").write_bytes(b"half a picture")
+    (out / f"{DRAFT_PREFIX}abc.png").write_bytes(b"half a picture")
     again = edit(photos, method="negative", out=out, quiet=True)
     assert (again.made, again.kept) == (1, 3)
     assert [line["id"] for line in lines(out)] == [f"edit-00{number}" for number in range(4)]
-    assert not list(out.glob(f"{DRAFT}*"))
+    assert not list(out.glob(f"{DRAFT_PREFIX}*"))
 
 
 def test_a_full_disk_is_a_clear_error_and_leaves_no_half_picture(

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from editgauge._util.files import DRAFT
+from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import ImageFile
 from editgauge.engine import verify
 from editgauge.engine._perception import MemoryGate
@@ -82,7 +82,7 @@ class Scene:
         return sum(file.stat().st_size for file in self._told.parent.glob(f"{self._told.name}-*"))
 
     def answers(self) -> list[Path]:
-        return [path for path in self.cache.rglob("*") if path.is_file() and not path.name.startswith(DRAFT)]
+        return [path for path in self.cache.rglob("*") if path.is_file() and not path.name.startswith(DRAFT_PREFIX)]
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image, ImageCms
 
 from editgauge._util.images import ImageFile, Pixels
-from editgauge._util.masks import Grown, Mask, Outside, Polygons, Rectangle, Union
-from editgauge.benchmarks._format import RunLengths
+from editgauge._util.masks import Dilated, Mask, Outside, Polygons, Rectangle, Union
+from editgauge.benchmarks.format.encoded_masks import RunLengths
 from editgauge.engine._perception import MAX_IMAGE_BYTES, admission_bytes
 from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
@@ -55,7 +55,7 @@ OUTLINE = Polygons(((10.0, 10.0, 500.0, 10.0, 500.0, 40.0),))
         OUTLINE,
         Polygons(((-20.0, 5.0, 30.0, 5.0, 30.0, 30.0),)),
         Rectangle(0, 0, 64, 400),
-        Union((Rectangle(0, 0, 5, 5), Grown(OUTLINE, 3))),
+        Union((Rectangle(0, 0, 5, 5), Dilated(OUTLINE, 3))),
         Outside(OUTLINE),
         RunLengths(((0, 5),), 100, 20),
     ],

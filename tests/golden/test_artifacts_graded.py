@@ -11,7 +11,7 @@ import pytest
 
 import editgauge
 from editgauge._util.images import Pixels, read_image
-from editgauge._util.masks import grown
+from editgauge._util.masks import dilate_mask
 from editgauge.benchmarks import benchmarks
 from editgauge.methods.reference.flaws import spoiled
 from editgauge.models.service import ModelService
@@ -36,7 +36,7 @@ ALARMS_ON_JPEG, ALARMS_ON_SHIFT, UNTOUCHED = 6, 4, 31
 
 def _item(edit: Edit, source: Pixels, edited: Pixels) -> Item:
     assert edit.mask is not None
-    mask = grown(edit.mask.render(source.shape[1], source.shape[0]), REACH)
+    mask = dilate_mask(edit.mask.render(source.shape[1], source.shape[0]), REACH)
     outcome = Outcome(edit_id=edit.id, method="classical", image=edit.source.path)
     return Item(edit=edit, outcome=outcome, source=source, edited=edited, mask=mask)
 
@@ -62,7 +62,7 @@ def test_the_mean_score_rises_with_the_damage(edits: list[Edit], tmp_path: Path)
             source, right = read_image(edit.source.path), read_image(tmp_path / f"{edit.id}.png")
             assert edit.mask is not None
             tight = edit.mask.render(source.shape[1], source.shape[0])
-            spared = tight | ~grown(tight, REACH)
+            spared = tight | ~dilate_mask(tight, REACH)
             for seed, flaw in enumerate(FLAWS):
                 items.append(_item(edit, source, spoiled(right, flaw, severity, seed, spared)))
         scores[severity] = asyncio.run(_values(items, "artifact_score"))

@@ -13,8 +13,8 @@ import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge._util.images import ImageFile, Pixels, read_image, resized
-from editgauge._util.masks import BoolMask, Polygons, grown
+from editgauge._util.images import ImageFile, Pixels, read_image, resize_image
+from editgauge._util.masks import BoolMask, Polygons, dilate_mask
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods.reference.apply import changeable, followed
@@ -26,7 +26,7 @@ from editgauge.types import Edit
 
 photographs: Any = skimage.data
 ROCKET = Polygons(((153, 75, 156, 65, 160, 63, 164, 65, 168, 75, 168, 202, 153, 202),))
-SOURCE: Pixels = resized(np.asarray(photographs.rocket(), np.uint8), 320, 214)
+SOURCE: Pixels = resize_image(np.asarray(photographs.rocket(), np.uint8), 320, 214)
 RECIPES: dict[str, Recipe] = {
     "recolor": Recolor(ROCKET, "red"),
     "texture": Texture(ROCKET, "stripes"),
@@ -83,7 +83,7 @@ class TestEveryArtifact:
     def test_stays_where_the_edit_may_change_the_picture(self, kind: str, flaw: str) -> None:
         changed = (made(kind, flaw, 1) != SOURCE).any(axis=2)
         if flaw in LEAVE_THE_FOOTPRINT:
-            assert not changed[~grown(footprint(kind), 30)].any()
+            assert not changed[~dilate_mask(footprint(kind), 30)].any()
         else:
             assert not changed[~footprint(kind)].any()
 
@@ -110,8 +110,8 @@ def test_the_method_leaves_the_artifact_that_it_is_asked_for() -> None:
 def test_a_halo_lies_around_the_object_and_not_on_it() -> None:
     changed = (made("recolor", "halo", 1) != right("recolor")).any(axis=2)
     inside = ROCKET.render(320, 214)
-    assert changed[grown(inside, MARGIN - 2) & ~grown(inside, 2)].mean() > 0.9
-    assert not changed[~grown(~inside, 6)].any()
+    assert changed[dilate_mask(inside, MARGIN - 2) & ~dilate_mask(inside, 2)].mean() > 0.9
+    assert not changed[~dilate_mask(~inside, 6)].any()
 
 
 def test_a_ghost_looks_like_what_was_there() -> None:

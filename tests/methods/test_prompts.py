@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from editgauge._util.images import ImageFile
-from editgauge._util.text import ing
+from editgauge._util.text import to_gerund
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompt_choice import read_wording
@@ -284,7 +284,7 @@ def test_articles(phrase: str, told: str) -> None:
 
 def test_verbs() -> None:
     verbs = "jump hit lay swim eat quit be dye hop"
-    assert [ing(verb) for verb in verbs.split()] == (
+    assert [to_gerund(verb) for verb in verbs.split()] == (
         ["jumping", "hitting", "laying", "swimming", "eating", "quitting", "being", "dyeing", "hopping"]
     )
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from skimage import data
 
 from editgauge._util.images import ImageFile, Pixels, as_lab, write_png
-from editgauge._util.masks import BoolMask, Polygons, grown
+from editgauge._util.masks import BoolMask, Polygons, dilate_mask
 from editgauge.errors import CannotEditError
 from editgauge.methods import Method, methods
 from editgauge.methods.reference.colors import lab_of
@@ -268,7 +268,7 @@ class TestClassical:
         source = PHOTOGRAPHS[picture]
         outcome = classical.edit(asked(Remove(outline), picture, pictures), source, 0)
         object_ = inside(outline, source)
-        surroundings = colors_of(source, grown(object_, 30) & ~grown(object_, 8))
+        surroundings = colors_of(source, dilate_mask(object_, 30) & ~dilate_mask(object_, 8))
         before = np.abs(colors_of(source, object_) - surroundings).sum()
         after = np.abs(colors_of(outcome, object_) - surroundings).sum()
         assert after < 0.85 * before
@@ -305,7 +305,7 @@ class TestClassical:
 
         def looks(size: float) -> float:
             place = Resize(ROCKET, size).placed()
-            return likeness(outcome, stretched(source, ROCKET, place, 640, 427), grown(inside(place, source), 4))
+            return likeness(outcome, stretched(source, ROCKET, place, 640, 427), dilate_mask(inside(place, source), 4))
 
         assert looks(factor) > 0.85
         assert looks(factor) > max(looks(1.0), looks(1 / factor))
@@ -339,7 +339,7 @@ class TestClassical:
         source = PHOTOGRAPHS["astronaut"]
         outcome = classical.edit(asked(Background((SUIT, SHUTTLE), scene), "astronaut", pictures), source, 0)
         kept = inside(SUIT, source) | inside(SHUTTLE, source)
-        assert change(outcome, source, ~grown(kept, 3)) > 8
+        assert change(outcome, source, ~dilate_mask(kept, 3)) > 8
         assert likeness(outcome, source, kept) > 0.97
 
     @pytest.mark.parametrize(
@@ -368,7 +368,7 @@ class TestCareless:
         edit, source = request(pictures, "remove")
         outcome = careless.edit(edit, source, 0)
         rocket, tower = inside(ROCKET, source), inside(TOWER, source)
-        assert change(outcome, source, rocket & ~grown(tower, 6)) == 0
+        assert change(outcome, source, rocket & ~dilate_mask(tower, 6)) == 0
         assert change(outcome, source, tower) > 5
 
     def test_an_object_that_contains_the_right_one_does_not_count_as_another(
@@ -379,7 +379,7 @@ class TestCareless:
         outcome = careless.edit(edit, source, 0)
         spoon = inside(SPOON, source)
         assert np.linalg.norm(as_lab(outcome)[spoon].mean(axis=0) - lab_of("blue")) > 40
-        assert np.array_equal(outcome[~grown(spoon, 6)], source[~grown(spoon, 6)])
+        assert np.array_equal(outcome[~dilate_mask(spoon, 6)], source[~dilate_mask(spoon, 6)])
 
     def test_moves_the_other_way(self, pictures: dict[str, ImageFile]) -> None:
         edit, source = request(pictures, "move")

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from editgauge._util.files import DRAFT
+from editgauge._util.files import DRAFT_PREFIX
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import cache
 from editgauge.models.answers import ClassMap, Detections
@@ -157,7 +157,7 @@ def test_killed_at_any_moment_no_entry_is_corrupt(tmp_path: Path) -> None:
         time.sleep(chance.uniform(0, 0.1))
         writer.send_signal(signal.SIGKILL)
         writer.wait()
-    files = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith(DRAFT)]
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith(DRAFT_PREFIX)]
     assert len(files) > 8
     for path in files:
         unpack(path.name.partition(".")[0], path.read_bytes())
@@ -181,7 +181,7 @@ def test_drafts_of_the_dead_are_cleared_away_and_those_of_the_living_are_not(tmp
     store = Store(tmp_path, 64)
     store.put(key_of(1), "m", 1.0)
     shelf = next((tmp_path / "v1").iterdir())
-    old, new = shelf / f"{DRAFT}old", shelf / f"{DRAFT}new"
+    old, new = shelf / f"{DRAFT_PREFIX}old", shelf / f"{DRAFT_PREFIX}new"
     for draft in (old, new):
         draft.write_text("half an ans")
     os.utime(old, (time.time() - 5000,) * 2)
@@ -198,7 +198,7 @@ def test_a_full_disk_is_told_once_and_fails_nothing(tmp_path: Path, small_disk: 
     assert len(told) == 1
     assert "No space left on device" in told[0]
     assert same(store.get(key_of(0), "m"), vector(0, 5000)), "what was kept before is there"
-    assert not list(disk.rglob(f"{DRAFT}*"))
+    assert not list(disk.rglob(f"{DRAFT_PREFIX}*"))
 
 
 def test_a_disk_that_may_only_be_read_is_read(small_disk: Callable[[str], Path]) -> None:

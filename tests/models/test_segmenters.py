@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels, read_image
-from editgauge._util.masks import BoolMask, box_of
+from editgauge._util.masks import BoolMask, bounding_box
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
@@ -39,7 +39,7 @@ class Outline:
 
     @property
     def prompt(self) -> SegmentPrompt:
-        return SegmentPrompt(boxes=np.array([box_of(self.mask)], np.float32))
+        return SegmentPrompt(boxes=np.array([bounding_box(self.mask)], np.float32))
 
 
 @cache
@@ -103,7 +103,7 @@ def test_sam2_outlines_what_a_box_or_a_point_names(sam2: Sam2Tiny) -> None:
     overlaps = [overlap(mask, each.mask) for mask, each in zip(together, astronaut, strict=True)]
     assert min(overlaps) > 0.9, overlaps
     helmet = next(each for each in astronaut if each.name == "helmet")
-    left, top, right, bottom = box_of(helmet.mask)
+    left, top, right, bottom = bounding_box(helmet.mask)
     middle = SegmentPrompt(points=np.array([[(left + right) / 2, (top + bottom) / 2]], np.float32))
     alone, point = sam2.cut([(features, helmet.prompt), (features, middle)])
     np.testing.assert_array_equal(alone[0], together[astronaut.index(helmet)])

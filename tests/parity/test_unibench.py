@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
-from editgauge._util.masks import Rectangle, box_of
+from editgauge._util.masks import Rectangle, bounding_box
 from editgauge.models.answers import Detections, Instances
 from editgauge.protocols.unibench._rules import Task, locate_anchor, locate_target
 from editgauge.types import Item
@@ -153,7 +153,7 @@ def chosen_by_us(kind: str, item: Item, sees: Any) -> Chosen:
     task = Task(item)
     target = asyncio.run(locate_target(item, task, sees)).mask
     anchor = asyncio.run(locate_anchor(item, task, sees)).mask if kind in HAS_POSITION else None
-    return Chosen(*(None if mask is None else box_of(mask) for mask in (target, anchor)))
+    return Chosen(*(None if mask is None else bounding_box(mask) for mask in (target, anchor)))
 
 
 def cut_out(picture: Pixels, box: Box) -> Pixels:

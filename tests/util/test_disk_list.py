@@ -23,7 +23,7 @@ def test_it_is_a_sequence(things: list[object], in_memory: int, data: some.DataO
 
 
 def test_it_grows_while_it_is_read() -> None:
-    shelf = DiskList(range(5), in_memory=2)
+    shelf = DiskList(range(5), max_in_memory=2)
     first = iter(shelf)
     assert next(first) == 0
     shelf.append(5)
@@ -33,5 +33,5 @@ def test_it_grows_while_it_is_read() -> None:
 
 def test_few_are_a_tuple() -> None:
     assert DiskList("ab").settled() == ("a", "b")
-    many = DiskList("abc", in_memory=2)
+    many = DiskList("abc", max_in_memory=2)
     assert many.settled() is many

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from editgauge._util import packages
-from editgauge._util.packages import Carrier, cache_root, faults, fetch_package
+from editgauge._util.packages import Carrier, cache_root, fetch_package, find_faults
 from editgauge.errors import FetchError
 
 CONTENT = {"parcel/a.bin": b"first file", "parcel/deep/b.bin": b"second file"}
@@ -35,7 +35,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
     yield folder
     leftovers = (
-        list((tmp_path / "cache").glob(f"packages/{packages.STAGING}*")) if (tmp_path / "cache").is_dir() else []
+        list((tmp_path / "cache").glob(f"packages/{packages.STAGING_PREFIX}*")) if (tmp_path / "cache").is_dir() else []
     )
     assert leftovers == []
 
@@ -84,17 +84,17 @@ def test_a_second_call_only_checks(shelf: Path, monkeypatch: pytest.MonkeyPatch)
 def test_missing_and_damaged_files_are_told_and_mended(shelf: Path) -> None:
     wheel(shelf)
     carrier = Carrier("parcel", "1.0", HASHES)
-    assert faults(carrier) == ["parcel/a.bin is missing", "parcel/deep/b.bin is missing"]
+    assert find_faults(carrier) == ["parcel/a.bin is missing", "parcel/deep/b.bin is missing"]
     folder = fetch_package(carrier)
-    assert faults(carrier) == []
+    assert find_faults(carrier) == []
     (folder / "parcel/a.bin").write_bytes(b"first fool")
     (folder / "parcel/deep/b.bin").unlink()
-    damaged, missing = faults(carrier)
+    damaged, missing = find_faults(carrier)
     assert "parcel/a.bin is damaged" in damaged
     assert HASHES["parcel/a.bin"] in damaged
     assert missing == "parcel/deep/b.bin is missing"
     fetch_package(carrier)
-    assert faults(carrier) == []
+    assert find_faults(carrier) == []
 
 
 def test_more_files_of_a_package_join_the_first(shelf: Path) -> None:
@@ -102,7 +102,7 @@ def test_more_files_of_a_package_join_the_first(shelf: Path) -> None:
     one, other = (Carrier("parcel", "1.0", {name: HASHES[name]}) for name in HASHES)
     fetch_package(one)
     fetch_package(other)
-    assert faults(one) == faults(other) == []
+    assert find_faults(one) == find_faults(other) == []
 
 
 def test_a_package_made_for_another_python_can_still_carry(shelf: Path) -> None:
@@ -233,11 +233,11 @@ def test_a_kill_in_the_middle_leaves_nothing_half_written(shelf: Path) -> None:
     carrier = Carrier("parcel", "1.0", HASHES)
     assert not carrier.folder.exists()
     (staging,) = carrier.folder.parent.iterdir()
-    long_ago = time.time() - packages.ABANDONED_AFTER - 1
+    long_ago = time.time() - packages.STAGING_MAX_AGE - 1
     os.utime(staging, (long_ago, long_ago))
     fetch_package(carrier)
     assert list(carrier.folder.parent.iterdir()) == [carrier.folder]
-    assert faults(carrier) == []
+    assert find_faults(carrier) == []
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import pytest
 
 from editgauge._util import packages
-from editgauge._util.packages import Carrier, faults, fetch_package
+from editgauge._util.packages import Carrier, fetch_package, find_faults
 from editgauge.errors import FetchError
 
 pytestmark = pytest.mark.slow
@@ -96,7 +96,7 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Regist
         yield server
         server.shutdown()
     assert not mark.exists(), "the package's own scripts were run"
-    assert list((tmp_path / "cache").glob(f"packages/{packages.STAGING}*")) == []
+    assert list((tmp_path / "cache").glob(f"packages/{packages.STAGING_PREFIX}*")) == []
 
 
 @needs_npm
@@ -115,7 +115,7 @@ def test_only_the_wanted_files_are_kept(registry: Registry) -> None:
 def test_an_archive_that_npm_has_is_not_downloaded_again(registry: Registry) -> None:
     shutil.rmtree(fetch_package(carrier()))
     fetch_package(carrier())
-    assert faults(carrier()) == []
+    assert find_faults(carrier()) == []
     assert registry.given_out.count("/parcel.tgz") == 1
 
 

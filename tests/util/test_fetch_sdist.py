@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from editgauge._util import packages
-from editgauge._util.packages import Carrier, faults, fetch_package
+from editgauge._util.packages import Carrier, fetch_package, find_faults
 from editgauge.errors import FetchError
 
 pytestmark = pytest.mark.slow
@@ -45,7 +45,7 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("MARK", str(tmp_path / "was-run"))
     yield folder
     assert not (tmp_path / "was-run").exists(), "the package's own code was run"
-    assert list((tmp_path / "cache").glob(f"packages/{packages.STAGING}*")) == []
+    assert list((tmp_path / "cache").glob(f"packages/{packages.STAGING_PREFIX}*")) == []
 
 
 def sdist(shelf: Path, files: dict[str, bytes] = CONTENT, links: dict[str, str] | None = None) -> Path:
@@ -86,9 +86,9 @@ def test_old_source_archives_are_zips(shelf: Path) -> None:
     with zipfile.ZipFile(shelf / "parcel-1.0.zip", "w") as archive:
         for name, content in CONTENT.items():
             archive.writestr(name, content)
-    assert faults(carrier()) == [f"{name} is missing" for name in CONTENT]
+    assert find_faults(carrier()) == [f"{name} is missing" for name in CONTENT]
     fetch_package(carrier())
-    assert faults(carrier()) == []
+    assert find_faults(carrier()) == []
 
 
 def test_another_archive_and_another_file_are_refused(shelf: Path) -> None:
@@ -158,7 +158,7 @@ def test_two_processes_at_once_do_no_harm(shelf: Path) -> None:
     )
     both = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
     assert [each.wait() for each in both] == [0, 0]
-    assert faults(carrier()) == []
+    assert find_faults(carrier()) == []
 
 
 class Index(http.server.SimpleHTTPRequestHandler):
@@ -194,5 +194,5 @@ def test_the_index_and_credentials_are_those_of_pip(
         seen: list[int] = []
         fetch_package(carrier(), grown=seen.append)
         server.shutdown()
-    assert faults(carrier()) == []
+    assert find_faults(carrier()) == []
     assert seen[-1] == (page / "parcel-1.0.tar.gz").stat().st_size

@@ -24,7 +24,7 @@ from editgauge._util.images import (
     gradient_magnitude,
     pixel_hash,
     read_image,
-    resized,
+    resize_image,
     write_png,
 )
 from editgauge.errors import BadImageError
@@ -387,11 +387,11 @@ def test_write_png_refuses_what_is_not_rgb_bytes(wrong: NDArray[Any], tmp_path: 
 
 
 def test_resized_gives_the_asked_size_and_the_same_picture(photo: Pixels) -> None:
-    small = resized(photo, 50, 30)
+    small = resize_image(photo, 50, 30)
 
     assert small.shape == (30, 50, 3)
     assert abs(float(small.mean()) - float(photo.mean())) < 2
-    assert resized(photo, 128, 128) is photo
+    assert resize_image(photo, 128, 128) is photo
 
 
 def test_what_is_made_of_the_latest_pictures_is_made_once_and_by_what_they_show(photo: Pixels) -> None:

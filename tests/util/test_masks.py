@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from editgauge._util.masks import BoolMask, Grown, Mask, MaskFile, Outside, Polygons, Rectangle, Union, box_of, grown
+from editgauge._util.masks import (
+    BoolMask,
+    Dilated,
+    Mask,
+    MaskFile,
+    Outside,
+    Polygons,
+    Rectangle,
+    Union,
+    bounding_box,
+    dilate_mask,
+)
 from editgauge.errors import BadImageError
 
 SQUARE = Polygons(((2, 3, 6, 3, 6, 5, 2, 5),))
@@ -21,7 +32,7 @@ polygons = st.lists(rings, min_size=1, max_size=3).map(lambda some: Polygons(tup
 
 
 def inside(mask: BoolMask) -> tuple[int, int, int, int]:
-    return box_of(mask)
+    return bounding_box(mask)
 
 
 def test_polygons_include_their_outline() -> None:
@@ -108,14 +119,14 @@ def test_growing_adds_a_disc_and_no_more(by: int, x: int, y: int) -> None:
     rows, columns = np.indices(dot.shape)
     distance = np.hypot(rows - y, columns - x)
 
-    after = grown(dot, by)
+    after = dilate_mask(dot, by)
 
     assert after[distance <= by].all()
     assert not after[distance > by + 0.5].any()
 
 
 def test_grown_renders_the_part_with_its_margin() -> None:
-    assert inside(Grown(SQUARE, 2).render(12, 12)) == (0, 1, 9, 8)
+    assert inside(Dilated(SQUARE, 2).render(12, 12)) == (0, 1, 9, 8)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +136,7 @@ def test_grown_renders_the_part_with_its_margin() -> None:
         (Rectangle(1, 2, 3, 4), {"box": [1, 2, 3, 4]}),
         (Outside(Rectangle(1, 2, 3, 4)), {"outside": {"box": [1, 2, 3, 4]}}),
         (Union((SQUARE,)), {"union": [[[2, 3, 6, 3, 6, 5, 2, 5]]]}),
-        (Grown(Rectangle(1, 2, 3, 4), 5), {"grow": {"box": [1, 2, 3, 4]}, "by": 5}),
+        (Dilated(Rectangle(1, 2, 3, 4), 5), {"grow": {"box": [1, 2, 3, 4]}, "by": 5}),
     ],
 )
 def test_a_mask_describes_itself_in_the_words_of_the_benchmark_format(mask: Mask, told: object) -> None:
@@ -194,7 +205,7 @@ def test_the_bounding_box_is_tight(left: int, top: int, width: int, height: int)
     mask = np.zeros((20, 30), dtype=np.uint8)
     cv2.ellipse(mask, (left + width // 2, top + height // 2), (width // 2, height // 2), 0, 0, 360, 1, -1)
 
-    x0, y0, x1, y1 = box_of(mask.astype(np.bool_))
+    x0, y0, x1, y1 = bounding_box(mask.astype(np.bool_))
 
     assert mask[y0:y1, x0:x1].sum() == mask.sum()
     assert mask[y0].any()
@@ -205,4 +216,4 @@ def test_the_bounding_box_is_tight(left: int, top: int, width: int, height: int)
 
 def test_nothing_has_no_bounding_box() -> None:
     with pytest.raises(BadImageError, match="empty mask"):
-        box_of(np.zeros((3, 3), dtype=np.bool_))
+        bounding_box(np.zeros((3, 3), dtype=np.bool_))

@@ -55,10 +55,8 @@ def test_the_project_s_own_indices_import_none_of_what_they_name() -> None:
     import subprocess
 
     check = (
-        "import sys; from editgauge.metrics import metrics; from editgauge.protocols import protocols;"
-        "names = [*metrics, *protocols];"
-        "sys.exit(any(f'editgauge.{each}' in sys.modules"
-        " for each in ('metrics.l1', 'metrics.ssim', 'protocols.preservation')))"
+        "import sys; from editgauge.protocols import protocols; names = list(protocols);"
+        "sys.exit('editgauge.protocols.preservation' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
@@ -119,3 +117,14 @@ def test_an_entry_point_may_reach_into_a_class_and_name_extras(install: Install)
 def test_a_registry_without_plug_ins_works() -> None:
     assert list(toys()) == ["other", "own"]
     assert "theirs" not in toys()
+
+
+def test_a_plug_in_that_exits_or_is_none_is_an_error(install: Install) -> None:
+    install(
+        {"exits": "exiting_module_for_this_test:answer", "nothing": "empty_module_for_this_test:answer"},
+        exiting_module_for_this_test="import sys\nsys.exit(0)\n",
+        empty_module_for_this_test="answer = None\n",
+    )
+    for name in ("exits", "nothing"):
+        with pytest.raises(EditGaugeError, match=f"'{name}' from their-package"):
+            toys().get(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from editgauge._util.text import counted, csv_text, from_csv_text, join_words, plural, printable, with_article
+from editgauge._util.text import csv_text, format_count, from_csv_text, join_words, plural, printable, with_article
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_plural() -> None:
 
 
 def test_counted() -> None:
-    assert [counted(count, "outcome") for count in (0, 1, 1000)] == ["0 outcomes", "1 outcome", "1,000 outcomes"]
+    assert [format_count(count, "outcome") for count in (0, 1, 1000)] == ["0 outcomes", "1 outcome", "1,000 outcomes"]
 
 
 def test_join_words() -> None:

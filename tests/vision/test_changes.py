@@ -9,8 +9,8 @@ import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from editgauge._util.images import Pixels, resized
-from editgauge._util.masks import grown
+from editgauge._util.images import Pixels, resize_image
+from editgauge._util.masks import dilate_mask
 from editgauge._vision.changed_regions import change_mask, changed_regions, find_changes
 
 
@@ -19,7 +19,7 @@ def photograph(name: str) -> Pixels:
 
 
 SOURCE = photograph("astronaut")
-OTHER = resized(photograph("coffee"), 512, 512)
+OTHER = resize_image(photograph("coffee"), 512, 512)
 
 
 def encoded(picture: Pixels, quality: int) -> Pixels:
@@ -39,7 +39,7 @@ HARMLESS = {
     "a shift of a pixel": np.roll(SOURCE, 1, axis=1),
     "a little brighter": np.clip(SOURCE * 1.06 + 4, 0, 255).astype(np.uint8),
     "a little darker": (SOURCE * 0.93).astype(np.uint8),
-    "a crop, encoded": encoded(resized(SOURCE[10:, 6:-6], 512, 512), 90),
+    "a crop, encoded": encoded(resize_image(SOURCE[10:, 6:-6], 512, 512), 90),
     "grain": noisy(SOURCE),
 }
 
@@ -60,7 +60,7 @@ def test_a_replaced_patch_is_found_where_it_is(left: int, top: int, side: int, s
     seen = np.ones_like(truth)
     seen[:, 512 - 8 :] = False  # rolled out of the picture
     assert found[truth & seen].mean() > 0.95
-    assert not (found & seen & ~grown(truth, 14)).any()
+    assert not (found & seen & ~dilate_mask(truth, 14)).any()
 
 
 def test_a_strong_change_of_light_is_a_change_of_everything() -> None:
@@ -91,7 +91,7 @@ def test_regions_come_largest_first_with_their_boxes() -> None:
 
 
 def test_large_pictures_are_compared_too() -> None:
-    source = resized(SOURCE, 1600, 1600)
+    source = resize_image(SOURCE, 1600, 1600)
     edited = source.copy()
     edited[800:1000, 800:1000] = 255
     found = change_mask(source, edited)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from editgauge._util.images import Pixels, resized
+from editgauge._util.images import Pixels, resize_image
 from editgauge._vision import registration
 from editgauge._vision.registration import Alignment, Likeness, Matrix, align
 
@@ -20,7 +20,7 @@ def photograph(name: str) -> Pixels:
 
 
 SOURCE = photograph("astronaut")[:384]
-OTHER = resized(photograph("coffee"), 512, 384)
+OTHER = resize_image(photograph("coffee"), 512, 384)
 HEIGHT, WIDTH = SOURCE.shape[:2]
 
 
@@ -159,17 +159,17 @@ def test_the_pictures_are_left_as_they_were() -> None:
 def test_a_picture_in_its_own_size_is_brought_into_the_same_frame(times: float) -> None:
     edited = moved(SOURCE, np.array([[1.0, 0, 6], [0, 1.0, -4]]))
     alignment = align(SOURCE, edited)
-    original = resized(edited, int(WIDTH * times), int(HEIGHT * times))
+    original = resize_image(edited, int(WIDTH * times), int(HEIGHT * times))
 
     own = alignment.in_own_size(original)
 
     assert alignment.moved
     assert own.shape == original.shape
-    back = resized(own, WIDTH, HEIGHT)[16:-16, 16:-16].astype(float)
+    back = resize_image(own, WIDTH, HEIGHT)[16:-16, 16:-16].astype(float)
     framed = SOURCE[16:-16, 16:-16].astype(float)
     assert np.abs(back - framed).mean() < 0.6 * np.abs(edited[16:-16, 16:-16].astype(float) - framed).mean()
 
 
 def test_where_no_frame_moved_a_picture_in_its_own_size_stays_as_it_is() -> None:
-    large = resized(SOURCE, 700, 500)
+    large = resize_image(SOURCE, 700, 500)
     assert align(SOURCE, SOURCE).in_own_size(large) is large

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
@@ -13,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from editgauge._cli._signature import flag_of, has_fields, parse_docstring, resolved_signature, typer_parameter
+from editgauge._util.progress import logger, print_log
 from editgauge.errors import EditGaugeError, with_flags
 
 FLAGS: Mapping[str, Mapping[str, str]] = {
@@ -120,7 +123,8 @@ def _make_callback(verb: Verb, function: Callable[..., Any], docs: Mapping[str, 
     def callback(**options: Any) -> None:
         switches = {name: options.pop(name) for name in flags}
         try:
-            code = _run(verb.key, function, options, switches)
+            with _printed_log(spellings):
+                code = _run(verb.key, function, options, switches)
         except KeyboardInterrupt:
             done = f" What is done is in {options['out']}." if options.get("out") else ""
             sys.stderr.write(f"\nStopped.{done} Run the same command again to continue.\n")
@@ -142,6 +146,22 @@ def _make_callback(verb: Verb, function: Callable[..., Any], docs: Mapping[str, 
     callback.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     callback.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return callback
+
+
+@contextmanager
+def _printed_log(spellings: Mapping[str, str]) -> Iterator[None]:
+    """Print log messages to standard error, with flags instead of Python parameters."""
+
+    def translate(record: logging.LogRecord) -> bool:
+        record.msg, record.args = with_flags(record.getMessage(), spellings), ()
+        return True
+
+    print_log()
+    logger.addFilter(translate)
+    try:
+        yield
+    finally:
+        logger.removeFilter(translate)
 
 
 def _run(key: str, function: Callable[..., Any], options: dict[str, Any], switches: dict[str, Any]) -> int | None:

@@ -161,8 +161,8 @@ def _to_plain(value: Any) -> Any:
         from editgauge.analysis.outcomes import Matched  # costs half a second, so not for plain lists
 
         if isinstance(value, Matched):
-            counts = {"found": len(value.pairs), "strangers": value.strangers, "first_stranger": value.first_unmatched}
-            return counts | {"undecided": value.undecided}
+            counts = {"matched": len(value.pairs), "unmatched": value.unmatched, "ambiguous": value.ambiguous}
+            return counts | {"first_unmatched": value.first_unmatched}
         return {field.name: _to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -76,8 +76,8 @@ def show_agreement(result: Agreement) -> None:
         _show_ratings(question, [score for score in result.rated if score.question == question])
     if result.rated:
         _explain_levels(result.rated)
-    if result.chosen:
-        _show_choices(result.chosen)
+    if result.choice_scores:
+        _show_choices(result.choice_scores)
     if result.selected:
         _show_triplets(result.selected)
     for judge in result.judges:
@@ -86,8 +86,8 @@ def show_agreement(result: Agreement) -> None:
         _show_ranking(ranking)
     if result.blend:
         _show_blend(result.blend)
-    if result.steadiness:
-        _show_steadiness(result.steadiness, result.attributes)
+    if result.stability:
+        _show_stability(result.stability, result.attributes)
     print_text("Positive is agreement: a score where lower is better (↓) is negated first.")
     print_text("Intervals are clustered by source image. Outcomes without a score are counted, never imputed.")
     _show_counts(result)
@@ -96,7 +96,7 @@ def show_agreement(result: Agreement) -> None:
 def show_agreement_page(result: Agreement) -> None:
     """Print one page: how well people agree, and for each question the scores that agree most."""
     questions = list(dict.fromkeys(score.question for score in result.rated))
-    tables = len(questions) + bool(result.chosen) + bool(result.selected)
+    tables = len(questions) + bool(result.choice_scores) + bool(result.selected)
     rows = max(MIN_TABLE_ROWS, PAGE_ROWS // max(1, tables))
     for people in result.people:
         if people.panel is not None:
@@ -226,18 +226,18 @@ def _show_counts(result: Agreement) -> None:
 
 def _match_counts(matched: Matched[Any]) -> Iterator[str]:
     yield f"{len(matched.pairs)} of outcomes of this run"
-    if matched.strangers:
-        yield f"{matched.strangers} of others, left out, such as {matched.first_unmatched}"
-    if matched.undecided:
-        yield f"{matched.undecided} without a seed where the run has several, left out"
+    if matched.unmatched:
+        yield f"{matched.unmatched} of others, left out, such as {matched.first_unmatched}"
+    if matched.ambiguous:
+        yield f"{matched.ambiguous} without a seed where the run has several, left out"
 
 
 # --- choices and triplets ---------------------------------------------------------------------------------------------
 
 
 def _shares_by_score(result: Agreement) -> Iterator[tuple[list[tuple[Label, Mean | None]], str]]:
-    if result.chosen:
-        shares = [(_score_label(score.protocol, score.spec), score.share) for score in result.chosen.scores]
+    if result.choice_scores:
+        shares = [(_score_label(score.protocol, score.spec), score.share) for score in result.choice_scores.scores]
         yield shares, "share of people's choices that a score agrees with"
     if result.selected:
         both = [(_score_label(score.protocol, score.spec), score.both) for score in result.selected.scores]
@@ -381,7 +381,7 @@ def _show_blend(result: Interpolation) -> None:
         if curve.best is not None:
             value = curve.points[result.gammas.index(curve.best)].value or 0.0
             best = Label(f"γ = {curve.best:g}", f"{value:{TWO_DECIMALS}}")
-        rows.append([f"{curve.asked}\n{curve.measure}", *(_cell(curve.points[index]) for index in indices), best])
+        rows.append([f"{curve.target}\n{curve.measure}", *(_cell(curve.points[index]) for index in indices), best])
     headers = [*(f"γ = {result.gammas[index]:g}" for index in indices), "best"]
     title = f"γ x {result.preservation} + (1 - γ) x {result.modification}: agreement along γ"
     print_table(ResultTable(make_columns(["compared with"], headers), rows, title), stacked=True)
@@ -391,19 +391,19 @@ def _show_blend(result: Interpolation) -> None:
     )
 
 
-def _show_steadiness(result: Sequence[Stability], attributes: Sequence[ListSimilarity]) -> None:
+def _show_stability(result: Sequence[Stability], attributes: Sequence[ListSimilarity]) -> None:
     """Print how far scores and their agreement move over reruns."""
     rows: list[list[TableCell]] = []
     for score in result:
         variance = "-" if score.variance is None else f"{score.variance.value:.2g}"
         share = "-" if score.of_all is None else f"{score.of_all:.1%}"
         rows.append([score.score, score.outcomes, variance, share, *map(_moved_text, score.agreement)])
-    agreement = [f"{moved.asked}:\nmean, variance" for moved in result[0].agreement]
+    agreement = [f"{moved.target}:\nmean, variance" for moved in result[0].agreement]
     columns = make_columns(["score"], ["outcomes", "variance", "of all variance", *agreement])
     title = f"over {result[0].runs} runs: how far scores and their agreement move"
     print_table(ResultTable(columns, rows, title))
     for side in attributes:
-        overlap = f"ROUGE-L {_format(side.joined)} as one text, {_format(side.each)} attribute by attribute"
+        overlap = f"ROUGE-L {_format(side.joined)} as one text, {_format(side.itemwise)} attribute by attribute"
         print_text(f"Attributes of the {side.side}, any two runs, {side.edits} edits: {overlap}.")
 
 
@@ -423,7 +423,7 @@ def show_binary(result: BinaryAgreement) -> None:
         _show_binary_question([score for score in result.scores if score.question == question])
     if result.scores:
         print_text(BINARY_LEGEND)
-    dependent = [(score, condition, part) for score in result.scores for condition, part in score.given.items()]
+    dependent = [(score, condition, part) for score in result.scores for condition, part in score.conditional.items()]
     if dependent:
         _show_dependence(dependent)
     if result.together:
@@ -437,7 +437,7 @@ def _show_binary_question(scores: Sequence[BinaryScore]) -> None:
         missing = ", ".join(f"{count} {reason}" for reason, count in score.unscored.items())
         name = f"{score.protocol}: {directed(score.spec.name, score.spec.higher_is_better)}"
         label = Label(name, f"unscored: {missing}" if missing else "")
-        rows.append([label, *_binary_cells(score.verdicts), score.n])
+        rows.append([label, *_binary_cells(score.rates), score.n])
         if len(score.by_action) > 1:
             for action, rates in score.by_action.items():
                 n = rates.balanced_accuracy.n

@@ -12,7 +12,7 @@ import typer
 from editgauge._cli._output import Options, suggest
 from editgauge._render.tables import ResultTable, TableCell
 from editgauge._render.terminal import make_columns, print_table
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 
 if TYPE_CHECKING:
     from editgauge.audits.probes.probes import Probe
@@ -36,7 +36,7 @@ def show_sheets(sheets: Sequence[ContactSheet], options: Options) -> None:
     for sheet in sheets:
         missing = f", {sheet.missing} missing" if sheet.missing else ""
         file = f" in {sheet.file}" if sheet.pictures else ""
-        typer.echo(f"{sheet.group}: {counted(sheet.pictures, 'image')}{missing}{file}")
+        typer.echo(f"{sheet.group}: {format_count(sheet.pictures, 'image')}{missing}{file}")
 
 
 def show_review(agreement: Mapping[str, Mapping[str, tuple[int, int]]], options: Options | None = None) -> None:
@@ -72,8 +72,10 @@ def show_pairs(written: PairFiles, options: Options) -> None:
     """Print the size of a benchmark of compared outcomes, and how to score and compare it."""
     choices = sum(written.choices.values())
     bad = f", {written.both_bad} of them with both called bad" if written.both_bad else ""
-    methods = counted(len(written.methods), "method")
-    typer.echo(f"{counted(written.edits, 'edit')}, {methods}, {counted(choices, 'choice')}{bad}, in {written.folder}")
+    methods = format_count(len(written.methods), "method")
+    typer.echo(
+        f"{format_count(written.edits, 'edit')}, {methods}, {format_count(choices, 'choice')}{bad}, in {written.folder}"
+    )
     folder = quote(str(written.folder))
     suggest(f"run {folder}/benchmark --outcomes '{written.folder}/outcomes/*' --out run")
     suggest(f"agree run --choices {folder}/{next(iter(written.choices), 'choices.jsonl')}")
@@ -90,7 +92,7 @@ def show_dataset(dataset: DatasetInfo, options: Options) -> None:
 
 def show_rating_count(count: int, options: Options) -> None:
     """Print how many ratings were written."""
-    typer.echo(f"{options['out']}: {counted(count, 'rating')}.")
+    typer.echo(f"{options['out']}: {format_count(count, 'rating')}.")
 
 
 def show_weights_list(weights: Sequence[WeightInfo], options: Options) -> None:
@@ -140,20 +142,20 @@ def show_path(folder: Path, options: Options) -> None:
 
 def show_cache(cache: CacheInfo, options: Options) -> None:
     """Print the size of the cache, by model."""
-    typer.echo(f"{counted(cache.entries, 'answer')}, {_size(cache.bytes)} of at most {_size(cache.most_bytes)}")
+    typer.echo(f"{format_count(cache.entries, 'answer')}, {_size(cache.bytes)} of at most {_size(cache.most_bytes)}")
     _show_models(cache)
     typer.echo(f"  in {cache.folder}")
 
 
 def show_cleared(deleted: CacheInfo, options: Options) -> None:
     """Print how much of the cache was deleted, by model."""
-    typer.echo(f"{counted(deleted.entries, 'answer')} deleted, {_size(deleted.bytes)} freed")
+    typer.echo(f"{format_count(deleted.entries, 'answer')} deleted, {_size(deleted.bytes)} freed")
     _show_models(deleted)
 
 
 def _show_models(cache: CacheInfo) -> None:
     for model in cache.models:
-        typer.echo(f"  {model.model}: {counted(model.entries, 'answer')}, {_size(model.bytes)}")
+        typer.echo(f"  {model.model}: {format_count(model.entries, 'answer')}, {_size(model.bytes)}")
 
 
 def _megabytes(size: int | None) -> str:

@@ -11,7 +11,7 @@ import typer
 from editgauge._cli._output import Options, as_json, format_of, suggest
 from editgauge._render.tables import Column, EmptyCell, ResultTable, TableCell, ValueCell
 from editgauge._render.terminal import make_columns, print_table, print_text
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.power import CAUTION_LEVEL
 from editgauge.analysis.summary import ALL
 
@@ -148,7 +148,7 @@ def _describe_curve(score: Calibrated) -> str:
     raters = f" of {score.raters} raters" if score.raters else ""
     suffix = f" to '{score.question}'" if score.question else ""
     form = "a line in log-odds" if score.curve.low == score.curve.high else "a bent curve"
-    missing = f"; without a score: {counted(score.unscored, 'rated outcome')}" if score.unscored else ""
+    missing = f"; without a score: {format_count(score.unscored, 'rated outcome')}" if score.unscored else ""
     basis = f"{score.answers} answers{raters}{suffix} on {score.outcomes} outcomes of {score.sources} source images"
     return f"editgauge/{score.score}: {form} from {basis}{missing}."
 
@@ -170,8 +170,8 @@ def show_created(study: Study, options: Options) -> None:
     with study:
         manifest = study.manifest
     typer.echo(
-        f"{options['out']}: {counted(manifest.items, 'item')} with {counted(manifest.raters, 'rater')} each, "
-        f"and {counted(manifest.gold, 'gold item')}."
+        f"{options['out']}: {format_count(manifest.items, 'item')} with {format_count(manifest.raters, 'rater')} each, "
+        f"and {format_count(manifest.gold, 'gold item')}."
     )
     suggest(f"study invite {quote(str(options['out']))} --count {manifest.raters}")
 
@@ -187,7 +187,7 @@ def show_invitations(invitations: Sequence[Invitation], options: Options) -> Non
 
 def show_exported(lines: int, options: Options) -> None:
     """Print how many lines were written."""
-    typer.echo(f"{options['out']}: {counted(lines, 'line')}.")
+    typer.echo(f"{options['out']}: {format_count(lines, 'line')}.")
 
 
 def show_imported(result: Imported, options: Options) -> None:
@@ -200,13 +200,13 @@ def show_imported(result: Imported, options: Options) -> None:
 
 def show_excluded(answers: int, options: Options) -> None:
     """Print how many answers are void now."""
-    typer.echo(f"{counted(answers, 'answer')} of {options['rater']} are void; their items are open again.")
+    typer.echo(f"{format_count(answers, 'answer')} of {options['rater']} are void; their items are open again.")
 
 
 def show_included(counts: tuple[int, int], options: Options) -> None:
     """Print how many answers count again."""
     restored, surplus = counts
-    answers = counted(restored, "answer")
+    answers = format_count(restored, "answer")
     typer.echo(f"{answers} of {options['rater']} count again; {surplus} are surplus, as other raters replaced them.")
 
 
@@ -248,7 +248,7 @@ def _remaining_time(seconds: float | None) -> str:
         return "complete"
     units = ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute"))
     size, unit = next(((size, unit) for size, unit in units if seconds >= size), (1, "second"))
-    return f"about {counted(max(1, round(seconds / size)), unit)} left at the pace of the last day"
+    return f"about {format_count(max(1, round(seconds / size)), unit)} left at the pace of the last day"
 
 
 def show_analysis(result: Analysis, options: Options) -> None:
@@ -293,8 +293,8 @@ def _show_question(question: QuestionFindings) -> None:
             shares = (f"{share:.0%}" for share in cell.shares)
             n = str(cell.mean.n) if cell.mean else "-"
             rows.append([method, "all" if edit_type == ALL else edit_type, *shares, _mean_cell(cell.mean, ".2f"), n])
-    headers = [*(level.label for level in question.asked.levels), "mean", "outcomes"]
-    title = f"{question.asked.label} ({question.asked.name}): share of answers, mean and 95% interval"
+    headers = [*(level.label for level in question.question.levels), "mean", "outcomes"]
+    title = f"{question.question.label} ({question.question.name}): share of answers, mean and 95% interval"
     print_table(ResultTable(make_columns(["method", "edit type"], headers), rows, title))
     print_text(_describe_panel(question.panel, question.alpha, question.scale))
     for bias in question.bias:

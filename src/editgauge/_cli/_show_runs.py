@@ -19,7 +19,7 @@ from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, Tabl
 from editgauge._render.terminal import make_columns, print_table, print_text
 from editgauge._render.text import meaning, shortened, spaced
 from editgauge._stats.pairwise import ALPHA
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.aggregation import METHOD_AGGREGATIONS, aggregations_differ, measured_figures, paper_aggregation
 from editgauge.analysis.diff import CAUSE_MEANINGS, CAUSES
 from editgauge.analysis.headline import make_headline
@@ -142,9 +142,9 @@ def show_export(names: bytes, options: Options) -> None:
 
 
 def show_gate(gate: Gate, options: Options) -> int | None:
-    """Print the result of the gate; exit with 1 if it failed."""
+    """Print the result of the gate; return its exit code."""
     typer.echo(gate.markdown)
-    return None if gate.passed else 1
+    return gate.exit_code or None
 
 
 def show_verify(result: Verification, options: Options) -> None:
@@ -163,7 +163,7 @@ def show_verify(result: Verification, options: Options) -> None:
     for reason, count in recomputed.unchecked.items():
         typer.echo(f"Not scored again, so not verified: {count} scores: {reason}")
     if not result.sound:
-        typer.echo(f"{counted(len(result.problems), 'problem')} in {options['run']}")
+        typer.echo(f"{format_count(len(result.problems), 'problem')} in {options['run']}")
         return
     nothing = " No score was computed again." if options["recompute"] and not recomputed.outcomes else ""
     typer.echo(
@@ -223,7 +223,7 @@ def _show_main_scores(run: Run, cells: Cells) -> list[str]:
         rows.append([*question, name, *(_mean_cell(cell) for cell in scored[key])])
         previous = label
     columns = [*([Column("question", "left", wrap=False)] if labels else []), *make_columns(["score"], methods)]
-    title = f"{run.manifest.benchmark}, {counted(run.manifest.edits, 'edit')}: mean and 95% confidence interval"
+    title = f"{run.manifest.benchmark}, {format_count(run.manifest.edits, 'edit')}: mean and 95% confidence interval"
     print_table(ResultTable(columns, rows, title))
     if len(main) == len(scored):
         return []
@@ -255,7 +255,7 @@ def _show_figures(run: Run) -> None:
     for figure in measured:
         label = Label(figure.title, figure.figure.averaging)
         rows.append([label, *(_estimate_cell(figure.methods[method], figure.spec) for method in methods)])
-        for average, of_methods in figure.others.items():
+        for average, of_methods in figure.alternatives.items():
             values = (_estimate_cell(of_methods[method], figure.spec) for method in methods)
             rows.append([Label(f"  instead {average}", style="weak"), *values])
     title = "figures of the papers: mean and 95% confidence interval"
@@ -282,7 +282,7 @@ def _count_unscored(run: Run, cells: Cells) -> str:
     counts, judging = tally.counts(), answers(cells.values()).get("done")
     judged = f"{tally.with_any(judging)} judged (edit done or not), " if judging else ""
     outcomes = f"{counts.scored} fully scored, {counts.partly} partly scored, {counts.unscored} unscored"
-    return f"{counted(counts.outcomes, 'outcome')}: {judged}{outcomes}.{without}"
+    return f"{format_count(counts.outcomes, 'outcome')}: {judged}{outcomes}.{without}"
 
 
 def _show_by_protocol(run: Run, cells: Cells) -> None:
@@ -360,7 +360,7 @@ def show_elo(preferred: Preferred, options: Options | None = None) -> None:
         print_text("No pair has an answer, so there is no Elo.")
         return
     rows: list[list[TableCell]] = [[method, value_cell(elo), elo.n] for method, elo in preferred.elo.items()]
-    title = f"{preferred.figure} by {preferred.judge}, {counted(preferred.pairs, 'pair')}: 95% interval"
+    title = f"{preferred.figure} by {preferred.judge}, {format_count(preferred.pairs, 'pair')}: 95% interval"
     columns = make_columns(["method"], [preferred.figure, "answers"], number_format=".0f")
     print_table(ResultTable(columns, rows, title))
     print_text("Higher is better; Elo averages 1000. Ties by Davidson, each order of a pair is an answer.")
@@ -620,13 +620,13 @@ def show_plan(forecast: Forecast, options: Options | None = None) -> None:
     print_table(ResultTable(columns, [list(row) for row in totals.items()]))
     unknown = [name for name, usage in forecast.judges.items() if "seconds" not in usage]
     judges = f"; the time of {', '.join(unknown)} is not included: pass --call-seconds" if unknown else ""
-    sample = counted(forecast.sampled, "outcome")
+    sample = format_count(forecast.sampled, "outcome")
     print_text(f"Estimated from {sample} scored now{judges}. A larger sample is more precise: --sources N.", "dim")
 
 
 def _forecast_time(forecast: Forecast) -> str:
     """Say how long the run takes as busy as the machine is now, and on an idle machine if that differs."""
-    processes = counted(forecast.processes, "process")
+    processes = format_count(forecast.processes, "process")
     parts = [f"{duration(forecast.seconds)} with {processes}, {duration(forecast.start_seconds)} of it to start"]
     if forecast.free_cores < IDLE_SHARE * forecast.cores:
         parts.append(f"as busy as the machine is now ({forecast.free_cores:.1f} of {forecast.cores} cores are free)")

@@ -35,7 +35,7 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
         quiet: print no progress or remarks.
     """
     folder = Path(out)
-    missing = [names for names in (*_model_choices(), ALONGSIDE) if not any(map(available, names))]
+    missing = [names for names in (*_model_choices(), *ALONGSIDE) if not any(map(available, names))]
     with ThreadPoolExecutor(1) as pool:
         photographs = pool.submit(pull, "photos", quiet=quiet)
         pull_each(missing, quiet=quiet)

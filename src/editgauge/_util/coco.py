@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from editgauge._util.datasets import slug
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.files import read_bytes
 from editgauge._util.masks import BoolMask, Polygons
 from editgauge.errors import BadInputError
@@ -183,7 +183,7 @@ def _records(
             else list(wanted)
         )
         if lacking:
-            problems.append(f"{what}[{place}]: needs {', '.join(lacking)}, got {shown(each)}")
+            problems.append(f"{what}[{place}]: needs {', '.join(lacking)}, got {format_value(each)}")
         else:
             yield each
 

@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine to its end and returns its result, also where an event loop is running already.
+    """Run a coroutine and return its result, even where an event loop is running already.
 
-    Without a running loop it runs in this thread, so that Ctrl-C stops it. In a notebook, whose thread has a running
+    Without a running loop it runs in this thread, so that Ctrl-C stops it; in a notebook, whose thread has a running
     loop, it runs in another thread.
     """
     try:

@@ -15,8 +15,8 @@ from typing import Any
 
 from editgauge._util import files
 from editgauge._util.documents import read_jsonl
-from editgauge._util.fields import shown
-from editgauge._util.text import counted
+from editgauge._util.fields import format_value
+from editgauge._util.text import format_count
 from editgauge.errors import BadInputError
 from editgauge.types import Edit
 
@@ -34,7 +34,7 @@ class Faults:
 
     def add(self, record: object, text: str) -> None:
         """Notes that something is wrong with a record: its key in the file, or its line."""
-        place = f"line {record}" if isinstance(record, int) else f"record {shown(record)}"
+        place = f"line {record}" if isinstance(record, int) else f"record {format_value(record)}"
         self.problems.append(f"{self.file.name}: {place}: {text}")
 
     def text(self, record: object, values: Mapping[str, Any], key: str) -> str | None:
@@ -42,7 +42,9 @@ class Faults:
         value = values.get(key)
         if isinstance(value, str) and value.strip():
             return " ".join(value.split())
-        self.add(record, f"'{key}' is missing" if value is None else f"'{key}' must be a text, got {shown(value)}")
+        self.add(
+            record, f"'{key}' is missing" if value is None else f"'{key}' must be a text, got {format_value(value)}"
+        )
         return None
 
     def done(self, edits: Iterable[Edit] = ()) -> tuple[Edit, ...]:
@@ -56,7 +58,7 @@ class Faults:
         return whole
 
 
-def wanted(benchmark: str, data: Path | None, what: str) -> Path:
+def require_data(benchmark: str, data: Path | None, what: str) -> Path:
     """The place a user gave; raises `BadInputError` that says what to give when there is none."""
     if data is None:
         raise BadInputError(f"The benchmark '{benchmark}' is not shipped with EditGauge. Give --data: {what}.")
@@ -65,9 +67,9 @@ def wanted(benchmark: str, data: Path | None, what: str) -> Path:
     return data
 
 
-def file_in(benchmark: str, data: Path | None, name: str, what: str) -> Path:
+def find_data_file(benchmark: str, data: Path | None, name: str, what: str) -> Path:
     """The file of that name: given itself, or by the folder it is in."""
-    place = wanted(benchmark, data, what)
+    place = require_data(benchmark, data, what)
     file = place / name if place.is_dir() else place
     if not file.is_file():
         raise BadInputError(f"'{place}' has no '{name}'. The benchmark '{benchmark}' needs: {what}.")
@@ -105,7 +107,7 @@ def read_json(file: Path, faults: Faults, kind: type) -> Any:
         raise BadInputError(f"'{file}' is nested too deep.") from error
     if not isinstance(value, kind):
         word = "mapping" if kind is dict else "list"
-        raise BadInputError(f"'{file}' must hold a JSON {word}, got {shown(value)}.")
+        raise BadInputError(f"'{file}' must hold a JSON {word}, got {format_value(value)}.")
     return value
 
 
@@ -130,11 +132,11 @@ class Ids:
 
     def give(self, *parts: object) -> str:
         """The parts joined; a second edit of the same name gets `-2`, a third `-3`, in the order of the file."""
-        name = wanted = "-".join(slug(str(part)) for part in parts)
+        name = require_data = "-".join(slug(str(part)) for part in parts)
         count = 1
         while name in self._given:
             count += 1
-            name = f"{wanted}-{count}"
+            name = f"{require_data}-{count}"
         self._given.add(name)
         return name
 
@@ -142,7 +144,7 @@ class Ids:
 def size_note(edits: Sequence[Edit], published: tuple[int, int]) -> str:
     """How many edits and images were found, compared with what the paper says where that is another number."""
     sizes = len(edits), len({edit.source.name for edit in edits})
-    size = f"{counted(sizes[0], 'edit')} of {counted(sizes[1], 'image')}"
+    size = f"{format_count(sizes[0], 'edit')} of {format_count(sizes[1], 'image')}"
     return size if sizes == published else f"{size} (the paper says {published[0]} of {published[1]})"
 
 
@@ -254,7 +256,7 @@ def _row(file: Path, number: int, values: Any, faults: Faults) -> Iterator[FileR
     if isinstance(values, dict):
         yield FileRow(file, number, values)
     else:
-        faults.problems.append(f"{file.name}: line {number}: must be a mapping, got {shown(values)}")
+        faults.problems.append(f"{file.name}: line {number}: must be a mapping, got {format_value(values)}")
 
 
 def column_names(file: Path, faults: Faults) -> list[str]:

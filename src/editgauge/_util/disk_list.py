@@ -1,4 +1,4 @@
-"""A sequence that moves from memory to disk as it grows: a million edits take the memory of some thousand."""
+"""A sequence that moves to disk as it grows, so that a million edits take little memory."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
-IN_MEMORY = 20_000
-"""This many stay in memory: some ten megabytes of edits."""
+MAX_IN_MEMORY = 20_000
+"""Elements that stay in memory: about ten megabytes of edits."""
 
-Thing = TypeVar("Thing")
+Element = TypeVar("Element")
 
 
-class _Scratch:
-    """A file without a name that ends with the last shelf that reads it."""
+class _TemporaryFile:
+    """An unnamed file that is deleted with the last list that reads it."""
 
     def __init__(self) -> None:
         self.file = tempfile.TemporaryFile(prefix="editgauge-")  # noqa: SIM115 - closed with its last reference
@@ -25,82 +25,82 @@ class _Scratch:
         self.file.close()
 
     def read(self, start: int, size: int) -> bytes:
-        """This many bytes from there; several may read at once."""
+        """Return bytes from a position; safe for several readers at once."""
         self.file.flush()
         return os.pread(self.file.fileno(), size, start)
 
 
-class DiskList(Sequence[Thing], Generic[Thing]):
-    """Things in the order in which they were put there. What lies on disk is a file without a name, gone with us.
+class DiskList(Sequence[Element], Generic[Element]):
+    """An append-only sequence that moves to an unnamed temporary file when it becomes long.
 
     Args:
-        things: what is put there at once
-        in_memory: how many are kept in memory before all of them go to disk; `IN_MEMORY` when left out
+        elements: initial elements.
+        max_in_memory: number of elements up to which all stay in memory; `MAX_IN_MEMORY` by default.
     """
 
-    def __init__(self, things: Iterable[Thing] = (), in_memory: int | None = None) -> None:
-        self._few: list[Thing] | None = []
-        self._in_memory = IN_MEMORY if in_memory is None else in_memory
+    def __init__(self, elements: Iterable[Element] = (), max_in_memory: int | None = None) -> None:
+        self._memory: list[Element] | None = []
+        self._max_in_memory = MAX_IN_MEMORY if max_in_memory is None else max_in_memory
         self._starts, self._sizes = array("q"), array("l")
         self._end = 0
-        for thing in things:
-            self.append(thing)
+        for element in elements:
+            self.append(element)
 
-    def append(self, thing: Thing) -> None:
-        """Puts one more at the end."""
-        if self._few is None:
-            self._write(thing)
+    def append(self, element: Element) -> None:
+        """Add an element at the end."""
+        if self._memory is None:
+            self._write(element)
             return
-        self._few.append(thing)
-        if len(self._few) > self._in_memory:
-            self._scratch = _Scratch()
-            few, self._few = self._few, None
-            for each in few:
-                self._write(each)
+        self._memory.append(element)
+        if len(self._memory) > self._max_in_memory:
+            self._disk = _TemporaryFile()
+            elements, self._memory = self._memory, None
+            for stored in elements:
+                self._write(stored)
 
-    def in_order(self, places: Sequence[int]) -> Sequence[Thing]:
-        """The same things in another order; what lies on disk is not written again."""
-        if self._few is not None:
-            return tuple(self._few[place] for place in places)
-        other: DiskList[Thing] = DiskList()
-        other._few, other._scratch = None, self._scratch
-        other._starts = array("q", (self._starts[place] for place in places))
-        other._sizes = array("l", (self._sizes[place] for place in places))
-        other._end = self._end
-        return other
+    def in_order(self, indices: Sequence[int]) -> Sequence[Element]:
+        """Return the elements at some indices; what lies on disk is not written again."""
+        if self._memory is not None:
+            return tuple(self._memory[index] for index in indices)
+        selection: DiskList[Element] = DiskList()
+        selection._memory, selection._disk = None, self._disk
+        selection._starts = array("q", (self._starts[index] for index in indices))
+        selection._sizes = array("l", (self._sizes[index] for index in indices))
+        selection._end = self._end
+        return selection
 
-    def settled(self) -> Sequence[Thing]:
-        """A plain tuple when there are few."""
-        return self if self._few is None else tuple(self._few)
+    def settled(self) -> Sequence[Element]:
+        """Return a tuple if all elements are in memory, else this list."""
+        return self if self._memory is None else tuple(self._memory)
 
     def __len__(self) -> int:
-        return len(self._starts) if self._few is None else len(self._few)
+        return len(self._starts) if self._memory is None else len(self._memory)
 
     @overload
-    def __getitem__(self, place: int) -> Thing: ...
+    def __getitem__(self, index: int) -> Element: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Thing]: ...
-    def __getitem__(self, place: int | slice) -> Thing | Sequence[Thing]:
-        if isinstance(place, slice):
-            return self.in_order(range(*place.indices(len(self))))
-        if self._few is not None:
-            return self._few[place]
-        return self._read(self._starts[place], self._sizes[place])
+    def __getitem__(self, index: slice) -> Sequence[Element]: ...
+    def __getitem__(self, index: int | slice) -> Element | Sequence[Element]:
+        if isinstance(index, slice):
+            return self.in_order(range(*index.indices(len(self))))
+        if self._memory is not None:
+            return self._memory[index]
+        return self._read(self._starts[index], self._sizes[index])
 
-    def __iter__(self) -> Iterator[Thing]:
-        if self._few is not None:
-            yield from self._few
+    def __iter__(self) -> Iterator[Element]:
+        if self._memory is not None:
+            yield from self._memory
             return
         for start, size in zip(self._starts, self._sizes, strict=True):
             yield self._read(start, size)
 
-    def _write(self, thing: Thing) -> None:
-        content = pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)
-        self._scratch.file.write(content)
+    def _write(self, element: Element) -> None:
+        content = pickle.dumps(element, pickle.HIGHEST_PROTOCOL)
+        self._disk.file.write(content)
         self._starts.append(self._end)
         self._sizes.append(len(content))
         self._end += len(content)
 
-    def _read(self, start: int, size: int) -> Thing:
-        thing: Thing = pickle.loads(self._scratch.read(start, size))  # noqa: S301 - we wrote it
-        return thing
+    def _read(self, start: int, size: int) -> Element:
+        element: Element = pickle.loads(self._disk.read(start, size))  # noqa: S301 - we wrote it
+        return element

@@ -1,7 +1,7 @@
-"""Benchmark files as plain values that remember on which line each part stands.
+"""YAML and JSON Lines files as plain values with line numbers.
 
 YAML is read from its events, not by a loader: tags and aliases are refused, so nothing is constructed and no small file
-can unfold into a huge one; nesting is bounded; and a plain word means what it says (`on` is not true, as in YAML 1.2).
+can expand into a huge one; nesting is bounded; and plain words follow YAML 1.2 (`on` is not true).
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from typing import Any, Never
 
 import yaml
 
-Place = tuple[str | int, ...]
-"""The way from the top of a file to one of its parts: ("edits", 3, "type")."""
+PartPath = tuple[str | int, ...]
+"""Keys and indices from the top of a file to one of its parts: ("edits", 3, "type")."""
 
-DEEPEST = 30
-WHOLE_NUMBER = re.compile(r"[-+]?[0-9]{1,18}")
+MAX_DEPTH = 30
+INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
 DECIMAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?")
 DECIMAL_OF_YAML_1_1 = re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?")
-_NAMED = (("null", None), ("true", True), ("false", False))
-WORDS: dict[str, bool | None] = {
+_CONSTANTS = (("null", None), ("true", True), ("false", False))
+CONSTANTS: dict[str, bool | None] = {
     "": None,
     "~": None,
-    **{spelled: value for word, value in _NAMED for spelled in (word, word.title(), word.upper())},
+    **{spelling: value for word, value in _CONSTANTS for spelling in (word, word.title(), word.upper())},
 }
 
 
 class AmbiguousNumber(float):
     """A number to YAML 1.2 and to JSON that YAML 1.1 reads and writes as text, such as `1e2`.
 
-    A field of text takes it as it is written: `fields.Word`.
+    A text field takes it as it is written: `fields.Word`.
     """
 
     def __init__(self, written: str) -> None:
@@ -48,19 +48,19 @@ class Lines:
     line: int
     parts: dict[str | int, Lines] = field(default_factory=dict)
 
-    def find(self, place: Place) -> int:
-        """The line of that part, or of the nearest known part around it."""
-        here = self
-        for step in place:
-            if step not in here.parts:
+    def find(self, path: PartPath) -> int:
+        """Return the line of a part, or of the nearest enclosing part that has one."""
+        lines = self
+        for step in path:
+            if step not in lines.parts:
                 break
-            here = here.parts[step]
-        return here.line
+            lines = lines.parts[step]
+        return lines.line
 
 
 @dataclass(slots=True)
 class Document:
-    """What a benchmark file says, where, and what is wrong with it."""
+    """Content of a file, the line of each part, and its faults."""
 
     file: str
     value: Any = None
@@ -68,40 +68,40 @@ class Document:
     faults: list[tuple[int, str]] = field(default_factory=list)
 
     def problems(self) -> list[str]:
-        """Every fault as `file:line: what is wrong`, in the order of the lines."""
+        """Return every fault as `file:line: message`, sorted by line."""
         return [f"{self.file}:{line}: {text}" for line, text in sorted(self.faults, key=lambda fault: fault[0])]
 
-    def entries(self) -> Iterator[tuple[Spot, Any]]:
-        """The values of a file with one on each line, and where they stand."""
-        for place, value in enumerate(self.value["edits"] if self.value else ()):
-            yield Spot(self, ("edits", place)), value
+    def entries(self) -> Iterator[tuple[Location, Any]]:
+        """Yield the values of a JSON Lines file with their locations."""
+        for index, value in enumerate(self.value["edits"] if self.value else ()):
+            yield Location(self, ("edits", index)), value
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
-    """A part of a document, at which something can be reported."""
+class Location:
+    """A part of a document, for reporting faults."""
 
     document: Document
-    place: Place = ()
+    path: PartPath = ()
     owner: str = ""
-    """Whose part it is, in the reader's words: `edit 'cat-black'`."""
+    """Name of the enclosing entry in messages: `edit 'cat-black'`."""
 
-    def within(self, *steps: str | int) -> Spot:
-        """A part inside this one."""
-        return Spot(self.document, (*self.place, *steps), self.owner)
+    def within(self, *steps: str | int) -> Location:
+        """Return the location of a part inside this one."""
+        return Location(self.document, (*self.path, *steps), self.owner)
 
     def report(self, text: str) -> None:
-        """Notes that something is wrong here."""
+        """Record a fault of this part."""
         self.document.faults.append((self.line, f"{self.owner}: {text}" if self.owner else text))
 
     @property
     def line(self) -> int:
-        """The line on which it begins."""
-        return self.document.lines.find(self.place)
+        """Line on which the part begins."""
+        return self.document.lines.find(self.path)
 
 
-class UnreadablePart(Exception):
-    """A part that cannot be read at all, so that nothing after it can be either."""
+class UnreadablePartError(Exception):
+    """A part that cannot be read, so that nothing after it can be read either."""
 
     def __init__(self, line: int, text: str) -> None:
         self.line = line
@@ -110,13 +110,13 @@ class UnreadablePart(Exception):
 
 
 def read_yaml(text: str, file: str) -> Document:
-    """The values and lines of a YAML file; its `faults` say what could not be read."""
+    """Parse a YAML file; problems are in the `faults` of the document."""
     document = Document(file)
     try:
         events = yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         document.value, document.lines = _only_document(events, document.faults)
-    except UnreadablePart as refused:
-        document.faults.append((refused.line, refused.text))
+    except UnreadablePartError as error:
+        document.faults.append((error.line, error.text))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         document.faults.append((mark.line + 1 if mark else 1, f"not valid YAML: {error.problem or error.context}"))
@@ -132,7 +132,9 @@ def _only_document(events: Iterator[Any], faults: list[tuple[int, str]]) -> tupl
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
             if lines.parts or value is not None:
-                raise UnreadablePart(_line(event), "a second YAML document begins here; a benchmark file holds one")
+                raise UnreadablePartError(
+                    _line(event), "a second YAML document begins here; a benchmark file holds one"
+                )
             value, lines = _part(next(events), events, 0, faults)
     return value, lines
 
@@ -144,11 +146,11 @@ def _line(event: Any) -> int:
 def _part(event: Any, events: Iterator[Any], depth: int, faults: list[tuple[int, str]]) -> tuple[Any, Lines]:
     line = _line(event)
     if isinstance(event, yaml.AliasEvent):
-        raise UnreadablePart(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
+        raise UnreadablePartError(line, f"the alias '*{event.anchor}' is not allowed; write the value out")
     if event.tag is not None:
-        raise UnreadablePart(line, f"the tag '{event.tag}' is not allowed; write a plain value")
-    if depth > DEEPEST:
-        raise UnreadablePart(line, f"nested more than {DEEPEST} levels deep")
+        raise UnreadablePartError(line, f"the tag '{event.tag}' is not allowed; write a plain value")
+    if depth > MAX_DEPTH:
+        raise UnreadablePartError(line, f"nested more than {MAX_DEPTH} levels deep")
     if isinstance(event, yaml.ScalarEvent):
         return (_plain(event.value) if event.implicit[0] else event.value), Lines(line)
     if isinstance(event, yaml.SequenceStartEvent):
@@ -160,9 +162,9 @@ def _list(line: int, events: Iterator[Any], depth: int, faults: list[tuple[int, 
     values: list[Any] = []
     lines = Lines(line)
     while not isinstance(event := next(events), yaml.SequenceEndEvent):
-        value, place = _part(event, events, depth + 1, faults)
-        if not isinstance(value, int | float):  # a polygon's numbers need no lines of their own
-            lines.parts[len(values)] = place
+        value, part_lines = _part(event, events, depth + 1, faults)
+        if not isinstance(value, int | float):  # a polygon's numbers need no line numbers
+            lines.parts[len(values)] = part_lines
         values.append(value)
     return values, lines
 
@@ -173,29 +175,29 @@ def _mapping(
     values: dict[str, Any] = {}
     lines = Lines(line)
     while not isinstance(event := next(events), yaml.MappingEndEvent):
-        here = _line(event)
+        key_line = _line(event)
         if not isinstance(event, yaml.ScalarEvent):
-            raise UnreadablePart(here, "a key must be a word, not a list, a mapping or an alias")
-        value, place = _part(next(events), events, depth + 1, faults)
+            raise UnreadablePartError(key_line, "a key must be a word, not a list, a mapping or an alias")
+        value, part_lines = _part(next(events), events, depth + 1, faults)
         if event.value in values:
-            faults.append((here, f"the key '{event.value}' was given before, on line {lines.find((event.value,))}"))
+            faults.append((key_line, f"the key '{event.value}' was given before, on line {lines.find((event.value,))}"))
             continue
         values[event.value] = value
-        lines.parts[event.value] = Lines(here, place.parts)
+        lines.parts[event.value] = Lines(key_line, part_lines.parts)
     return values, lines
 
 
 def _plain(word: str) -> Any:
-    """The value of an unquoted word.
+    """Return the value of an unquoted word.
 
     >>> [_plain(word) for word in ("12", "-0.5", "on", "true", "~", "12:30", "007", "1e2")]
     [12, -0.5, 'on', True, None, '12:30', '007', 100.0]
     """
-    if word in WORDS:
-        return WORDS[word]
+    if word in CONSTANTS:
+        return CONSTANTS[word]
     if LEADING_ZERO.fullmatch(word):
         return word
-    if WHOLE_NUMBER.fullmatch(word):
+    if INTEGER.fullmatch(word):
         return int(word)
     if not DECIMAL.fullmatch(word):
         return word
@@ -203,25 +205,25 @@ def _plain(word: str) -> Any:
 
 
 def read_jsonl(text: str, file: str) -> Document:
-    """The same for a file with one JSON object, an edit, on each line; blank lines are skipped."""
+    """Parse a file with one JSON object, an edit, on each line; blank lines are skipped."""
     document = Document(file)
     edits: list[Any] = []
-    places = Lines(1)
-    for number, value in each_value(text.split("\n"), document):
-        places.parts[len(edits)] = Lines(number)
+    lines = Lines(1)
+    for number, value in parse_json_lines(text.split("\n"), document):
+        lines.parts[len(edits)] = Lines(number)
         edits.append(value)
     if edits:
-        document.value, document.lines = {"edits": edits}, Lines(1, {"edits": places})
+        document.value, document.lines = {"edits": edits}, Lines(1, {"edits": lines})
     return document
 
 
-def each_value(lines: Iterable[str], document: Document) -> Iterator[tuple[int, Any]]:
-    """The number of each line that is not blank, and its value; notes in the document which could not be read."""
+def parse_json_lines(lines: Iterable[str], document: Document) -> Iterator[tuple[int, Any]]:
+    """Yield line number and value of each line that is not blank; invalid lines become faults of the document."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line, object_pairs_hook=_once, parse_constant=_no_number)
+            value = json.loads(line, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
         except json.JSONDecodeError as error:
             document.faults.append((number, f"not valid JSON: {error.msg} (column {error.colno})"))
         except (ValueError, RecursionError) as error:
@@ -230,7 +232,7 @@ def each_value(lines: Iterable[str], document: Document) -> Iterator[tuple[int, 
             yield number, value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -238,5 +240,5 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _no_number(word: str) -> Never:
+def _refuse_constant(word: str) -> Never:
     raise ValueError(f"{word} is not a number")

@@ -1,4 +1,4 @@
-"""Endpoints over HTTP: where they are, which key they get, and what of both is never told."""
+"""Addresses and keys of HTTP endpoints, and safe decoding of their responses."""
 
 from __future__ import annotations
 
@@ -17,85 +17,86 @@ OPENAI = "https://api.openai.com/v1"
 OPENAI_KEY = "OPENAI_API_KEY"
 SECRET_FIELD = re.compile(r"key|token|secret|pass|pwd|sig|auth|code|cred", re.IGNORECASE)
 ADDRESS = re.compile(r"(?P<model>.+?)(?:@(?P<url>https?://.+))?")
-TRIED_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+RETRYABLE_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
 
 class EndpointAddress:
-    """Where an endpoint is, with its key.
+    """URL of an endpoint, with its API key.
 
     Args:
-        url: its address, with its `/v1`
-        key: the name of the environment variable that holds the key
-        usual_key: the one that is read for every endpoint but OpenAI's, so that a vendor's key never reaches a stranger
+        url: base URL, including `/v1`.
+        key: name of the environment variable with the key.
+        default_key: variable that is read for every endpoint except OpenAI's, so that a vendor's key is never sent to
+            another server.
     """
 
-    def __init__(self, url: str, key: str | None, usual_key: str) -> None:
+    def __init__(self, url: str, key: str | None, default_key: str) -> None:
         base, _, self._query = url.partition("?")
         self.base = base.rstrip("/")
-        """Without a query."""
-        self.place = without_secrets(self.base)
-        """For the record: without a name, a password or a query that the address may hold."""
-        self.key = self._read_key(key, usual_key)
+        """URL without a query."""
+        self.public_url = without_secrets(self.base)
+        """URL for records and messages, without credentials."""
+        self.key = self._read_key(key, default_key)
         self._secrets = (*secrets_in(url), *((self.key,) if self.key else ()))
 
     def of(self, path: str) -> str:
-        """The address of something that the endpoint offers."""
+        """Return the URL of a path at the endpoint."""
         return f"{self.base}/{path}" + (f"?{self._query}" if self._query else "")
 
-    def hidden(self, text: str) -> str:
-        """The text without our secrets, which an endpoint may repeat: what it says is kept in the run."""
+    def redact(self, text: str) -> str:
+        """Replace our secrets in a text; an endpoint may repeat them, and responses are stored in the run."""
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
 
-    def shown(self, content: bytes) -> str:
-        """How an endpoint's words about its trouble begin, on one line."""
+    def excerpt(self, content: bytes) -> str:
+        """Return the start of an error response on one line."""
         text = content[: 10 * MAX_QUOTED_CHARACTERS].decode("utf-8", "replace")
-        return self.hidden(" ".join(text.split()))[:MAX_QUOTED_CHARACTERS]
+        return self.redact(" ".join(text.split()))[:MAX_QUOTED_CHARACTERS]
 
-    def _read_key(self, named: str | None, usual: str) -> str | None:
-        name = named or (OPENAI_KEY if self.base == OPENAI else usual)
+    def _read_key(self, variable: str | None, default: str) -> str | None:
+        name = variable or (OPENAI_KEY if self.base == OPENAI else default)
         key = read_secret(name)
-        if not key and (named or self.base == OPENAI):
+        if not key and (variable or self.base == OPENAI):
             raise BadInputError(
-                f"The key for {self.place} is read from the environment variable {name}, or from the file that "
+                f"The key for {self.public_url} is read from the environment variable {name}, or from the file that "
                 f"{name}_FILE names; neither is set."
             )
         if not key.isascii():
-            raise BadInputError(f"The key in {name} holds signs that no key has; was it copied whole?")
+            raise BadInputError(f"The key in {name} has characters that no key has; was it copied completely?")
         return key or None
 
 
-def model_and_url(address: str, written: str) -> tuple[str, str]:
-    """The parts of `MODEL@URL`, or of `MODEL` alone at OpenAI; `written` says what takes such an address, and how."""
+def model_and_url(address: str, expected: str) -> tuple[str, str]:
+    """Split `MODEL@URL`, or `MODEL` alone at OpenAI; `expected` starts the error message for anything else."""
     match = ADDRESS.fullmatch(address)
     if match is None or "@http" in match["model"]:
-        raise BadInputError(f"{written}, with http:// or https://; got '{without_secrets(address)}'.")
+        raise BadInputError(f"{expected}, with http:// or https://; got '{without_secrets(address)}'.")
     return match["model"], match["url"] or OPENAI
 
 
 def without_secrets(address: str) -> str:
-    """An address for records and messages: without a user name, a password, or fields of its query named like a key.
+    """Return an address without user name, password, and query fields that are named like a key.
 
     >>> without_secrets("openai:tiny@https://me:pass@host/v1?api-key=abc&api-version=2")
     'openai:tiny@https://host/v1?api-version=2'
     """
-    place, _, query = re.sub(r"(https?://)[^/?#]*@", r"\1", address).partition("?")
-    kept = [field for field in query.split("&") if "=" in field and not SECRET_FIELD.search(field.partition("=")[0])]
-    return f"{place}?{'&'.join(kept)}" if kept else place
+    url, _, query = re.sub(r"(https?://)[^/?#]*@", r"\1", address).partition("?")
+    fields = [field for field in query.split("&") if "=" in field and not SECRET_FIELD.search(field.partition("=")[0])]
+    return f"{url}?{'&'.join(fields)}" if fields else url
 
 
 def secrets_in(url: str) -> tuple[str, ...]:
-    """The secrets of an address, as they are written there and as they are sent."""
+    """Return the secrets in a URL, as they are written and as they are sent."""
     login = re.match(r"https?://([^/?#]*)@", url)
     password = login[1].partition(":")[2] or login[1] if login else ""
     fields = (field.partition("=") for field in url.partition("?")[2].split("&"))
-    named = [value for name, _, value in fields if SECRET_FIELD.search(name)]
-    return tuple(dict.fromkeys(form for each in (password, *named) if each for form in (each, unquote(each))))
+    secrets = [password, *(value for name, _, value in fields if SECRET_FIELD.search(name))]
+    return tuple(dict.fromkeys(form for secret in secrets if secret for form in (secret, unquote(secret))))
 
 
 def read_secret(name: str) -> str:
-    """A secret from an environment variable, or from the file that the variable with `_FILE` names; else nothing."""
+    """Return a secret from an environment variable, or from the file that `NAME_FILE` points to; else an empty text."""
     value, file = os.environ.get(name, "").strip(), os.environ.get(f"{name}_FILE", "").strip()
     if value or not file:
         return value
@@ -106,7 +107,7 @@ def read_secret(name: str) -> str:
 
 
 def retry_after(header: str | None) -> float | None:
-    """The seconds that a `Retry-After` header asks for, which may be a number or a date.
+    """Return the seconds of a `Retry-After` header, which may hold a number or a date.
 
     >>> retry_after("2.5"), retry_after("soon"), retry_after("Thu, 01 Jan 1970 00:00:00 GMT")
     (2.5, None, 0.0)
@@ -123,14 +124,14 @@ def retry_after(header: str | None) -> float | None:
 
 
 GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
-"""Tells zlib to see for itself which of the two headers there is."""
+"""Makes zlib detect which of the two headers is present."""
 
 
-class TooLong(Exception):
-    """An answer that is longer than allowed, damaged, or packed in a way that was not asked for."""
+class InvalidResponseError(Exception):
+    """A response that is too long, damaged, or in an encoding that was not requested."""
 
 
-def bounded_body(content: bytes, packing: str, limit: int) -> bytes:
+def decode_body(content: bytes, packing: str, limit: int) -> bytes:
     """The content of an answer, unpacked as its `Content-Encoding` says; never more than `limit` bytes.
 
     >>> bounded_body(b"plain", "", 10)
@@ -140,12 +141,12 @@ def bounded_body(content: bytes, packing: str, limit: int) -> bytes:
     if packing in {"", "identity"}:
         return content
     if packing not in {"gzip", "deflate"}:
-        raise TooLong(f"an answer packed as {packing[:20]!r}, which was not asked for")
+        raise InvalidResponseError(f"an answer packed as {packing[:20]!r}, which was not asked for")
     unpacker = zlib.decompressobj(GZIP_OR_ZLIB)
     try:
         unpacked = unpacker.decompress(content, limit)
     except zlib.error as error:
-        raise TooLong(f"an answer that cannot be unpacked: {error}") from error
+        raise InvalidResponseError(f"an answer that cannot be unpacked: {error}") from error
     if unpacker.unconsumed_tail:
-        raise TooLong(f"an answer of more than {limit:,} bytes when unpacked")
+        raise InvalidResponseError(f"an answer of more than {limit:,} bytes when unpacked")
     return unpacked

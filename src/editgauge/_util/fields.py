@@ -1,4 +1,4 @@
-"""The fields of the project's benchmark format, and what is wrong with them in words."""
+"""Fields of the project's benchmark format, with readable validation errors."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge._util.documents import AmbiguousNumber, Spot
+from editgauge._util.documents import AmbiguousNumber, Location
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.errors import UnknownNameError
 from editgauge.types import GROUP_NAME, InputRole, Relation, id_problem
 
-LONGEST_LIST_OF_NAMES = 15
+MAX_LISTED_NAMES = 15
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Says that there is no such name, and which one was probably meant.
+def describe_unknown(kind: str, name: str, valid_names: Iterable[str]) -> str:
+    """Return a message that a name is unknown, with the name that was probably meant.
 
     >>> unknown("edit type", "colors", ["color", "size"])
     "unknown edit type 'colors'. Did you mean 'color'?"
     >>> unknown("object", "tree", [])
     "unknown object 'tree'. There are none."
     """
-    names = sorted(known)
+    names = sorted(valid_names)
     close = difflib.get_close_matches(name, names, n=1)
     if close:
         hint = f"Did you mean '{close[0]}'?"
     elif not names:
         hint = "There are none."
     else:
-        more = ", …" if len(names) > LONGEST_LIST_OF_NAMES else ""
-        hint = f"There are: {', '.join(names[:LONGEST_LIST_OF_NAMES])}{more}."
-    return f"unknown {kind} {shown(name)}. {hint}"
+        more = ", …" if len(names) > MAX_LISTED_NAMES else ""
+        hint = f"There are: {', '.join(names[:MAX_LISTED_NAMES])}{more}."
+    return f"unknown {kind} {format_value(name)}. {hint}"
 
 
-def shown(value: object) -> str:
-    """A value as it can be printed in a message: short, and without signs that would upset a terminal.
+def format_value(value: object) -> str:
+    """Return a value for a message: short, and without control characters.
 
     >>> shown("cat"), shown("a\\x1b[2J"), shown(12)
     ("'cat'", "'a\\\\x1b[2J'", '12')
@@ -48,7 +48,7 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"
 
 
-def _filled(text: str) -> str:
+def _not_empty(text: str) -> str:
     if not text.strip():
         raise ValueError("is empty")
     return text
@@ -60,11 +60,11 @@ def _edit_type(word: object) -> object:
     try:
         return read_edit_type(word)
     except UnknownNameError:
-        raise ValueError(unknown("edit type", word, EDIT_TYPES)) from None
+        raise ValueError(describe_unknown("edit type", word, EDIT_TYPES)) from None
 
 
 def usable_id(name: str) -> str:
-    """The id as it is; raises `ValueError` when no file could be called so."""
+    """Return an id; raise `ValueError` when it is not a valid file name."""
     problem = id_problem(name)
     if problem:
         raise ValueError(problem)
@@ -97,18 +97,18 @@ def _as_written(value: object) -> object:
 
 
 Word = Annotated[str, BeforeValidator(_as_written)]
-"""Text, also where it looks like a number to some readers of YAML."""
-Text = Annotated[Word, AfterValidator(_filled)]
+"""Text, even if it looks like a number to some YAML parsers."""
+Text = Annotated[Word, AfterValidator(_not_empty)]
 
 
 class Fields(BaseModel):
-    """Fields of which none may be misspelled and none is converted."""
+    """Base of all models: unknown keys are refused, values are not converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class BenchmarkFields(Fields):
-    """The top of a benchmark file."""
+    """Top level of a benchmark file."""
 
     name: Annotated[Word, AfterValidator(_usable_name)] | None = None
     about: Word | None = None
@@ -167,16 +167,16 @@ class EditFields(Fields):
 AnyFields = TypeVar("AnyFields", bound=Fields)
 
 
-def read_fields(model: type[AnyFields], value: object, spot: Spot) -> AnyFields | None:
-    """The fields of a part of the file; None after reporting everything that is wrong with them."""
+def read_fields(model: type[AnyFields], value: object, location: Location) -> AnyFields | None:
+    """Validate a part of a file; report every problem and return None if there is any."""
     if not isinstance(value, dict):
-        spot.report(f"must be a mapping with {_keys(model)}, got {shown(value)}")
+        location.report(f"must be a mapping with {_keys(model)}, got {format_value(value)}")
         return None
     try:
         return model.model_validate(value)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            spot.within(*detail["loc"]).report(_in_words(detail, model))
+            location.within(*detail["loc"]).report(_describe_error(detail, model))
         return None
 
 
@@ -184,7 +184,7 @@ def _keys(model: type[BaseModel]) -> str:
     return ", ".join(f"'{field.alias or name}'" for name, field in model.model_fields.items() if field.is_required())
 
 
-def _in_words(detail: ErrorDetails, model: type[BaseModel]) -> str:
+def _describe_error(detail: ErrorDetails, model: type[BaseModel]) -> str:
     key = str(detail["loc"][-1])
     kind, value = detail["type"], detail["input"]
     if kind == "missing":
@@ -192,19 +192,19 @@ def _in_words(detail: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         parts: dict[str, type[BaseModel]] = {"position": PositionFields, "inputs": InputFields}
         inner = parts.get(str(detail["loc"][0]), model)
-        return unknown("key", key, (field.alias or name for name, field in inner.model_fields.items()))
+        return describe_unknown("key", key, (field.alias or name for name, field in inner.model_fields.items()))
     if kind == "literal_error":
-        return unknown(key, str(value), get_args(InputRole if key == "role" else Relation))
+        return describe_unknown(key, str(value), get_args(InputRole if key == "role" else Relation))
     if kind == "string_type":
-        return f"'{key}' must be text, got {shown(value)}{_quote_hint(value)}"
+        return f"'{key}' must be text, got {format_value(value)}{_quote_hint(value)}"
     if kind == "value_error":
         text = str(detail["ctx"]["error"])
         return text if text.startswith(("id ", "name ", "unknown ")) else f"'{key}' {text}"
     if kind in {"dict_type", "model_type", "list_type"}:
-        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {shown(value)}"
+        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {format_value(value)}"
     if kind == "too_short":
         return "there are no edits"
-    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown(value)}"
+    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {format_value(value)}"
 
 
 def _quote_hint(value: object) -> str:

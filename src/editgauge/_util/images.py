@@ -364,12 +364,12 @@ def working_size(width: int, height: int) -> tuple[int, int]:
     return (width, height) if scale >= 1 else (max(1, int(width * scale)), max(1, int(height * scale)))
 
 
-def at_working_size(pixels: Pixels) -> Pixels:
+def to_working_size(pixels: Pixels) -> Pixels:
     """The picture as it is measured."""
-    return resized(pixels, *working_size(pixels.shape[1], pixels.shape[0]))
+    return resize_image(pixels, *working_size(pixels.shape[1], pixels.shape[0]))
 
 
-def resized(pixels: Pixels, width: int, height: int) -> Pixels:
+def resize_image(pixels: Pixels, width: int, height: int) -> Pixels:
     """The picture at another size, by Lanczos."""
     if pixels.shape[:2] == (height, width):
         return pixels

@@ -159,7 +159,7 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class Dilated:
     """The part with a margin of some pixels around it."""
 
     part: Mask
@@ -167,7 +167,7 @@ class Grown:
 
     def render(self, width: int, height: int) -> BoolMask:
         """Dilated by a disc."""
-        return grown(self.part.render(width, height), self.by)
+        return dilate_mask(self.part.render(width, height), self.by)
 
     def describe(self) -> Any:
         """`{grow: ..., by: pixels}`."""
@@ -248,32 +248,32 @@ def require_inside(part: object, width: int, height: int) -> None:
             require_inside(getattr(part, field.name), width, height)
 
 
-def files_of(part: object) -> Iterator[Path]:
+def mask_files(part: object) -> Iterator[Path]:
     """The files a mask is read from, however it is composed."""
     if isinstance(part, Path):
         yield part
     elif isinstance(part, tuple):
         for each in part:
-            yield from files_of(each)
+            yield from mask_files(each)
     elif is_dataclass(part):
         for field in fields(part):
-            yield from files_of(getattr(part, field.name))
+            yield from mask_files(getattr(part, field.name))
 
 
-def grown(mask: BoolMask, by: int) -> BoolMask:
+def dilate_mask(mask: BoolMask, by: int) -> BoolMask:
     """The mask dilated by a disc of that radius."""
     if by <= 0:
         return mask
     result = np.zeros(mask.shape, np.bool_)
     if mask.any():
-        left, top, right, bottom = box_of(mask)  # nothing else can grow
+        left, top, right, bottom = bounding_box(mask)  # nothing else can grow
         near = slice(max(0, top - by), bottom + by), slice(max(0, left - by), right + by)
         disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * by + 1, 2 * by + 1))
         result[near] = cv2.dilate(mask[near].view(np.uint8), disc)
     return result
 
 
-def box_of(mask: BoolMask) -> tuple[int, int, int, int]:
+def bounding_box(mask: BoolMask) -> tuple[int, int, int, int]:
     """(left, top, right, bottom) of what is inside, right and bottom excluded."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if rows.size == 0:

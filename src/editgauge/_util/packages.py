@@ -22,9 +22,9 @@ from typing import IO, Literal
 
 from editgauge.errors import FetchError
 
-Say = Callable[[str], object]
+MessageCallback = Callable[[str], object]
 """Called with a few words about what is being done; a caller may show it next to a spinner."""
-Grown = Callable[[int], object]
+GrowthCallback = Callable[[int], object]
 """Told now and then how many bytes of a download have come."""
 Kind = Literal["wheel", "sdist", "npm"]
 ARCHIVE: dict[Kind, str] = {"wheel": "wheel", "sdist": "source archive", "npm": "npm archive"}
@@ -75,13 +75,13 @@ def cache_root() -> Path:
     return Path(user_cache_dir("editgauge", appauthor=False))
 
 
-def faults(carrier: Carrier) -> list[str]:
+def find_faults(carrier: Carrier) -> list[str]:
     """What is missing from the cache or damaged in it; nothing when all files are there and have the right hash."""
-    every_fault = (fault_of(carrier.folder / file, file, sha256) for file, sha256 in carrier.files.items())
+    every_fault = (find_fault(carrier.folder / file, file, sha256) for file, sha256 in carrier.files.items())
     return [fault for fault in every_fault if fault]
 
 
-def fault_of(path: Path, name: str, sha256: str) -> str | None:
+def find_fault(path: Path, name: str, sha256: str) -> str | None:
     """What is wrong with one file, called `name` in the sentence."""
     if not path.is_file():
         return f"{name} is missing"
@@ -114,7 +114,7 @@ BARE = ("npm error code", "npm error syscall", "npm error errno", "npm ERR! code
 SIGNS_OF_A_FULL_DISK = ("No space left on device", "ENOSPC")
 
 
-def download(carrier: Carrier, into: Path, say: Say) -> Path:
+def download(carrier: Carrier, into: Path, say: MessageCallback) -> Path:
     """The archive of a package, in the folder given."""
     say(f"fetching {carrier} with {'npm' if carrier.kind == 'npm' else 'pip'}")
     return _by_npm(carrier, into) if carrier.kind == "npm" else _by_pip(carrier, into)
@@ -208,21 +208,23 @@ def _advice(stderr: str) -> str:
     return "Does the package index of this machine hold it?"
 
 
-STAGING = ".fetching-"
-ABANDONED_AFTER = 24 * 3600
+STAGING_PREFIX = ".fetching-"
+STAGING_MAX_AGE = 24 * 3600
 """Seconds after which a staging folder must belong to a killed process: its own use lasts minutes."""
 SECONDS_BETWEEN_LOOKS = 0.2
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, RuntimeError)
 
 
-def fetch_package(carrier: Carrier, say: Say = lambda words: None, grown: Grown | None = None) -> Path:
+def fetch_package(
+    carrier: Carrier, say: MessageCallback = lambda words: None, grown: GrowthCallback | None = None
+) -> Path:
     """The folder that holds the carrier's files, each with the right hash; fetched only if it does not yet.
 
     Raises `FetchError` when the client, a hash, the disk or the cache folder gets in the way.
     """
     say(f"checking {carrier}")
     try:
-        if faults(carrier):
+        if find_faults(carrier):
             _fetch(carrier, say, grown)
     except OSError as error:
         raise FetchError(
@@ -233,14 +235,14 @@ def fetch_package(carrier: Carrier, say: Say = lambda words: None, grown: Grown 
     return carrier.folder
 
 
-def _fetch(carrier: Carrier, say: Say, grown: Grown | None) -> None:
+def _fetch(carrier: Carrier, say: MessageCallback, grown: GrowthCallback | None) -> None:
     packages = carrier.folder.parent
     packages.mkdir(parents=True, exist_ok=True)
     _sweep(packages)
-    with tempfile.TemporaryDirectory(dir=packages, prefix=STAGING, ignore_cleanup_errors=True) as staging:
+    with tempfile.TemporaryDirectory(dir=packages, prefix=STAGING_PREFIX, ignore_cleanup_errors=True) as staging:
         downloads = Path(staging) / "download"
         downloads.mkdir()
-        with watching(growing(carrier, downloads) if grown else (), grown):
+        with watch_growth(growing(carrier, downloads) if grown else (), grown):
             archive = download(carrier, downloads, say)
         if carrier.sha256:
             _check(carrier.sha256, sha256_of(archive), carrier.archive)
@@ -253,7 +255,7 @@ def _fetch(carrier: Carrier, say: Say, grown: Grown | None) -> None:
 
 
 @contextmanager
-def watching(folders: Sequence[Path], grown: Grown | None) -> Iterator[None]:
+def watch_growth(folders: Sequence[Path], grown: GrowthCallback | None) -> Iterator[None]:
     """Tells `grown` how many bytes more some folders hold, several times a second, until the block ends.
 
     The growing files are watched because the clients are asked to be quiet.
@@ -342,9 +344,9 @@ def _write(content: IO[bytes], target: Path) -> None:
 
 def _sweep(packages: Path) -> None:
     """Removes what killed processes left behind."""
-    for folder in packages.glob(f"{STAGING}*"):
+    for folder in packages.glob(f"{STAGING_PREFIX}*"):
         try:
-            abandoned = time.time() - folder.stat().st_mtime > ABANDONED_AFTER
+            abandoned = time.time() - folder.stat().st_mtime > STAGING_MAX_AGE
         except FileNotFoundError:  # another process was done with it just now
             continue
         if abandoned:

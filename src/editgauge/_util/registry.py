@@ -1,6 +1,6 @@
-"""Names to lazy import paths: a name costs nothing until it is asked for.
+"""Registries of names with lazy import paths.
 
-Each room keeps one index of its own (`BUILT_IN`). Third parties add to it by entry points of the group
+Each package has its own table (`BUILT_IN`). Other distributions add to it by entry points of the group
 `editgauge.<kind>s`, in the same form: `psnr = "their_package.module:attribute"`.
 """
 
@@ -15,11 +15,11 @@ from editgauge.errors import EditGaugeError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-Thing = TypeVar("Thing")
+Entry = TypeVar("Entry")
 
 
-class Registry(Generic[Thing]):
-    """All metrics, or all benchmarks, … by name."""
+class Registry(Generic[Entry]):
+    """Objects of one kind (metrics, benchmarks, …) by name, imported on first use."""
 
     def __init__(self, kind: str, built_in: Mapping[str, str]) -> None:
         self.kind = kind
@@ -30,35 +30,37 @@ class Registry(Generic[Thing]):
         return f"editgauge.{self.kind}s"
 
     @cached_property
-    def _from_others(self) -> dict[str, EntryPoint]:
+    def _plugins(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=self._group)}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted({*self.built_in, *self._from_others}))
+        return iter(sorted({*self.built_in, *self._plugins}))
 
     def __contains__(self, name: object) -> bool:
-        return name in self.built_in or name in self._from_others
+        return name in self.built_in or name in self._plugins
 
     def origin(self, name: str) -> str:
-        """Who brings it: `editgauge`, or the distribution that added it."""
+        """Return `editgauge`, or the name of the distribution that added the entry."""
         if name in self.built_in:
             return "editgauge"
-        distribution = self._from_others[name].dist
+        distribution = self._plugins[name].dist
         return distribution.name if distribution else "unknown"
 
-    def get(self, name: str) -> Thing:
-        """The thing itself, imported now. A built-in name cannot be taken over by a plug-in."""
+    def get(self, name: str) -> Entry:
+        """Import and return an entry; a plug-in cannot replace a built-in name."""
         if name in self.built_in:
             point = EntryPoint(name, self.built_in[name], self._group)
-        elif name in self._from_others:
-            point = self._from_others[name]
+        elif name in self._plugins:
+            point = self._plugins[name]
         else:
             raise UnknownNameError(self.kind, name, self, f"editgauge list {self.kind}s")
         try:
-            thing: Thing = point.load()
-        except Exception as error:  # importing runs a stranger's code, and that can fail in any way
+            entry: Entry = point.load()
+        except (Exception, SystemExit) as error:  # importing runs third-party code, which can fail in any way
             raise EditGaugeError(
                 f"The {self.kind} '{name}' from {self.origin(name)} could not be imported ({point.value}): {error}. "
                 "Install what it needs, or remove the package that brings it."
             ) from error
-        return thing
+        if entry is None:
+            raise EditGaugeError(f"The {self.kind} '{name}' from {self.origin(name)} is None ({point.value}).")
+        return entry

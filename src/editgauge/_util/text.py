@@ -1,4 +1,4 @@
-"""The English a message or an instruction needs: articles, plurals, counts and lists of words."""
+"""English for messages: articles, plurals, counts and lists; text that is safe for terminals and CSV files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 A_BEFORE = ("uni", "use", "usu", "ute", "uti", "uto", "ura", "eu", "ewe", "one", "once", "ukulele", "ufo", "u-")
 AN_BEFORE = ("unin", "unim", "unid", "hour", "honest", "honor", "honour", "heir", "suv", "x-ray", "8")
-"""Beginnings whose sound differs from their first letter. The longest match counts."""
+"""Beginnings whose sound differs from their first letter; the longest match counts."""
 _SOUNDS = {**dict.fromkeys(A_BEFORE, "a"), **dict.fromkeys(AN_BEFORE, "an")}
 
 IRREGULAR_PLURALS = {"person": "people", "knife": "knives", "mouse": "mice", "sheep": "sheep", "skis": "skis"}
@@ -21,13 +21,13 @@ TERMINAL_SEQUENCE = re.compile(
     r"|[^\[\]PX^_])?"
 )
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
-STEERING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-"""Signs that change the direction of writing: a name can seem to be another one."""
+BIDI_CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that change the direction of writing, which can make one name look like another."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def article(phrase: str) -> str:
-    """Either "a" or "an", by the sound of the phrase's beginning.
+    """Return "a" or "an", by the sound of the phrase's beginning.
 
     >>> [article(word) for word in ("umbrella", "uniform", "hourglass", "éclair", "<owl-toy>", "*")]
     ['an', 'a', 'an', 'an', 'an', 'a']
@@ -37,8 +37,8 @@ def article(phrase: str) -> str:
     return _SOUNDS.get(longest, "an" if start.startswith(tuple("aeiou")) else "a")
 
 
-def none_seen(noun: str) -> str:
-    """That there is nothing of a kind to be seen, without the end of the sentence.
+def none_detected(noun: str) -> str:
+    """Return a clause that no object of a kind is seen.
 
     >>> none_seen("dog"), none_seen("surfboards")
     ('no dog is seen', 'no surfboards are seen')
@@ -47,7 +47,7 @@ def none_seen(noun: str) -> str:
 
 
 def is_plural(noun: str) -> bool:
-    """Whether the noun has the form of a plural.
+    """Return whether a noun has the form of a plural.
 
     >>> [is_plural(noun) for noun in ("books", "skis", "wine glass", "bus")]
     [True, True, False, False]
@@ -56,7 +56,7 @@ def is_plural(noun: str) -> bool:
 
 
 def with_article(noun: str) -> str:
-    """The noun with "a" or "an"; a plural without.
+    """Prefix a noun with "a" or "an", unless it is a plural.
 
     >>> [with_article(noun) for noun in ("wine glass", "orange", "books", "unicorn", "scissors")]
     ['a wine glass', 'an orange', 'books', 'a unicorn', 'scissors']
@@ -65,7 +65,7 @@ def with_article(noun: str) -> str:
 
 
 def plural(noun: str) -> str:
-    """The plural of a singular noun.
+    """Return the plural of a singular noun.
 
     >>> plural("person"), plural("couch"), plural("orange"), plural("teddy bear"), plural("story")
     ('people', 'couches', 'oranges', 'teddy bears', 'stories')
@@ -77,17 +77,17 @@ def plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"
 
 
-def ing(phrase: str) -> str:
-    """The phrase with its first word, a verb, ending in -ing.
+def to_gerund(phrase: str) -> str:
+    """Return a phrase with its first word, a verb, in the -ing form.
 
     >>> [ing(verb) for verb in ("sit", "stand up", "ride", "lie", "see", "grin", "sing", "juggling")]
     ['sitting', 'standing up', 'riding', 'lying', 'seeing', 'grinning', 'singing', 'juggling']
     """
-    verb, blank, rest = phrase.partition(" ")
-    return f"{_ing(verb)}{blank}{rest}"
+    verb, blank, remainder = phrase.partition(" ")
+    return f"{_gerund(verb)}{blank}{remainder}"
 
 
-def _ing(verb: str) -> str:
+def _gerund(verb: str) -> str:
     if re.search(r"[aeiouy].*ing$", verb, re.IGNORECASE):
         return verb
     if verb.endswith("ie"):
@@ -99,8 +99,8 @@ def _ing(verb: str) -> str:
     return f"{verb}ing"
 
 
-def counted(count: int, noun: str) -> str:
-    """The count with its noun, in the plural unless the count is 1.
+def format_count(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural unless the count is 1.
 
     >>> counted(1, "edit"), counted(1200, "source image")
     ('1 edit', '1,200 source images')
@@ -109,7 +109,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def printable(text: str, *, colors: bool = False) -> str:
-    """The text without what steers a terminal or turns writing around; line feeds and tabs stay, and colors if asked.
+    """Remove terminal sequences and control characters, except line feeds and tabs, and optionally colors.
 
     >>> printable("\\x1b[31mred\\x1b[0m \\u202egnp.exe\\tok\\n")
     'red gnp.exe\\tok\\n'
@@ -123,12 +123,12 @@ def printable(text: str, *, colors: bool = False) -> str:
     return "".join(
         sign
         for sign in without_sequences
-        if sign in "\n\t" or (sign not in STEERING and unicodedata.category(sign) not in {"Cc", "Cs"})
+        if sign in "\n\t" or (sign not in BIDI_CONTROLS and unicodedata.category(sign) not in {"Cc", "Cs"})
     )
 
 
 def as_utf8(text: str) -> str:
-    """The text with escapes for what no UTF-8 file can hold, such as bytes of a file name in another encoding.
+    """Escape what UTF-8 cannot encode, such as bytes of a file name in another encoding.
 
     >>> as_utf8("caf\\udce9.png")
     'caf\\\\udce9.png'
@@ -137,7 +137,7 @@ def as_utf8(text: str) -> str:
 
 
 def csv_text(text: str) -> str:
-    """The text for a CSV cell: spreadsheets would take one that begins with =, +, - or @ for a formula.
+    """Escape a text for a CSV cell: spreadsheets take text that begins with =, +, - or @ for a formula.
 
     >>> csv_text("=HYPERLINK(0)"), csv_text("a cat"), from_csv_text(csv_text("'-1"))
     ("'=HYPERLINK(0)", 'a cat', "'-1")
@@ -146,12 +146,12 @@ def csv_text(text: str) -> str:
 
 
 def from_csv_text(cell: str) -> str:
-    """The text of a cell that `csv_text` wrote."""
+    """Return the text of a cell that `csv_text` wrote."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def join_words(words: Sequence[str], conjunction: str = "and") -> str:
-    """The words as one list in a sentence.
+    """Join words to a list in a sentence.
 
     >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"], "or")
     ('a', 'a and b', 'a, b or c')

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from editgauge._util.images import Pixels, gradient_magnitude
-from editgauge._util.masks import BoolMask, grown
+from editgauge._util.masks import BoolMask, dilate_mask
 from editgauge._vision.changed_regions import ChangedRegion
 from editgauge._vision.colors import color_word
 from editgauge._vision.geometry import box_area, box_overlap
@@ -151,7 +151,7 @@ def _both(change: Change) -> BoolMask:
 
 def _inside(where: BoolMask) -> BoolMask:
     """Without the rim, where colors of both sides meet; all of it when nothing else would be left."""
-    inner = ~grown(~where, 2)
+    inner = ~dilate_mask(~where, 2)
     return inner if inner.any() else where
 
 
@@ -338,5 +338,5 @@ def _cut_mask(thing: DetectedObject) -> BoolMask:
 
 def _inner(mask: BoolMask) -> BoolMask:
     """The region without its rim, where colors of both sides meet; all of it when nothing else would be left."""
-    inside = ~grown(~mask, 3)
+    inside = ~dilate_mask(~mask, 3)
     return inside if inside.any() else mask

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels, as_lab
-from editgauge._util.masks import BoolMask, box_of, grown
+from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
 from editgauge._vision.changed_regions import ChangedRegion, Changes
 from editgauge._vision.colors import color_word, hue_word
 from editgauge._vision.geometry import box_area, box_overlap
@@ -165,7 +165,7 @@ def came_or_went(place: ChangedRegion, meaning: Meaning) -> Literal["appeared", 
     """Did something appear in a place, or vanish from it? A plain place is like what lies around it; a thing is not."""
     rows, columns = meaning.grid.shape
     cells = cv2.resize(place.mask.astype(np.uint8), (columns, rows), interpolation=cv2.INTER_NEAREST) > 0
-    around = grown(cells, AROUND) & ~cells & (meaning.grid < max(LEAST_MEANING, meaning.middle + CALM))
+    around = dilate_mask(cells, AROUND) & ~cells & (meaning.grid < max(LEAST_MEANING, meaning.middle + CALM))
     if around.sum() < LEAST_AROUND or cells.mean() > LOCAL or meaning.middle >= RELAID:
         return "altered"
     before, after = (_likeness(tokens[cells], tokens[around]) for tokens in meaning.tokens)
@@ -256,7 +256,7 @@ def _regions(mask: NDArray[Any], strength: Grid, shape: tuple[int, int]) -> list
 def _region(cells: BoolMask, strength: Grid, shape: tuple[int, int]) -> ChangedRegion:
     height, width = shape
     mask = cv2.resize(cells.astype(np.uint8), (width, height), interpolation=cv2.INTER_NEAREST) > 0
-    return ChangedRegion(mask, box_of(mask), float(mask.mean()), float(strength[cells].mean()))
+    return ChangedRegion(mask, bounding_box(mask), float(mask.mean()), float(strength[cells].mean()))
 
 
 Kin = Callable[[str, str], bool]

@@ -22,7 +22,7 @@ from editgauge._stats.agreement import mean_of_clusters, nested_mean
 from editgauge._stats.intervals import INAPPLICABLE_REASONS, LEVEL, Labels, Numbers, clustered_mean, student_interval
 from editgauge._stats.prediction_powered import mean_by_clusters
 from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis._groups import columns_of, divisions, labels_of
 from editgauge.analysis.columns import Columns, Rows, WordColumn
 
@@ -88,7 +88,7 @@ class MeasuredFigure:
     def title(self) -> str:
         """Return the name, and how much of the published set the run covers."""
         published = self.figure.edits
-        part = "" if published in (None, self.edits) else f" ({self.edits} of {counted(published or 0, 'edit')})"
+        part = "" if published in (None, self.edits) else f" ({self.edits} of {format_count(published or 0, 'edit')})"
         return f"{self.figure.name}{part}"
 
     @property

@@ -18,7 +18,7 @@ from editgauge._stats.prediction_powered import (
     selection_p,
 )
 from editgauge._util.progress import log_info
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.outcomes import OneScore, match
 from editgauge.analysis.ratings import read_ratings
 from editgauge.errors import BadInputError
@@ -67,7 +67,7 @@ class HumanMean:
     def notes(self) -> tuple[str, ...]:
         """Return notes as sentences without a final stop."""
         reason = "no outcome has both a rating and this score" if self.mean is None else self.mean.note
-        left_out = f"{counted(self.unscored, 'rated outcome')} left out: no score" if self.unscored else ""
+        left_out = f"{format_count(self.unscored, 'rated outcome')} left out: no score" if self.unscored else ""
         weights = "ratings are weighted by the inverse sampling probability" if self.weighted else ""
         return tuple(filter(None, (reason, left_out, weights, self.warning)))
 

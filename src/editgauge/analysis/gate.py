@@ -1,4 +1,4 @@
-"""Is a new run worse than a baseline? A gate for continuous integration, by the same test as every comparison."""
+"""Fail continuous integration when a run is worse than a baseline, or lacks scores that the baseline has."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from editgauge._stats.intervals import INAPPLICABLE_REASONS
 from editgauge._stats.pairwise import PairDifference
 from editgauge._util.files import write_text
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.outcomes import ScoredOutcomes, mean_by_edit, scored_outcomes, select_scores
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, headlines, summarize
@@ -19,12 +20,16 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
 from editgauge.types import ScoreSpec
 
-Judged = Literal["worse", "not worse", "undecided"]
-NEW, OLD = "a new run", "the baseline"
-MEANINGS: Mapping[Judged, str] = {
-    "worse": "the whole interval is beyond the margin",
+GateResult = Literal["worse", "incomplete", "not worse", "undecided"]
+NEW_RUN, BASELINE = "a new run", "the baseline"
+MAX_MISSING_SHARE = 0.05
+MISSING_OUTCOME = "missing_outcome"
+EXIT_WORSE, EXIT_INCOMPLETE = 1, 3
+RESULT_MEANINGS: Mapping[GateResult, str] = {
+    "worse": "the whole interval is below the margin",
+    "incomplete": "too many edits have no score in the new run",
     "not worse": "the whole interval is within the margin or above, or all scores are identical",
-    "undecided": "the interval reaches beyond the margin, or there are too few source images for a test",
+    "undecided": "the interval crosses the margin, or there are too few source images for a test",
 }
 
 
@@ -37,13 +42,15 @@ class GateCheck:
     method: str
     difference: PairDifference | None
     """None when no edit has both scores."""
-    judged: Judged
+    judged: GateResult
     lost: int
-    """Edits that the baseline has a score of, and the new run has none."""
+    """Edits with a score in the baseline and none in the new run."""
+    missing_share: float = 0.0
+    """Share of the edits that should have a score and have none in the new run."""
 
     @property
     def change(self) -> str:
-        """The difference with its 95% interval, as printed."""
+        """Format the difference with its 95% interval."""
         pair = self.difference
         if pair is None or pair.value is None:
             return "no edit has both scores"
@@ -54,7 +61,7 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What the gate says about a run."""
+    """The result of a gate."""
 
     run: Path
     against: Path
@@ -63,24 +70,29 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is significantly worse by more than the margin."""
-        return all(check.judged != "worse" for check in self.checks)
+        """Tell whether no score is significantly worse by more than the margin, and enough are there."""
+        return self.exit_code == 0
+
+    @property
+    def exit_code(self) -> int:
+        """Return 0 for a pass, 1 when a score is worse, 3 when too many scores are missing."""
+        results = {check.judged for check in self.checks}
+        if "worse" in results:
+            return EXIT_WORSE
+        return EXIT_INCOMPLETE if "incomplete" in results else 0
 
     @property
     def markdown(self) -> str:
-        """The summary for a pull request."""
-        undecided = sum(check.judged == "undecided" for check in self.checks)
-        open_checks = f", but {undecided} of {counted(len(self.checks), 'check')} undecided" if undecided else ""
-        verdict = f"passed{open_checks}" if self.passed else "failed: a score is worse by more than the margin"
+        """Format the summary for a pull request."""
         rows = [
-            f"| {each.protocol}/{each.spec.name} | {each.method} | {_mean(each, 'second')} | {_mean(each, 'first')} "
-            f"| {each.change} | {each.judged} | {each.lost or ''} |"
-            for each in self.checks
+            f"| {check.protocol}/{check.spec.name} | {check.method} | {_mean(check, 'second')} "
+            f"| {_mean(check, 'first')} | {check.change} | {check.judged} | {_missing(check)} |"
+            for check in self.checks
         ]
-        meanings = [f"- **{word}**: {meaning}" for word, meaning in MEANINGS.items()]
+        meanings = [f"- **{result}**: {meaning}" for result, meaning in RESULT_MEANINGS.items()]
         return "\n".join(
             [
-                f"### Edit quality gate {verdict}",
+                f"### Edit quality gate {self._outcome}",
                 "",
                 f"Largest allowed drop: {self.max_drop:g}. Paired by edit, clustered by source image, 95% intervals.",
                 "",
@@ -93,6 +105,17 @@ class Gate:
             ]
         )
 
+    @property
+    def _outcome(self) -> str:
+        if self.exit_code == EXIT_WORSE:
+            return "failed: a score is worse by more than the margin"
+        if self.exit_code == EXIT_INCOMPLETE:
+            return "failed: incomplete, scores are missing"
+        undecided = sum(check.judged == "undecided" for check in self.checks)
+        return "passed" + (
+            f", but {undecided} of {format_count(len(self.checks), 'check')} undecided" if undecided else ""
+        )
+
 
 def gate(
     run: str | Path,
@@ -102,11 +125,12 @@ def gate(
     score: Sequence[str] = (),
     method: str | None = None,
     summary: str | Path | None = None,
+    allow_missing: float = MAX_MISSING_SHARE,
 ) -> Gate:
     """Check that a run is not worse than a baseline by more than a margin, for use in continuous integration.
 
-    The exit code is 1 only if the paired test says that a score is worse by more than the margin. Runs of another
-    version, other weights, rules or edits are refused.
+    The exit code is 1 if the paired test says that a score is worse by more than the margin, and 3 if too many edits
+    have no score. Runs of another version, other weights, rules or edits are refused.
 
     Example:
         $ editgauge gate run --against baseline --score edit --max-drop 0.05 --summary gate.md
@@ -119,9 +143,12 @@ def gate(
         score: score to check, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
         method: one method; default: every method that both runs have.
         summary: Markdown file to write, for a pull request.
+        allow_missing: largest share of edits without a score in the run; 1 allows any.
     """
     if not (max_drop >= 0 and np.isfinite(max_drop)):
-        raise BadInputError(f"--max-drop is a number of at least 0, in the unit of the score; got {max_drop}.")
+        raise BadInputError(f"`max_drop` must be at least 0, in the unit of the score; got {max_drop}.")
+    if not 0 <= allow_missing <= 1:
+        raise BadInputError(f"`allow_missing` must be between 0 and 1; got {allow_missing}.")
     new, old = Run.open(Path(run)), Run.open(Path(against))
     _comparable(new, old)
     methods = [name for name in new.manifest.methods if name in old.manifest.methods]
@@ -134,14 +161,14 @@ def gate(
             [f"the run has {', '.join(new.manifest.methods)}", f"the baseline has {', '.join(old.manifest.methods)}"],
         )
     primary = headlines(cell for cell in summarize(new) if cell.edit_type == ALL) if not score else []
-    wanted = select_scores(new, score) if score else [(key[0], new.spec(*key)) for key in primary]
-    chosen = [(protocol, spec) for protocol, spec in wanted if protocol in old.manifest.protocols]
-    if not chosen:
-        raise BadInputError("The baseline has none of these scores: score it with the same --protocol.")
+    requested = select_scores(new, score) if score else [(key[0], new.spec(*key)) for key in primary]
+    scores = [(protocol, spec) for protocol, spec in requested if protocol in old.manifest.protocols]
+    if not scores:
+        raise BadInputError("The baseline has none of these scores: score it with the same `protocol`.")
     values = scored_outcomes(new), scored_outcomes(old)
     checks = [
-        _check(protocol, spec, name, values, max_drop)
-        for protocol, spec in chosen
+        _check(protocol, spec, name, values, max_drop=max_drop, allow_missing=allow_missing)
+        for protocol, spec in scores
         for name in ([method] if method else methods)
     ]
     gated = Gate(new.folder, old.folder, max_drop, tuple(checks))
@@ -157,19 +184,20 @@ def assert_edit_not_worse(
     max_drop: float,
     score: Sequence[str] = (),
     method: str | None = None,
+    allow_missing: float = MAX_MISSING_SHARE,
 ) -> Gate:
-    """For tests: raises `AssertionError` with the summary when the gate fails."""
+    """Raise `AssertionError` with the summary when the gate fails; for tests."""
     __tracebackhide__ = True
-    gated = gate(run, against=against, max_drop=max_drop, score=score, method=method)
+    gated = gate(run, against=against, max_drop=max_drop, score=score, method=method, allow_missing=allow_missing)
     if not gated.passed:
         raise AssertionError(gated.markdown)
     return gated
 
 
 def _comparable(new: Run, old: Run) -> None:
-    """Raises `BadInputError` with every reason why the difference would not be that of the outcomes alone."""
+    """Raise `BadInputError` with every difference between the runs apart from the outcomes."""
     unlike = old.manifest.differences(new.manifest)
-    unlike += [f"'{each.folder}' is not finished" for each in (new, old) if each.manifest.finished is None]
+    unlike += [f"'{run.folder}' is not finished" for run in (new, old) if run.manifest.finished is None]
     if unlike:
         raise BadInputError(
             f"'{new.folder}' cannot be compared with '{old.folder}': a difference might not come from the outcomes. "
@@ -179,20 +207,49 @@ def _comparable(new: Run, old: Run) -> None:
 
 
 def _check(
-    protocol: str, spec: ScoreSpec, method: str, values: tuple[ScoredOutcomes, ScoredOutcomes], max_drop: float
+    protocol: str,
+    spec: ScoreSpec,
+    method: str,
+    outcomes: tuple[ScoredOutcomes, ScoredOutcomes],
+    *,
+    max_drop: float,
+    allow_missing: float,
 ) -> GateCheck:
-    by_edit = [values_by_edit(each, protocol, spec.name, method) for each in values]
-    lost = len(by_edit[1].keys() - by_edit[0].keys())
-    both = by_edit[0].keys() & by_edit[1].keys()
-    if not both:
-        return GateCheck(protocol, spec, method, None, "undecided", lost)
-    sources = {**values[1].sources, **values[0].sources}
-    pair = merge_tests(spec, {NEW: by_edit[0], OLD: by_edit[1]}, sources).between(NEW, OLD)
-    unchanged = all(by_edit[0][edit] == by_edit[1][edit] for edit in both)
-    return GateCheck(protocol, spec, method, pair, "not worse" if unchanged else _judged(pair, max_drop, spec), lost)
+    new, old = (values_by_edit(run, protocol, spec.name, method) for run in outcomes)
+    lost, common = old.keys() - new.keys(), new.keys() & old.keys()
+    missing = lost | _missing_outcomes(outcomes, protocol, spec.name, method) - new.keys()
+    share = len(missing) / len(missing | new.keys()) if missing or new else 1.0
+    incomplete = share > allow_missing or (not common and allow_missing < 1)
+    if not common:
+        return GateCheck(protocol, spec, method, None, "incomplete" if incomplete else "undecided", len(lost), share)
+    sources = {**outcomes[1].sources, **outcomes[0].sources}
+    pair = merge_tests(spec, {NEW_RUN: new, BASELINE: old}, sources).between(NEW_RUN, BASELINE)
+    is_unchanged = all(new[edit] == old[edit] for edit in common)
+    result = "not worse" if is_unchanged else _compare_with_margin(pair, max_drop, spec)
+    if incomplete and result != "worse":
+        result = "incomplete"
+    return GateCheck(protocol, spec, method, pair, result, len(lost), share)
 
 
-def _judged(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> Judged:
+def _missing_outcomes(
+    outcomes: tuple[ScoredOutcomes, ScoredOutcomes], protocol: str, name: str, method: str
+) -> set[str]:
+    """Return edits without an outcome in the new run, or with one that only the new run leaves unscored.
+
+    Edits that neither run can score, such as those whose object is not detected, are not missing.
+    """
+    new, old = (
+        {key.edit: reason for key, reason in run.reasons.get((protocol, name), {}).items() if key.method == method}
+        for run in outcomes
+    )
+    return {
+        edit
+        for edit, reason in new.items()
+        if reason not in INAPPLICABLE_REASONS and (reason == MISSING_OUTCOME or edit not in old)
+    }
+
+
+def _compare_with_margin(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> GateResult:
     if pair is None or pair.low is None or pair.high is None:
         return "undecided"
     low, high = (pair.low, pair.high) if spec.higher_is_better else (-pair.high, -pair.low)
@@ -202,7 +259,7 @@ def _judged(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> Ju
 
 
 def values_by_edit(outcomes: ScoredOutcomes, protocol: str, name: str, method: str) -> dict[str, float]:
-    """Edit to value, for one score of one method."""
+    """Return the value per edit of one score of one method, averaged over seeds."""
     values = outcomes.values.get((protocol, name), {})
     return mean_by_edit((key.edit, value) for key, value in values.items() if key.method == method)
 
@@ -212,3 +269,7 @@ def _mean(check: GateCheck, which: Literal["first", "second"]) -> str:
         return "–"
     mean = check.difference.first_mean if which == "first" else check.difference.second_mean
     return "–" if mean is None else f"{mean:.3f}"
+
+
+def _missing(check: GateCheck) -> str:
+    return f"{check.lost} ({check.missing_share:.0%} missing)" if check.missing_share else ""

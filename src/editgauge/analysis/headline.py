@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from editgauge._util.text import counted, join_words
+from editgauge._util.text import format_count, join_words
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell, ScoreKey, answers, headlines
 from editgauge.types import Question
 
@@ -176,7 +176,7 @@ def _basis(question: Question | None, cells: Sequence[Cell], verdicts: RunTests)
         return ""
     single_seed = len(verdicts.run.scores["seed"].unique()) == 1
     numbers = {cell.scored for cell in cells}
-    count = counted(max(numbers), "edit" if single_seed else "outcome")
+    count = format_count(max(numbers), "edit" if single_seed else "outcome")
     return f" on average over {'up to ' if len(numbers) > 1 else ''}{count} that can be judged"
 
 

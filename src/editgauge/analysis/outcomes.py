@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 import numpy as np
 
 from editgauge._stats.intervals import Labels
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
@@ -84,7 +84,7 @@ def _candidates(edit: str, method: str, seed: int | None, seeds: Seeds) -> list[
 
 
 def _describe_outcome(edit: str, method: str, seed: int | None) -> str:
-    return f"edit {shown(edit)}, method {shown(method)}" + ("" if seed is None else f", seed {seed}")
+    return f"edit {format_value(edit)}, method {format_value(method)}" + ("" if seed is None else f", seed {seed}")
 
 
 def by_question(matched: Matched[Rating]) -> dict[str, dict[OutcomeKey, list[Rating]]]:

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import read_jsonl
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.text import from_csv_text
 from editgauge.benchmarks.datasets import published_ratings, rated
 from editgauge.errors import BadInputError, UnknownNameError
@@ -39,7 +39,7 @@ def records(file: Path, fields: Sequence[str], problems: Problems) -> Iterator[t
         for name in [name for name in values if name not in checked]:
             checked.add(name)
             close = difflib.get_close_matches(name.strip().lower(), fields, n=1, cutoff=0.8)
-            problems += [(line, f"there is no field {shown(name)}; did you mean '{close[0]}'?")] if close else []
+            problems += [(line, f"there is no field {format_value(name)}; did you mean '{close[0]}'?")] if close else []
         yield line, values
 
 
@@ -69,14 +69,14 @@ def _jsonl(text: str, problems: Problems) -> Iterator[tuple[int, Mapping[str, An
         if isinstance(values, dict):
             yield location.line, values
         else:
-            problems.append((location.line, f"must be a mapping, got {shown(values)}"))
+            problems.append((location.line, f"must be a mapping, got {format_value(values)}"))
 
 
 def parse_seed(values: Mapping[str, Any], faults: list[str]) -> int | None:
     """Parse the optional seed of an outcome."""
     seed = None if is_blank(values.get("seed")) else parse_number(values, "seed", faults)
     if seed is not None and seed != int(seed):
-        faults.append(f"'seed' must be a whole number, got {shown(values['seed'])}")
+        faults.append(f"'seed' must be a whole number, got {format_value(values['seed'])}")
     return None if seed is None else int(seed)
 
 
@@ -93,7 +93,7 @@ def parse_text(values: Mapping[str, Any], name: str, faults: list[str], *, requi
         return None
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value).strip()
-    faults.append(f"'{name}' must be a text, got {shown(value)}")
+    faults.append(f"'{name}' must be a text, got {format_value(value)}")
     return None
 
 
@@ -110,7 +110,7 @@ def parse_number(values: Mapping[str, Any], name: str, faults: list[str]) -> flo
     if abs(parsed) <= MAX_NUMBER:
         return parsed
     limit = "" if math.isnan(parsed) else f" of at most {MAX_NUMBER:.0e}"
-    faults.append(f"'{name}' must be a number{limit}, got {shown(value)}")
+    faults.append(f"'{name}' must be a number{limit}, got {format_value(value)}")
     return None
 
 
@@ -255,7 +255,7 @@ def _read(
         answers.append(answer)
         first_line = lines.setdefault(identity(answer), line)
         if answer.rater is not None and first_line != line:  # without a name it may be another rater
-            problems.append((line, f"rater {shown(answer.rater)} answered this before, on line {first_line}"))
+            problems.append((line, f"rater {format_value(answer.rater)} answered this before, on line {first_line}"))
     if problems:
         listed = [f"{file.name}:{line}: {text}" for line, text in sorted(problems)]
         raise BadInputError(f"The {kind} in '{file}' have problems.", listed)
@@ -271,7 +271,7 @@ def _rating(values: Mapping[str, Any], faults: list[str]) -> Rating | None:
     seed = parse_seed(values, faults)
     probability = None if is_blank(values.get("probability")) else parse_number(values, "probability", faults)
     if probability is not None and not 0 < probability <= 1:
-        faults.append(f"'probability' must be above 0 and at most 1, got {shown(values['probability'])}")
+        faults.append(f"'probability' must be above 0 and at most 1, got {format_value(values['probability'])}")
     if faults or edit is None or method is None or value is None:
         return None
     return Rating(edit, method, value, rater, question or "", seed, probability)
@@ -298,12 +298,12 @@ def _preference(values: Mapping[str, Any], faults: list[str]) -> JudgePreference
 def _compared(values: Mapping[str, Any], faults: list[str]) -> tuple[str | None, str | None, str | None]:
     edit, first, second = (parse_text(values, name, faults) for name in ("edit", "first", "second"))
     if first is not None and first == second:
-        faults.append(f"'first' and 'second' are the same method, {shown(first)}")
+        faults.append(f"'first' and 'second' are the same method, {format_value(first)}")
     return edit, first, second
 
 
 def _side(values: Mapping[str, Any], name: str, faults: list[str], *, required: bool) -> Choice | None:
     side = parse_text(values, name, faults, required=required)
     if side is not None and side not in SIDES:
-        faults.append(f"'{name}' must be first, second or tie, got {shown(side)}")
+        faults.append(f"'{name}' must be first, second or tie, got {format_value(side)}")
     return SIDES.get(side or "")

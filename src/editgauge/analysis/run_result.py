@@ -18,7 +18,7 @@ from editgauge._render.tables import (
     directed,
     value_cell,
 )
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.summary import ALL, FEW_SOURCES, MEAN_COLUMNS, Cell, headlines, mean_row, summarize
 from editgauge.results import Run
 from editgauge.results.tables import data_frame
@@ -81,7 +81,7 @@ class RunSummary:
                 [_name(protocol, name, cells.values()), *(_cell(cells.get((protocol, name, each))) for each in methods)]
                 for protocol, name in headlines(cells.values())
             ],
-            title=f"{manifest.benchmark}: {counted(manifest.edits, 'edit')}, {counted(outcomes, 'outcome')}",
+            title=f"{manifest.benchmark}: {format_count(manifest.edits, 'edit')}, {format_count(outcomes, 'outcome')}",
             legend=(
                 f"mean [95% confidence interval]; few: under {FEW_SOURCES} source images; run folder {self.run.folder}"
             ),

@@ -12,11 +12,11 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, wanted
-from editgauge._util.fields import shown
+from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, require_data
+from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
 from editgauge._util.masks import MaskFile
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError
@@ -75,7 +75,7 @@ def declared_layouts() -> dict[str, PublicLayout]:
 def load_declared(name: str, data: Path | None = None) -> Benchmark:
     """A declared set; raises one `BadInputError` with every fault of its records."""
     layout = declared_layouts()[name]
-    files = _files(name, wanted(name, data, layout.needed), layout)
+    files = _files(name, require_data(name, data, layout.needed), layout)
     faults = Faults(name, files[0])
     reader = RecordReader(name, layout, faults)
     edits = faults.done(edit for file in files for edit in reader.edits(file))
@@ -104,7 +104,7 @@ def _files(name: str, place: Path, layout: PublicLayout) -> list[Path]:
 
 def about_edits(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:
     """How many edits there are, in all and in each group."""
-    parts = [counted(len(edits), "edit")]
+    parts = [format_count(len(edits), "edit")]
     if layout.published not in (None, len(edits)):
         parts[0] += f" (the authors say {layout.published})"
     for name in layout.groups:
@@ -184,7 +184,9 @@ class RecordReader:
             name = self.layout.instruction[0]
             self.faults.add(
                 record,
-                f"'{name}' is missing" if value is None else f"'{name}' must be {wanted_texts}, got {shown(value)}",
+                f"'{name}' is missing"
+                if value is None
+                else f"'{name}' must be {wanted_texts}, got {format_value(value)}",
             )
             return []
         return [" ".join(text.split()) for text in texts]
@@ -211,7 +213,7 @@ class RecordReader:
         if isinstance(value, bytes):
             return store_image(value, self.name)
         if not isinstance(value, str | int) or isinstance(value, bool):
-            self.faults.add(record, f"'{field}' is neither a picture nor a path, got {shown(value)}")
+            self.faults.add(record, f"'{field}' is neither a picture nor a path, got {format_value(value)}")
             return None
         word = str(value)
         if self.layout.suffix and not PurePosixPath(word).suffix:

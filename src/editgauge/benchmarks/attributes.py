@@ -13,7 +13,7 @@ from typing import Any
 
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import read_jsonl
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.files import write_jsonl
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.types import Benchmark, Edit
@@ -70,10 +70,10 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
     for spot, entry in document.entries():
         name = entry.get("edit_id") if isinstance(entry, dict) else None
         if not isinstance(entry, dict):
-            spot.report(f"must be a mapping, got {shown(entry)}")
+            spot.report(f"must be a mapping, got {format_value(entry)}")
         elif not isinstance(name, str) or not name.strip():
             spot.report(
-                f"'edit_id' must be a text, got {shown(name)}" if "edit_id" in entry else "'edit_id' is missing"
+                f"'edit_id' must be a text, got {format_value(name)}" if "edit_id" in entry else "'edit_id' is missing"
             )
         elif name in by_edit:
             spot.report(f"the edit '{name}' was given before")
@@ -109,10 +109,10 @@ def _attributes(entry: Mapping[str, Any]) -> Attributes:
 
 def _problems(entry: Any) -> list[str]:
     if not isinstance(entry, Mapping):
-        return [f"they must be lists by side ({' and '.join(SIDES)}), got {shown(entry)}"]
+        return [f"they must be lists by side ({' and '.join(SIDES)}), got {format_value(entry)}"]
     texts = {key: entry[key] for key in ("by", "caption") if key in entry}
     problems = [
-        f"'{key}' must be a text, got {shown(text)}" for key, text in texts.items() if not isinstance(text, str)
+        f"'{key}' must be a text, got {format_value(text)}" for key, text in texts.items() if not isinstance(text, str)
     ]
     for side in SIDES:
         problems += _side_problems(side, entry[side]) if side in entry else [f"'{side}' is missing"]
@@ -121,10 +121,10 @@ def _problems(entry: Any) -> list[str]:
 
 def _side_problems(side: str, phrases: Any) -> list[str]:
     if not isinstance(phrases, list | tuple):
-        return [f"'{side}' must be a list of texts, got {shown(phrases)}"]
+        return [f"'{side}' must be a list of texts, got {format_value(phrases)}"]
     if not phrases:
         return [f"'{side}' is empty"]
-    return [f"'{side}' holds {shown(phrase)}, which is no text" for phrase in phrases if not _is_text(phrase)]
+    return [f"'{side}' holds {format_value(phrase)}, which is no text" for phrase in phrases if not _is_text(phrase)]
 
 
 def _is_text(phrase: Any) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge._util.datasets import Faults, Ids, read_text, wanted
-from editgauge._util.text import counted
+from editgauge._util.datasets import Faults, Ids, read_text, require_data
+from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark, Edit
@@ -63,7 +63,7 @@ def load(data: Path | None = None, edits: int = 50, seed: int = 0) -> Benchmark:
     The paper's own 50 pairs are not public. Ours are drawn with a seed: faces in the order of a hash of seed and name,
     each with the swap that was used least so far among those that fit it; so a seed means the same edits everywhere.
     """
-    folder = wanted("celeba", data, NEEDED)
+    folder = require_data("celeba", data, NEEDED)
     table = next((folder / name for name in TABLES if (folder / name).is_file()), None)
     images = next((folder / name for name in FOLDERS if (folder / name).is_dir()), folder / FOLDERS[1])
     if table is None:
@@ -75,7 +75,7 @@ def load(data: Path | None = None, edits: int = 50, seed: int = 0) -> Benchmark:
         faults.add(1, f"the attributes {', '.join(unknown)} are missing")
         faults.done()
     made = faults.done(_edits(_drawn(names, faces, edits, seed), ImageFolder(images, faults)))
-    about = f"{counted(len(made), 'edit')} drawn from {counted(len(faces), 'face')} with seed {seed}"
+    about = f"{format_count(len(made), 'edit')} drawn from {format_count(len(faces), 'face')} with seed {seed}"
     if len(made) < edits:
         about += f" ({edits} were wanted)"
     return Benchmark("celeba", made, f"{about}; swaps by EditGauge, the 50 of AugCLIP are not public", LICENSE)

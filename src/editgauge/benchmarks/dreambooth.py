@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
-from editgauge._util.datasets import Faults, Ids, read_text, wanted
+from editgauge._util.datasets import Faults, Ids, read_text, require_data
 from editgauge._util.images import IMAGE_SUFFIXES, ImageFile
-from editgauge._util.text import counted, with_article
+from editgauge._util.text import format_count, with_article
 from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark, Edit
@@ -43,7 +43,7 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
     that a prompt shows beyond doubt are given. AugCLIP has 50 of the edits and does not say which:
     `dreambooth[edits=50]` draws as many with a seed, from all subjects in turn; 0 means all.
     """
-    folder = wanted("dreambooth", data, NEEDED)
+    folder = require_data("dreambooth", data, NEEDED)
     inside = sorted(folder.iterdir()) if folder.is_dir() else []
     subjects = {path.name: pictures for path in inside if (pictures := _pictures(path))}
     if not subjects:
@@ -57,7 +57,7 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
     )
     drawn = _drawn(made, edits, seed) if edits else made
     count = sum(len(pictures) for pictures in subjects.values())
-    about = f"{counted(len(drawn), 'edit')} of {counted(len(subjects), 'subject')} in {counted(count, 'picture')}"
+    about = f"{format_count(len(drawn), 'edit')} of {format_count(len(subjects), 'subject')} in {format_count(count, 'picture')}"
     about += "" if len(subjects) == 30 else " (the paper says 30 subjects)"
     about += "" if file.is_file() else "; prompts by EditGauge, for there is no prompts_and_classes.txt"
     about += f"; drawn from {len(made)} with the seed {seed}, AugCLIP's own 50 are not public" if edits else ""

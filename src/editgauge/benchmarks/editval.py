@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
-from editgauge._util.fields import shown, unknown
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_json, size_note
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import ImageFile
 from editgauge._util.phrases import read_placing
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import missing_images
 from editgauge.benchmarks.wording import instruction
 from editgauge.edit_types import read_edit_type, vocabulary
@@ -45,7 +45,7 @@ def load_pixlens(data: Path | None = None, images: Path | None = None) -> Benchm
     edits = _read("editval-pixlens", data, images)
     one_each = {(edit.extras["class"], edit.extras["image_id"]): edit for edit in edits}
     removals = tuple(_removal(one_each[place]) for place in sorted(one_each))
-    added = f"and {counted(len(removals), 'object removal')} that PixLens adds, one per image"
+    added = f"and {format_count(len(removals), 'object removal')} that PixLens adds, one per image"
     about = f"{size_note(edits, PUBLISHED)}, {added}{missing_images('editval-pixlens', edits, ADVICE)}"
     return Benchmark("editval-pixlens", (*edits, *removals), about, LICENSE)
 
@@ -63,7 +63,7 @@ def _removal(edit: Edit) -> Edit:
 
 
 def _read(name: str, data: Path | None, images: Path | None) -> tuple[Edit, ...]:
-    file = file_in(name, data, "object.json", NEEDED)
+    file = find_data_file(name, data, "object.json", NEEDED)
     faults = Faults(name, file)
     classes = read_json(file, faults, dict)
     folder, ids = images or file.parent, Ids()
@@ -78,7 +78,7 @@ def _read(name: str, data: Path | None, images: Path | None) -> tuple[Edit, ...]
 def _mapping(value: Any, record: str, faults: Faults) -> Mapping[str, Any]:
     if isinstance(value, dict) and value:
         return value
-    faults.add(record, f"must be a mapping that is not empty, got {shown(value)}")
+    faults.add(record, f"must be a mapping that is not empty, got {format_value(value)}")
     return {}
 
 
@@ -91,7 +91,7 @@ def _of_image(kind: str, number: str, operations: Any, folder: Path, ids: Ids, f
     for word, values in _mapping(operations, record, faults).items():
         edit_type = _type(word)
         if edit_type is None:
-            faults.add(record, unknown("edit type", word, TYPES))
+            faults.add(record, describe_unknown("edit type", word, TYPES))
             continue
         at = f"{record}/{word}"
         edits_of_type = _mapping(values, at, faults)
@@ -100,7 +100,7 @@ def _of_image(kind: str, number: str, operations: Any, folder: Path, ids: Ids, f
         befores = _texts(edits_of_type.get("from", [""]), f"{at}/from", faults)
         for place, raw in enumerate(wishes := _texts(edits_of_type.get("to"), f"{at}/to", faults)):
             if raw in wishes[:place]:
-                faults.add(at, f"{shown(raw)} is given twice")
+                faults.add(at, f"{format_value(raw)} is given twice")
                 continue
             parts = _parts(edit_type, raw, subject, at, faults)
             if parts is None:
@@ -133,7 +133,7 @@ def _texts(value: Any, record: str, faults: Faults) -> list[str]:
     values = [value] if isinstance(value, str) else value
     if isinstance(values, list) and values and all(isinstance(one, str) for one in values):
         return values
-    faults.add(record, f"must be a list of texts, got {shown(value)}")
+    faults.add(record, f"must be a list of texts, got {format_value(value)}")
     return []
 
 
@@ -157,7 +157,7 @@ def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tu
     if kind == "size" and words.lower() in SIZES:
         return words.lower(), None
     if kind in {"position_replacement", "size"}:
-        faults.add(record, unknown("wish", raw, SIDES if kind == "position_replacement" else SIZES))
+        faults.add(record, describe_unknown("wish", raw, SIDES if kind == "position_replacement" else SIZES))
         return None
     return words, None
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, Ids, read_text, wanted
-from editgauge._util.fields import shown
+from editgauge._util.datasets import Faults, Ids, read_text, require_data
+from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError
@@ -32,10 +32,12 @@ def load(data: Path | None = None) -> Benchmark:
     Each turn starts from the method's own last outcome. The pictures are looked for next to the CSV and one folder
     below. What should stay over all turns is kept as `unchanged_objects`.
     """
-    place = wanted("edival", data, NEEDED)
+    place = require_data("edival", data, NEEDED)
     files = [place] if place.is_file() else sorted(place.glob("*.csv"))
     if len(files) != 1:
-        raise BadInputError(f"'{place}' has {counted(len(files), 'CSV file')}. The benchmark 'edival' needs: {NEEDED}.")
+        raise BadInputError(
+            f"'{place}' has {format_count(len(files), 'CSV file')}. The benchmark 'edival' needs: {NEEDED}."
+        )
     faults = Faults("edival", files[0])
     rows = csv.DictReader(io.StringIO(read_text(files[0]), newline=""))
     lacking = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
@@ -45,7 +47,9 @@ def load(data: Path | None = None) -> Benchmark:
     read = [reader.edit(line, row) for line, row in enumerate(rows, start=2)]
     edits = faults.done(edit for edit in read if edit)
     sessions = len({edit.photograph for edit in edits})
-    return Benchmark("edival", edits, f"{counted(len(edits), 'turn')} on {counted(sessions, 'picture')}", LICENSE)
+    return Benchmark(
+        "edival", edits, f"{format_count(len(edits), 'turn')} on {format_count(sessions, 'picture')}", LICENSE
+    )
 
 
 class _Reader:
@@ -65,7 +69,7 @@ class _Reader:
         index = self.faults.text(line, row, "image_index")
         turn = row["turns"]
         if not (isinstance(turn, str) and turn.isdecimal() and 1 <= int(turn) <= 100):
-            self.faults.add(line, f"'turns' is the number of the turn, at least 1; got {shown(turn)}")
+            self.faults.add(line, f"'turns' is the number of the turn, at least 1; got {format_value(turn)}")
         texts, tasks = self._list(line, row, "instructions"), self._list(line, row, "task_type")
         source = self._source(index, line) if index else None
         if len(self.faults.problems) > number or not index or source is None:
@@ -99,7 +103,7 @@ class _Reader:
         if is_list and (value or name == "unchanged_objects"):
             return list(value)
         self.faults.add(
-            line, f"'{name}' must be a list of texts such as ['Remove the cat'], got {shown(row.get(name))}"
+            line, f"'{name}' must be a list of texts such as ['Remove the cat'], got {format_value(row.get(name))}"
         )
         return []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from editgauge._util.documents import Document, read_yaml
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.files import open_regular, open_text, read_text
 from editgauge.benchmarks._format import read_benchmark, read_edits
 from editgauge.errors import BadInputError
@@ -48,7 +48,7 @@ def _benchmark_file(folder: Path) -> Path:
     except NotADirectoryError as error:
         raise BadInputError(f"'{folder}' is a file; give the folder it is in. {EXAMPLE}") from error
     except (OSError, ValueError) as error:
-        raise BadInputError(f"The folder {shown(str(folder))} cannot be read: {error}") from error
+        raise BadInputError(f"The folder {format_value(str(folder))} cannot be read: {error}") from error
     files = [name for name in FILES if name in inside]
     if not files:
         raise BadInputError(f"'{folder}' {'is empty' if not inside else 'has no benchmark file'}. {EXAMPLE}")
@@ -84,19 +84,19 @@ class ImagesOf:
         """The file of a path relative to the folder; raises `BadInputError` when it is missing or lies elsewhere."""
         if "\\" in word or not word.isprintable():
             raise BadInputError(
-                f"the path {shown(word)} holds a backslash or a control character; write folders with '/'"
+                f"the path {format_value(word)} holds a backslash or a control character; write folders with '/'"
             )
         if PurePosixPath(word).is_absolute() or PureWindowsPath(word).drive or ".." in PurePosixPath(word).parts:
             raise BadInputError(
-                f"the path {shown(word)} leaves the benchmark folder; give one relative to it, without '..'"
+                f"the path {format_value(word)} leaves the benchmark folder; give one relative to it, without '..'"
             )
         path = self.folder / word
         try:
             if not self.follows_links and not path.resolve().is_relative_to(self.inside):
-                raise BadInputError(f"the path {shown(word)} is a link that leaves the benchmark folder")
+                raise BadInputError(f"the path {format_value(word)} is a link that leaves the benchmark folder")
             if path.is_file():
                 return path
             problem = "is not a file" if path.exists() else "does not exist"
         except (OSError, RuntimeError, ValueError) as error:
             problem = f"cannot be looked at ({error})"
-        raise BadInputError(f"the image {shown(word)} {problem}")
+        raise BadInputError(f"the image {format_value(word)} {problem}")

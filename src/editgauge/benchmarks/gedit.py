@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, table_files, wanted
-from editgauge._util.fields import shown, unknown
+from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, require_data, table_files
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import ImageFile
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.instructions.parsed import complete_edit
@@ -41,7 +41,7 @@ def load(data: Path | None = None) -> Benchmark:
 
     Images inside Arrow or Parquet files are written once to the cache, under the hash of their content.
     """
-    place = wanted("gedit", data, NEEDED)
+    place = require_data("gedit", data, NEEDED)
     files = table_files(place)
     faults = Faults("gedit", files[0])
     reader = _Reader(faults, files[0].parent)
@@ -60,7 +60,7 @@ def _about(edits: tuple[Edit, ...]) -> str:
         for task, published in TASKS.items()
         if counts[language, task] != published
     ]
-    size = f"{counted(len(edits), 'edit')} ({listed})"
+    size = f"{format_count(len(edits), 'edit')} ({listed})"
     return f"{size}: {', '.join(other)}" if other else f"{size}, as many of each task as published"
 
 
@@ -79,7 +79,7 @@ class _Reader:
         keys = ("key", "task_type", "instruction", "instruction_language")
         key, task, text, language = (self.faults.text(record, values, name) for name in keys)
         if task and task not in TASKS:
-            self.faults.add(record, unknown("task", task, TASKS))
+            self.faults.add(record, describe_unknown("task", task, TASKS))
         if not (key and task and text and language):
             return None
         if (key, task, language) in self.seen:
@@ -110,5 +110,5 @@ class _Reader:
             return store_image(value, "gedit")
         if isinstance(value, str):
             return self.image_folder.picture(value, record)
-        self.faults.add(record, f"the image is neither bytes nor a path, got {shown(value)}")
+        self.faults.add(record, f"the image is neither bytes nor a path, got {format_value(value)}")
         return None

@@ -12,11 +12,11 @@ from typing import Any
 from pydantic import Field
 
 from editgauge._util.datasets import FORMATS, Faults, column_names, read_rows, read_text, slug, table_files
-from editgauge._util.documents import Document, Lines, Spot, read_yaml
-from editgauge._util.fields import EditFields, Fields, Text, Word, read_fields, shown, unknown
-from editgauge._util.text import counted
-from editgauge.benchmarks._format import read_benchmark
+from editgauge._util.documents import Document, Lines, Location, read_yaml
+from editgauge._util.fields import EditFields, Fields, Text, Word, describe_unknown, format_value, read_fields
+from editgauge._util.text import format_count
 from editgauge.benchmarks.folder import FILES, ImagesOf
+from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.benchmarks.image_store import image_value, store_image
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark, id_problem
@@ -57,7 +57,7 @@ def load(mapping: Path) -> Benchmark:
     if rivals:
         raise BadInputError(f"'{mapping}' has both {FILE} and {rivals[0]}; keep one of them.")
     document = read_yaml(read_text(file), file.name)
-    top = Spot(document)
+    top = Location(document)
     fields = read_fields(MappingFields, document.value, top)
     columns = _columns(fields.columns, top.within("columns")) if fields else {}
     if fields is None or document.faults:
@@ -69,20 +69,22 @@ def load(mapping: Path) -> Benchmark:
         if (file.parent / fields.dataset).exists()
         else hub_table(fields.dataset, fields.split, fields.revision, needed)
     )
-    missing = [unknown("column", name, table.names) for name in dict.fromkeys(needed) if name not in table.names]
+    missing = [
+        describe_unknown("column", name, table.names) for name in dict.fromkeys(needed) if name not in table.names
+    ]
     if missing:
         raise BadInputError(f"The mapping '{file}' does not fit the data set '{fields.dataset}':", missing)
     name = fields.name or slug(fields.dataset)
     return _Maker(fields, columns, name).benchmark(table)
 
 
-def _columns(names: Mapping[str, Any], spot: Spot) -> Columns:
+def _columns(names: Mapping[str, Any], spot: Location) -> Columns:
     """Each part as `{columns: [...]}` or `{value: ...}`; everything else is reported."""
     read: Columns = {}
     for part, value in names.items():
         at = spot.within(part)
         if part not in PARTS:
-            at.report(unknown("part of an edit", part, PARTS))
+            at.report(describe_unknown("part of an edit", part, PARTS))
         elif isinstance(value, str) and value:
             read[part] = {"columns": [value]}
         elif part == "id" and isinstance(value, list) and value and all(isinstance(each, str) for each in value):
@@ -94,7 +96,7 @@ def _columns(names: Mapping[str, Any], spot: Spot) -> Columns:
         ):
             read[part] = {"columns": [value["erased"]], "erased": True}
         else:
-            at.report(f"'{part}' is the name of a column or {{value: ...}}, got {shown(value)}")
+            at.report(f"'{part}' is the name of a column or {{value: ...}}, got {format_value(value)}")
     for part in ("source", "type", "instruction"):
         if part not in names:
             spot.report(f"'{part}' is missing")
@@ -186,11 +188,11 @@ class _Maker:
         except BadInputError as error:
             problems = [*problems, *error.problems]
         if problems or made is None:
-            raise BadInputError(f"The data set '{where}' has {counted(len(problems), 'problem')}:", problems)
+            raise BadInputError(f"The data set '{where}' has {format_count(len(problems), 'problem')}:", problems)
         if made.about:
             return made
         split = f", split '{self.fields.split}'" if self.fields.split else ""
-        return Benchmark(made.name, made.edits, f"{counted(len(edits), 'edit')} of '{where}'{split}", made.license)
+        return Benchmark(made.name, made.edits, f"{format_count(len(edits), 'edit')} of '{where}'{split}", made.license)
 
     def _entry(self, number: int, values: dict[str, Any]) -> dict[str, Any]:
         entry: dict[str, Any] = {"id": f"row-{number:06}"}

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from editgauge._util.datasets import Faults
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.files import write_bytes
 from editgauge._util.images import ImageFile
 from editgauge._util.packages import cache_root
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.folder import ImagesOf
 from editgauge.errors import BadInputError
 from editgauge.types import Edit
@@ -34,7 +34,7 @@ class Neighbors:
                 names.setdefault(file.stem.casefold(), []).append(file.name)
         near = self._names[path.parent].get(path.stem.casefold(), [])
         nearest = sorted(near, key=lambda name: name.casefold() != path.name.casefold())
-        return f"; there is {shown(nearest[0])}, with another extension or other capitals" if nearest else ""
+        return f"; there is {format_value(nearest[0])}, with another extension or other capitals" if nearest else ""
 
 
 class ImageFolder:
@@ -85,7 +85,7 @@ def missing_images(benchmark: str, edits: Iterable[Edit], advice: str) -> str:
     missing = [path for path in pictures.values() if not path.is_file()]
     if not missing:
         return ""
-    message = f"{len(missing)} of {counted(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
+    message = f"{len(missing)} of {format_count(len(pictures), 'image')} are missing, such as '{missing[0].name}'"
     hint = next(filter(None, map(Neighbors().hint, missing)), "")
     if len(missing) == len(pictures):
         raise BadInputError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
-from editgauge._util.fields import shown
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_json, size_note
+from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED
@@ -24,7 +24,7 @@ def load(data: Path | None = None) -> Benchmark:
 
     The set gives no edit types: the instruction is read, with the captions; what is not understood is `unspecified`.
     """
-    file = file_in("imagenhub", data, "dataset_lookup.json", NEEDED)
+    file = find_data_file("imagenhub", data, "dataset_lookup.json", NEEDED)
     faults = Faults("imagenhub", file)
     lookup = read_json(file, faults, dict)
     image_folder = ImageFolder(file.parent / "input", faults)
@@ -37,7 +37,7 @@ def load(data: Path | None = None) -> Benchmark:
 
 def _edit(uid: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Faults) -> Edit | None:
     if not isinstance(values, dict):
-        faults.add(uid, f"must be a mapping, got {shown(values)}")
+        faults.add(uid, f"must be a mapping, got {format_value(values)}")
         return None
     keys = ("instruction", "source_global_caption", "target_global_caption")
     text, before, after = (faults.text(uid, values, key) for key in keys)

@@ -12,8 +12,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from editgauge._util.datasets import Faults, Ids, read_rows, slug, table_files, wanted
-from editgauge._util.fields import shown
+from editgauge._util.datasets import Faults, Ids, read_rows, require_data, slug, table_files
+from editgauge._util.fields import format_value
 from editgauge._util.files import write_bytes, write_jsonl
 from editgauge.benchmarks.image_store import image_suffix, image_value
 from editgauge.errors import UnknownNameError
@@ -76,7 +76,7 @@ def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
     """
     if name not in READERS:
         raise UnknownNameError("set of compared outcomes", name, READERS)
-    place = wanted(name, Path(data), "its Parquet, Arrow or JSON lines files")
+    place = require_data(name, Path(data), "its Parquet, Arrow or JSON lines files")
     files = table_files(place)
     faults = Faults(name, files[0])
     reader = _Pictures(files[0].parent, faults)
@@ -124,7 +124,7 @@ def _genai_bench(values: Mapping[str, Any], record: str, number: int, reader: _P
     """Votes between two anonymous editors of the arena (Jiang et al. 2024)."""
     vote = str(values.get("vote_type") or values.get("vote") or "")
     if vote not in VOTES:
-        reader.faults.add(record, f"'vote_type' is one of {', '.join(VOTES)}, got {shown(vote)}")
+        reader.faults.add(record, f"'vote_type' is one of {', '.join(VOTES)}, got {format_value(vote)}")
     sides = [
         Candidate(
             reader.picture(record, values.get(f"{side}_output_image"), f"{side}_output_image"),
@@ -155,7 +155,9 @@ def _editreward_bench(values: Mapping[str, Any], record: str, number: int, reade
     ranking = str(values.get("ranking") or "").strip()
     order = _order(ranking)
     if not order or max(order) >= len(candidates) or not RANKING.fullmatch(ranking):
-        reader.faults.add(record, f"'ranking' is such as 'A>B' or 'A=B>C', of the candidates; got {shown(ranking)}")
+        reader.faults.add(
+            record, f"'ranking' is such as 'A>B' or 'A=B>C', of the candidates; got {format_value(ranking)}"
+        )
         order = {}
     dataset = str(values.get("dataset") or "")
     return ComparedOutcomes(

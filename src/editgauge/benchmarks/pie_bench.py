@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, Ids, file_in, read_json
-from editgauge._util.fields import shown
-from editgauge._util.text import counted
-from editgauge.benchmarks._format import RunLengths, paired, runs_problem
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_json
+from editgauge._util.fields import format_value
+from editgauge._util.text import format_count
+from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.instructions.parsed import complete_edit
@@ -36,7 +36,7 @@ LICENSE = "none stated by the authors, who hand the set out through a form"
 
 def load(data: Path | None = None) -> Benchmark:
     """PIE-Bench: prompts, instructions and masks in ten types; --data the folder with mapping_file.json."""
-    file = file_in("pie_bench", data, "mapping_file.json", NEEDED)
+    file = find_data_file("pie_bench", data, "mapping_file.json", NEEDED)
     faults = Faults("pie_bench", file)
     mapping = read_json(file, faults, dict)
     image_folder = ImageFolder(file.parent / "annotation_images", faults)
@@ -54,26 +54,26 @@ def _about(edits: tuple[Edit, ...]) -> str:
         if counts[key] != published
     ]
     without = sum(edit.instruction == edit.target_caption for edit in edits)
-    text = counted(len(edits), "edit")
+    text = format_count(len(edits), "edit")
     text += f": {', '.join(other)}" if other else " in ten types, as many of each as the paper says"
     return f"{text}; {without} have no instruction, their target prompt is used" if without else text
 
 
 def _edit(key: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Faults) -> Edit | None:
     if not isinstance(values, dict):
-        faults.add(key, f"must be a mapping, got {shown(values)}")
+        faults.add(key, f"must be a mapping, got {format_value(values)}")
         return None
     place, before, after = (
         faults.text(key, values, word) for word in ("image_path", "original_prompt", "editing_prompt")
     )
     type_id = str(values.get("editing_type_id"))
     if type_id not in TYPES:
-        faults.add(key, f"'editing_type_id' is one of 0 to 9, got {shown(values.get('editing_type_id'))}")
+        faults.add(key, f"'editing_type_id' is one of 0 to 9, got {format_value(values.get('editing_type_id'))}")
     source = image_folder.picture(place, key) if place else None
     mask = _mask(key, values.get("mask"), faults)
     text = values.get("editing_instruction") or ""
     if not isinstance(text, str):
-        faults.add(key, f"'editing_instruction' must be a text, got {shown(text)}")
+        faults.add(key, f"'editing_instruction' must be a text, got {format_value(text)}")
     if source is None or mask is None or before is None or after is None or type_id not in TYPES:
         return None
     edit = Edit(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from editgauge._util.datasets import Ids, read_text
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge.errors import BadInputError
 
 ASPECTS = ("SC", "PQ")
@@ -70,7 +70,7 @@ def magicbrush_ratings(data: Path, method: str = "") -> Iterator[Answer]:
             cell = (row[scale] or "").strip()
             value = _number(cell)
             if value is None and cell:
-                problems.append(f"{file.name}:{line}: '{scale}' must be a number, got {shown(cell)}")
+                problems.append(f"{file.name}:{line}: '{scale}' must be a number, got {format_value(cell)}")
             elif value is not None:
                 answers.append(_answer(edit, method, row["rater"] or "", scale, value))
     _raise_all(file, problems)
@@ -160,7 +160,7 @@ def _rows(file: Path, separator: str, needed: Sequence[str]) -> list[tuple[int, 
 def _numbers(cell: str, names: Sequence[str]) -> tuple[float, float] | str:
     values = _list(cell)
     if len(values) != len(names) or any(value < 0 for value in values):
-        return f"expected [{', '.join(names)}] such as [0.5, 1], got {shown(cell)}"
+        return f"expected [{', '.join(names)}] such as [0.5, 1], got {format_value(cell)}"
     return values[0], values[1]
 
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path, PurePosixPath
 
-from editgauge._util.datasets import Faults, Ids, file_in, read_json, size_note
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_json, size_note
 from editgauge._util.documents import read_yaml
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks.image_store import missing_images
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
@@ -29,14 +29,14 @@ def load(data: Path | None = None) -> Benchmark:
     The set gives no edit types; ours were read off the captions and pictures (tedbench.yaml). An edit whose photograph
     is missing stays in the benchmark, so that it is counted as unscored.
     """
-    file = file_in("tedbench", data, "input_list.json", NEEDED)
+    file = find_data_file("tedbench", data, "input_list.json", NEEDED)
     faults = Faults("tedbench", file)
     types = _types()
     originals = file.parent / "originals"
     ids, edits, seen = Ids(), [], set()
     for number, entry in enumerate(read_json(file, faults, list), start=1):
         if not isinstance(entry, dict):
-            faults.add(f"number {number}", f"must be a mapping, got {shown(entry)}")
+            faults.add(f"number {number}", f"must be a mapping, got {format_value(entry)}")
             continue
         image, text = (faults.text(f"number {number}", entry, key) for key in ("img_name", "target_text"))
         if image is None or text is None:
@@ -75,9 +75,13 @@ def _read(edit: Edit) -> Edit:
     read = complete_edit(edit, form="caption")
     if read.type != "object_replacement" or read.reading is None or read.from_:
         return read
-    shown = " ".join(word for word in NAME.findall(PurePosixPath(edit.source.name).stem.lower()) if word != "new")
-    step = replace(read.reading.steps[0], subject=shown or None, from_=shown or None)
-    return replace(read, subject=shown or None, from_=shown or None, reading=replace(read.reading, steps=(step,)))
+    format_value = " ".join(
+        word for word in NAME.findall(PurePosixPath(edit.source.name).stem.lower()) if word != "new"
+    )
+    step = replace(read.reading.steps[0], subject=format_value or None, from_=format_value or None)
+    return replace(
+        read, subject=format_value or None, from_=format_value or None, reading=replace(read.reading, steps=(step,))
+    )
 
 
 def fingerprint(image: str, text: str) -> str:

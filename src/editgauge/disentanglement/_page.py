@@ -13,7 +13,7 @@ from editgauge._render import text as words
 from editgauge._render.svg import AxisRange, Plane
 from editgauge._stats.resampling import Estimate
 from editgauge._util.images import read_image
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.disentanglement._classifier import Classification
 from editgauge.disentanglement._latents import Latents
 from editgauge.disentanglement._scores import Disentanglement, EditScoreComparison, KindScores, linearity_error
@@ -222,7 +222,7 @@ def _thumbnail(file: Path) -> str | None:
 
 
 def _caption(comparison: EditScoreComparison) -> Markup:
-    model_count = counted(len(comparison.models), "model")
+    model_count = format_count(len(comparison.models), "model")
     caption = f"{comparison.score} against the mean edit score of {comparison.protocol} on {comparison.benchmark}. "
     caption += model_count
     caption += "" if comparison.pearson is None else f", Pearson's r {_number(comparison.pearson)}"

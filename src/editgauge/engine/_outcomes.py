@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import cv2
 import numpy as np
 
-from editgauge._util.files import DRAFT, write_json, write_text
+from editgauge._util.files import DRAFT_PREFIX, write_json, write_text
 from editgauge._util.images import read_image, write_png
 from editgauge._util.text import as_utf8
 from editgauge.errors import BadImageError, BadInputError, CannotEditError, EditGaugeError
@@ -114,7 +114,7 @@ class OutcomeList:
     def __init__(self, folder: Path) -> None:
         self._path = folder / LIST
         self._lines = {line.key: line for line in _read(self._path) if _is_true(line, folder)}
-        for draft in folder.glob(f"{DRAFT}*"):
+        for draft in folder.glob(f"{DRAFT_PREFIX}*"):
             draft.unlink(missing_ok=True)
 
     def __iter__(self) -> Iterator[OutcomeLine]:

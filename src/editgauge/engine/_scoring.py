@@ -18,11 +18,11 @@ from editgauge._util.images import (
     WORKING_PIXELS,
     LoadedImage,
     Pixels,
-    at_working_size,
     load_image,
     pixel_hash,
     require_measurable,
-    resized,
+    resize_image,
+    to_working_size,
     working_size,
 )
 from editgauge._util.masks import BoolMask, require_inside
@@ -186,12 +186,12 @@ def build_item(
     native_size = (edited.pixels.shape[1], edited.pixels.shape[0])
     resized_from = None if edited.pixels.shape == source.pixels.shape else native_size
     mask = _draw_mask(edit, source.pixels)
-    source_pixels, edited_pixels = at_working_size(source.pixels), at_working_size(edited.pixels)
+    source_pixels, edited_pixels = to_working_size(source.pixels), to_working_size(edited.pixels)
     height, width = source_pixels.shape[:2]
-    same_size = resized(edited_pixels, width, height)
+    same_size = resize_image(edited_pixels, width, height)
     reference = _reference(edit, width, height)
-    inputs = tuple(at_working_size(_decode_pixels(image.picture.path)) for image in edit.inputs)
-    first = resized(_decode_pixels(edit.first_source.path), width, height) if edit.first_source else None
+    inputs = tuple(to_working_size(_decode_pixels(image.picture.path)) for image in edit.inputs)
+    first = resize_image(_decode_pixels(edit.first_source.path), width, height) if edit.first_source else None
     unchanged = None if mask is None else _unchanged(edit, mask)
     for array in (source_pixels, edited_pixels, same_size, mask, reference, first, unchanged, *inputs):
         if array is not None:
@@ -239,7 +239,7 @@ def _scaling_note(name: str, pixels: Pixels) -> list[str]:
 def _reference(edit: Edit, width: int, height: int) -> Pixels | None:
     """Return the ground truth for protocols that compare with it; None if it cannot be read."""
     pixels = _decode(edit.reference.path).pixels if edit.reference else None
-    return None if pixels is None else resized(pixels, width, height)
+    return None if pixels is None else resize_image(pixels, width, height)
 
 
 def _decode_pixels(path: Path) -> Pixels:

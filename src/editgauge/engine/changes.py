@@ -13,13 +13,13 @@ from editgauge._util.drawing import draw
 from editgauge._util.images import (
     ImageLike,
     Pixels,
-    at_working_size,
     read_image,
     require_measurable,
-    resized,
+    resize_image,
+    to_working_size,
     write_png,
 )
-from editgauge._util.masks import grown
+from editgauge._util.masks import dilate_mask
 from editgauge._vision.change_sentences import sentences
 from editgauge._vision.object_changes import Change, DetectedObject
 from editgauge.engine._options import pairs
@@ -116,8 +116,8 @@ def changes(
     source, original = read_image(before, "image before"), read_image(after, "image after")
     require_measurable(source, "image before")
     require_measurable(original, "image after")
-    edited = resized(original, source.shape[1], source.shape[0])
-    own_size = None if original.shape == source.shape else at_working_size(original)
+    edited = resize_image(original, source.shape[1], source.shape[0])
+    own_size = None if original.shape == source.shape else to_working_size(original)
     with ModelService(chosen.models) as service:
         differing = run_async(differences(source, edited, service, original=own_size))
     if out is not None:
@@ -175,7 +175,7 @@ def _evidence(differing: Differences, on: Side) -> list[Evidence]:
     # The rim alone: a tint would hide the very colors that changed.
     # Where all changed, it would run around the few places that did not.
     rim = mask.any() and differing.extent != "whole"
-    pieces: list[Evidence] = [Region(on, mask & grown(~mask, 1), "changed")] if rim else []
+    pieces: list[Evidence] = [Region(on, mask & dilate_mask(~mask, 1), "changed")] if rim else []
     for change in differing.changes:
         thing = change.before if on == "source" else change.after
         if thing is not None:

@@ -131,10 +131,10 @@ class ScoreResult:
         from PIL import Image
 
         from editgauge._util.drawing import draw
-        from editgauge._util.images import resized
+        from editgauge._util.images import resize_image
 
         scale = LONGER_SIDE / max(pixels.shape[:2])
-        small = resized(pixels, round(pixels.shape[1] * scale), round(pixels.shape[0] * scale))
+        small = resize_image(pixels, round(pixels.shape[1] * scale), round(pixels.shape[0] * scale))
         encoded = io.BytesIO()
         Image.fromarray(draw(small, self._boxes(side, scale), at_least=LONGER_SIDE)).save(encoded, "JPEG", quality=88)
         address = f"data:image/jpeg;base64,{base64.b64encode(encoded.getvalue()).decode()}"

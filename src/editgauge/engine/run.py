@@ -29,7 +29,7 @@ from editgauge.options import (
     Pairs,
     Paths,
     Share,
-    picked,
+    select_options,
 )
 from editgauge.results import Run, RunWriter
 from editgauge.results.edits import each_line, write_inputs
@@ -189,9 +189,9 @@ def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], 
         benchmark,
         outcomes,
         protocol,
-        data=picked(DataOptions, options),
-        models=picked(ModelOptions, options),
-        judge_config=read_judge_config(picked(JudgeOptions, options), judges_of(out)),
+        data=select_options(DataOptions, options),
+        models=select_options(ModelOptions, options),
+        judge_config=read_judge_config(select_options(JudgeOptions, options), judges_of(out)),
         shard=read_shard(options["shard"]),
         **{name: options[name] for name in PLAN_OPTIONS},
     )

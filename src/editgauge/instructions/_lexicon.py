@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from editgauge._util.text import ing
+from editgauge._util.text import to_gerund
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|d|re|ll|ve|m))(?!\w)", re.IGNORECASE)
@@ -110,7 +110,7 @@ def _action_forms() -> dict[str, str]:
     for base in sorted(words("actions")):
         third = f"{base[:-1]}ies" if base.endswith("y") and base[-2] not in "aeiou" else f"{base}s"
         third = f"{base}es" if base.endswith(("s", "sh", "ch", "x", "z")) else third
-        forms |= {ing(base): base, third: base, base: base}
+        forms |= {to_gerund(base): base, third: base, base: base}
     return forms
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from editgauge._util.text import ing
+from editgauge._util.text import to_gerund
 from editgauge.instructions._english import is_english
 from editgauge.instructions._lexicon import (
     action_base,
@@ -269,14 +269,15 @@ def _unlisted_verb(clause: list[Word], context: Discourse) -> Steps:
         return []
     phrase, end = read_phrase(body, 1)
     tail = body[end:]
-    if not phrase or phrase.pronoun:
+    if not phrase or phrase.pronoun or clause[0] in words("unsupported"):
+        context.mentioned.append(phrase)
         return []
     if {"off", "out", "away"} & set(tail):
         return [_unsure(remove(phrase, tail, context))]
     if find_placement(tail) and "to" in tail:
         return [_unsure(step) for step in move(str(clause[0]), phrase, tail, context)]
     verb = str(clause[0])
-    participle = f"{verb}d" if verb.endswith("e") else f"{ing(verb)[:-3]}ed"
+    participle = f"{verb}d" if verb.endswith("e") else f"{to_gerund(verb)[:-3]}ed"
     return [ParsedStep(type="action", subject=context.resolve(phrase), to=participle)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from editgauge._util.text import ing
+from editgauge._util.text import to_gerund
 from editgauge.instructions._lexicon import (
     action_base,
     adjective_kinds,
@@ -456,7 +456,7 @@ def to_activity(tokens: Words) -> str:
     """Return a verb phrase with its verb as -ing: "press the keyboard" is "pressing the keyboard"."""
     if not tokens:
         return ""
-    first = str(tokens[0]) if is_activity(tokens[0]) else ing(action_base(tokens[0]) or str(tokens[0]))
+    first = str(tokens[0]) if is_activity(tokens[0]) else to_gerund(action_base(tokens[0]) or str(tokens[0]))
     return " ".join([first, *tokens[1:]])
 
 

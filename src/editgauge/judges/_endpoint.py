@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from editgauge._util.endpoints import OPENAI, TRIED_AGAIN, EndpointAddress, bounded_body, model_and_url, retry_after
+from editgauge._util.endpoints import OPENAI, RETRYABLE_STATUS, EndpointAddress, decode_body, model_and_url, retry_after
 from editgauge.errors import EditGaugeError
 from editgauge.judges._faults import Fault, RequestError, translate_http_errors
 from editgauge.judges._questions import DataUrls, Parameters, Question
@@ -212,7 +212,7 @@ class Endpoint:
     @property
     def place(self) -> str:
         """URL without credentials and query."""
-        return self._address.place
+        return self._address.public_url
 
     @property
     def concessions(self) -> tuple[str, ...]:
@@ -263,24 +263,24 @@ class Endpoint:
                     if len(buffer) > MAX_RESPONSE_BYTES:
                         raise RequestError(f"a response of more than {MAX_RESPONSE_BYTES:,} bytes", maybe_paid=True)
                 packing = response.headers.get("content-encoding", "")
-                return response.status_code, response.headers, bounded_body(bytes(buffer), packing, MAX_RESPONSE_BYTES)
+                return response.status_code, response.headers, decode_body(bytes(buffer), packing, MAX_RESPONSE_BYTES)
 
     def _read(self, status: int, headers: httpx.Headers, content: bytes) -> ChatCompletion:
         if status != 200:
             raise self._request_error(status, headers, content)
         try:
-            body = json.loads(self._address.hidden(content.decode("utf-8")))
+            body = json.loads(self._address.redact(content.decode("utf-8")))
             if isinstance(body, dict) and "choices" not in body and "error" in body:
                 raise self._request_error(_code(body["error"]), headers, content)
             parse_reply(body)
         except (ValueError, RecursionError) as error:
             kind = headers.get("content-type", "no content type")
-            message = f"a response ({kind}) that is not a chat completion: {self._address.shown(content)}"
+            message = f"a response ({kind}) that is not a chat completion: {self._address.excerpt(content)}"
             raise RequestError(message, maybe_paid=True) from error
         return dict(body)
 
     def _request_error(self, status: int, headers: httpx.Headers, content: bytes) -> RequestError:
-        message = f"{status} {self._address.shown(content)}"
+        message = f"{status} {self._address.excerpt(content)}"
         if is_content_filter(message):
             return RequestError(message, fault="filtered", again=False)
         if "insufficient_quota" in message:
@@ -291,7 +291,7 @@ class Endpoint:
             message = (
                 f"{self.place} has no such model, or no chat completions (does the address end in /v1?): {message}"
             )
-        if status not in TRIED_AGAIN:
+        if status not in RETRYABLE_STATUS:
             return RequestError(message, fault="rejected", again=False)
         return RequestError(message, wait=retry_after(headers.get("retry-after")), too_fast=status in (429, 529))
 

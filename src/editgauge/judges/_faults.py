@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal, get_args
 
-from editgauge._util.endpoints import EndpointAddress, TooLong, without_secrets
+from editgauge._util.endpoints import EndpointAddress, InvalidResponseError, without_secrets
 from editgauge.errors import MAX_QUOTED_CHARACTERS, BadInputError, UnscorableError
 from editgauge.types import Reason
 
@@ -94,15 +94,15 @@ def translate_http_errors(endpoint: EndpointAddress, timeout: float, address: st
 
     try:
         yield
-    except TooLong as error:
+    except InvalidResponseError as error:
         raise RequestError(str(error), maybe_paid=True) from error
     except (httpx.ConnectError, httpx.PoolTimeout) as error:
-        raise RequestError(f"{endpoint.place} cannot be reached: {endpoint.hidden(str(error))}") from error
+        raise RequestError(f"{endpoint.public_url} cannot be reached: {endpoint.redact(str(error))}") from error
     except (TimeoutError, httpx.TimeoutException) as error:
         raise RequestError(f"no answer within {timeout:g} seconds", maybe_paid=True) from error
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        url = endpoint.hidden(without_secrets(address or endpoint.place))[:MAX_QUOTED_CHARACTERS]
+        url = endpoint.redact(without_secrets(address or endpoint.public_url))[:MAX_QUOTED_CHARACTERS]
         raise BadInputError(f"'{url}' is not a valid URL: {error}.") from error
     except httpx.HTTPError as error:
-        message = endpoint.hidden(str(error)) or type(error).__name__
+        message = endpoint.redact(str(error)) or type(error).__name__
         raise RequestError(f"the connection broke: {message}", maybe_paid=True) from error

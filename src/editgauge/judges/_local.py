@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from editgauge._util.images import Pixels, resized
+from editgauge._util.images import Pixels, resize_image
 from editgauge.errors import BadInputError, EditGaugeError, summarize_error
 from editgauge.judges._endpoint import ChatCompletion
 from editgauge.judges._faults import RequestError
@@ -338,4 +338,4 @@ def _apply_head(layers: list[Layer], state: torch.Tensor) -> torch.Tensor:
 def _resize(pixels: Pixels) -> Pixels:
     height, width = pixels.shape[:2]
     scale = math.sqrt(TRAINING_PIXELS / (height * width))
-    return resized(pixels, max(1, round(width * scale)), max(1, round(height * scale)))
+    return resize_image(pixels, max(1, round(width * scale)), max(1, round(height * scale)))

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import cv2
 from pydantic import BaseModel, ValidationError
 
-from editgauge._util.images import Pixels, pixel_hash, resized
+from editgauge._util.images import Pixels, pixel_hash, resize_image
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges._parsing import (
     MAX_REPLY_CHARACTERS,
@@ -46,7 +46,7 @@ def sent_size(pixels: Pixels, most_side: int) -> tuple[int, int]:
 
 def downscale(pixels: Pixels, most_side: int) -> Pixels:
     """Limit the longer side of an image."""
-    return resized(pixels, *sent_size(pixels, most_side))
+    return resize_image(pixels, *sent_size(pixels, most_side))
 
 
 def data_url(pixels: Pixels, encoding: Encoding) -> str:

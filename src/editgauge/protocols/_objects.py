@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from editgauge._util.masks import BoolMask, Rectangle
-from editgauge._util.text import none_seen
+from editgauge._util.text import none_detected
 from editgauge._vision.geometry import Masks, Point, box_overlap, closest, largest
 from editgauge._vision.object_changes import BoxSides, DetectedObject
 from editgauge.errors import UnscorableError
@@ -159,7 +159,7 @@ def from_instances(label: str, side: Side, instances: Instances) -> DetectedObje
 def require_found(objects: DetectedObjects) -> DetectedObjects:
     """Return the objects; raise `UnscorableError` if none was detected, because the rule starts from them."""
     if not objects.found:
-        raise UnscorableError("not_detected", f"{none_seen(objects.label)} in the {objects.side} image")
+        raise UnscorableError("not_detected", f"{none_detected(objects.label)} in the {objects.side} image")
     return objects
 
 

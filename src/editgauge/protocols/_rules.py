@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from editgauge._util.phrases import read_position
-from editgauge._util.text import counted, with_article
+from editgauge._util.text import format_count, with_article
 from editgauge.edit_types import UNSPECIFIED, read_edit_type
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Note
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.types import Edit, Item, Position, Relation, Score, Scores, ScoreSpec, Unscored
 
 AnyRule = TypeVar("AnyRule", bound=Callable[..., object])
@@ -52,7 +52,7 @@ STEPS_DONE = ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruc
 
 def split_steps(item: Item) -> tuple[Item, ...]:
     """Return the item once per step of its instruction."""
-    return tuple(replace(item, edit=edit) for edit in split_steps(item.edit))
+    return tuple(replace(item, edit=edit) for edit in edit_steps(item.edit))
 
 
 async def score_steps(item: Item, score: Callable[[Item], Awaitable[Scores]]) -> Scores:
@@ -76,7 +76,7 @@ def combine_steps(results: Sequence[Score | Unscored]) -> Score | Unscored:
     evidence = tuple(piece for result in results for piece in result.evidence)
     lowest = min((result.value for result in scored), default=1.0)
     done = sum(result.value >= MIN_DONE_SCORE for result in scored)
-    note = Note(f"{done} of {counted(len(results), 'step')} done")
+    note = Note(f"{done} of {format_count(len(results), 'step')} done")
     if len(scored) == len(results) or lowest < MIN_DONE_SCORE:
         return Score(lowest, (note, *evidence))
     number, missing = next((n, result) for n, result in enumerate(results, start=1) if isinstance(result, Unscored))
@@ -89,7 +89,7 @@ def steps_done_score(results: Sequence[Score | Unscored]) -> Score | Unscored:
     if missing is not None:
         return Unscored(missing.reason, missing.detail)
     done = sum(isinstance(result, Score) and result.value >= MIN_DONE_SCORE for result in results)
-    return Score(done / len(results), (Note(f"{done} of {counted(len(results), 'step')} done"),))
+    return Score(done / len(results), (Note(f"{done} of {format_count(len(results), 'step')} done"),))
 
 
 async def attempt(rule: Awaitable[Score | Unscored]) -> Score | Unscored:

@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from editgauge._util.images import Pixels, as_unit
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Box, Evidence, Note, Region
@@ -100,7 +100,9 @@ class TurnDrift(Protocol):
         crops = [(_crop(first, box), _crop(item.edited, box)) for _, box in boxes]
         pixels = float(np.mean([1 - l1(as_unit(before), as_unit(after)) for before, after in crops]))
         tokens = await attempt(_object_similarity(crops, perception))
-        note = Note(f"{counted(len(boxes), 'box')} of {', '.join(names)} in the first picture, looked at in the last.")
+        note = Note(
+            f"{format_count(len(boxes), 'box')} of {', '.join(names)} in the first picture, looked at in the last."
+        )
         return {"object_l1": Score(pixels, (*marks, note)), self._objects: tokens}
 
 

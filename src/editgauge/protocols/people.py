@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Note
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.models.answers import JOINTS
 from editgauge.models.vocabulary import resolve
 from editgauge.protocols import Protocol
@@ -93,7 +93,7 @@ def face_similarities(before: Faces, after: Faces) -> tuple[Score | Unscored, Sc
     evidence: tuple[Evidence, ...] = (*before.evidence("source"), *after.evidence("edited"))
     same_count = sum(value >= MIN_SAME_PERSON for value in values)
     note = Note(
-        f"{counted(len(comparable), 'face')} in the source, {len(pairs)} found again at their place, "
+        f"{format_count(len(comparable), 'face')} in the source, {len(pairs)} found again at their place, "
         f"{same_count} of them alike (cosine of at least {MIN_SAME_PERSON})."
     )
     preserved = Score(same_count / len(comparable), (note, *evidence))
@@ -278,7 +278,7 @@ def pose_similarity(before: Poses, after: Poses) -> Score | Unscored:
     evidence = (*before.evidence("source"), *after.evidence("edited"))
     if not similarities:
         return Unscored(NO_PERSON.reason, NO_PERSON.detail, evidence)
-    people = counted(len(before), "person")
+    people = format_count(len(before), "person")
     note = Note(f"{people} in the source, {len(similarities)} compared with who stands at their place.")
     return Score(float(np.mean(similarities)), (note, *evidence))
 
@@ -364,7 +364,7 @@ class PeopleScores(Protocol):
         identity, faces_kept = (faces, faces) if isinstance(faces, Unscored) else face_similarities(*faces)
         pose_kept = poses if isinstance(poses, Unscored) else pose_similarity(*poses)
         scores: dict[str, Score | Unscored] = {"identity": identity, "faces_kept": faces_kept, "pose_kept": pose_kept}
-        steps = split_steps(item.edit)
+        steps = edit_steps(item.edit)
         if any(_changes_people(step) for step in steps):
             scores = dict.fromkeys(PRESERVATION_SCORES, REPLACED)
         elif any(step.type == "action" for step in steps):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from editgauge._render import text as words
 from editgauge._render.tables import latex_safe, markdown_safe
 from editgauge._stats.intervals import BINOMIAL, LEVEL, STUDENT
-from editgauge._util.text import counted, join_words
+from editgauge._util.text import format_count, join_words
 from editgauge.analysis.significance import TEST_DESCRIPTION
 from editgauge.analysis.summary import FEW_SOURCES
 
@@ -76,8 +76,8 @@ def _data(run: Run) -> Paragraph:
     types = len({edit.get("type") for edit in edits})
     were = "method was" if len(manifest.methods) == 1 else "methods were"
     text = (
-        f"We evaluated on the benchmark {manifest.benchmark} ({counted(len(run.edits), 'edit')} of "
-        f"{counted(sources, 'source image')}, {counted(types, 'edit type')}; SHA-256 of the edits "
+        f"We evaluated on the benchmark {manifest.benchmark} ({format_count(len(run.edits), 'edit')} of "
+        f"{format_count(sources, 'source image')}, {format_count(types, 'edit type')}; SHA-256 of the edits "
         f"{manifest.edits_sha256[:DIGITS]}). {len(manifest.methods)} {were} evaluated: "
         f"{_listed(list(manifest.methods))}."
     )

@@ -15,7 +15,7 @@ from editgauge._render.templates import open_templates
 from editgauge._stats.intervals import LEVEL
 from editgauge._stats.pairwise import Rank
 from editgauge._util.files import write_bytes
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.headline import Headline, make_headline
 from editgauge.analysis.significance import TEST_DESCRIPTION, RunTests
 from editgauge.analysis.summary import (
@@ -213,7 +213,7 @@ def _templates() -> Environment:
     environment.filters |= {"spaced": words.spaced, "plain": words.plain, "meaning": words.meaning}
     environment.filters |= {"without_folders": words.without_folders, "with_code": with_code}
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "LEVEL": LEVEL, "QUESTIONS": QUESTIONS}
-    environment.globals |= {"HOW_TESTED": TEST_DESCRIPTION, "counted": counted}
+    environment.globals |= {"HOW_TESTED": TEST_DESCRIPTION, "counted": format_count}
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     return environment
 

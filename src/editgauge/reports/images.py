@@ -15,8 +15,8 @@ import cv2
 import numpy as np
 
 from editgauge._render.text import without_folders
-from editgauge._util.files import DRAFT, read_text, write_json
-from editgauge._util.images import Pixels, pixel_hash, read_image, resized, working_size
+from editgauge._util.files import DRAFT_PREFIX, read_text, write_json
+from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image, working_size
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.reports._outcomes import ScoredImage
 from editgauge.results import ImageStamp
@@ -63,7 +63,7 @@ def decode(file: ScoredImage) -> Decoded | Absent:
 def difference(source: Pixels, edited: Pixels) -> Pixels:
     """Where and how much the edited picture differs: black where nothing changed, over red to bright yellow."""
     height, width = source.shape[:2]
-    red, green, blue = cv2.split(cv2.absdiff(source, resized(edited, width, height)))
+    red, green, blue = cv2.split(cv2.absdiff(source, resize_image(edited, width, height)))
     heat = cv2.convertScaleAbs(cv2.max(cv2.max(red, green), blue), alpha=255 / FULL_HEAT)
     return np.asarray(cv2.applyColorMap(heat, cv2.COLORMAP_INFERNO)[..., ::-1])
 
@@ -193,7 +193,7 @@ def _read_known(path: Path) -> dict[str, Json]:
 
 def _write_unsynced(path: Path, content: bytes) -> None:
     """Whole or not at all, but without waiting for the disk: a report can be made again, and waits would add up."""
-    draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}{path.suffix}")
+    draft = path.with_name(f"{DRAFT_PREFIX}{secrets.token_hex(8)}{path.suffix}")
     try:
         draft.write_bytes(content)
         draft.replace(path)

@@ -14,7 +14,7 @@ import numpy as np
 
 from editgauge._util.fields import EditFields
 from editgauge._util.files import open_regular, open_text, read_bytes, write_json
-from editgauge._util.masks import Mask, files_of
+from editgauge._util.masks import Mask, mask_files
 from editgauge.errors import BadRunError
 from editgauge.results._records import short_hash
 
@@ -102,7 +102,7 @@ def edits_sha256(edits: Iterable[Edit]) -> str:
 
 def _content(mask: Mask | None) -> list[str] | None:
     """The hashes of the files a mask is read from, so that a mask drawn again makes another edit."""
-    return [_sha256(path) for path in files_of(mask)] or None
+    return [_sha256(path) for path in mask_files(mask)] or None
 
 
 def _sha256(path: Path) -> str:

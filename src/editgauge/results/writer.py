@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
-from editgauge._util.files import DRAFT, write_bytes, write_parts
+from editgauge._util.files import DRAFT_PREFIX, write_bytes, write_parts
 from editgauge.errors import BadRunError
 from editgauge.results import tables
 from editgauge.results._journal import (
@@ -192,7 +192,7 @@ class RunWriter:
     def _recover(self) -> Path:
         """Remove what a kill left between two steps of sealing, and return the journal to append to."""
         for folder in (self.folder, self.folder / "scores", self.folder / "evidence"):
-            for draft in folder.glob(f"{DRAFT}*"):
+            for draft in folder.glob(f"{DRAFT_PREFIX}*"):
                 draft.unlink()
         for kind in tables.SCHEMAS:
             for sealed in (self.folder / kind).glob("*.parquet"):
@@ -267,7 +267,7 @@ def _check_output_dir(folder: Path) -> None:
     if not folder.is_dir() or (folder / FILE).exists():
         return
     names = sorted(path.name for path in folder.iterdir())
-    foreign = [name for name in names if name not in RUN_FILES and not name.startswith(DRAFT)]
+    foreign = [name for name in names if name not in RUN_FILES and not name.startswith(DRAFT_PREFIX)]
     if foreign:
         raise BadRunError(f"'{folder}' is not empty and is no run: it holds '{foreign[0]}'. Choose another folder.")
 

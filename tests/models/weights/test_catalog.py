@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from editgauge._util.packages import faults
+from editgauge._util.packages import find_faults
 from editgauge.errors import UnknownNameError
 from editgauge.models.weights import available, catalog_entries, entry_of
 from editgauge.models.weights.catalog import WeightsEntry
@@ -38,7 +38,7 @@ def test_what_is_on_this_machine_has_the_recorded_hashes(name: str) -> None:
     if not available(name):
         pytest.skip(f"NOT TESTED, {name} is not on this machine")
     if entry_of(name).carrier.folder.is_dir():
-        assert faults(entry_of(name).carrier) == []
+        assert find_faults(entry_of(name).carrier) == []
 
 
 @pytest.mark.parametrize(

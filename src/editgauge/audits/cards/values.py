@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._stats.intervals import Numbers
-from editgauge._util.images import Pixels, read_image, resized
+from editgauge._util.images import Pixels, read_image, resize_image
 from editgauge.audits.cards.measures import auroc
 from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
@@ -105,7 +105,7 @@ def measured_by(
         source = read_image(edits[probe.id].source.path)
         edited = read_image(Path(folder) / OUTCOMES / f"{probe.id}.png")
         try:
-            value = function(source, resized(edited, source.shape[1], source.shape[0]), edits[probe.id])
+            value = function(source, resize_image(edited, source.shape[1], source.shape[0]), edits[probe.id])
         except UnscorableError as unable:
             value, reasons[place] = None, unable.reason
         if value is None:

@@ -13,7 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from editgauge._util.images import Pixels, pixel_hash, read_image, resized
+from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges import LabeledImage, Question, ask_scale, ask_yes_no
 from editgauge.judges._questions import Ratings, Scale, YesNo
@@ -111,7 +111,7 @@ def _shown(source: str | None, edited: str | None) -> Iterator[Pixels]:
     try:
         before = read_image(Path(source or ""))
         yield before
-        yield resized(read_image(Path(edited or "")), before.shape[1], before.shape[0])
+        yield resize_image(read_image(Path(edited or "")), before.shape[1], before.shape[0])
     except (BadImageError, OSError):
         return
 

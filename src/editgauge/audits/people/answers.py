@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 
 from editgauge._util.images import ImageFile, read_image, write_png
-from editgauge._util.masks import Mask, MaskFile, files_of
+from editgauge._util.masks import Mask, MaskFile, mask_files
 from editgauge._util.progress import log_info, progress
 from editgauge.analysis.binary_agreement import GOOD_LEVELS, majorities
 from editgauge.analysis.choice_agreement import find_triplets, read_roles
@@ -152,7 +152,7 @@ def _stored(folder: Path, within: str, path: Path) -> ImageFile:
 
 def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height: int) -> Mask | None:
     """Outlines stay as they are; what is read from files becomes a file of this folder."""
-    if mask is None or not list(files_of(mask)):
+    if mask is None or not list(mask_files(mask)):
         return mask
     target = folder / MASKS / f"{name}.png"
     write_png(np.repeat(mask.render(width, height)[..., None], 3, axis=2).astype(np.uint8) * 255, target)
@@ -246,7 +246,7 @@ def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], 
     earned: dict[tuple[OutcomeKey, ...], list[float]] = defaultdict(list)
     for keys, choice in matched.pairs:
         turned = keys[::-1] in earned
-        earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.chosen] if turned else CREDIT[choice.chosen])
+        earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.choice] if turned else CREDIT[choice.choice])
     return {keys: fmean(each) for keys, each in earned.items()}
 
 

@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 
 from editgauge import __version__
-from editgauge._util.files import DRAFT
+from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import MaskFile
 from editgauge._util.progress import log_info, progress
@@ -228,7 +228,7 @@ def _written(folder: Path, name: str, pixels: Pixels) -> ImageFile:
     path = folder / f"{name}.png"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        draft = folder / f"{DRAFT}{name}.png"
+        draft = folder / f"{DRAFT_PREFIX}{name}.png"
         draft.write_bytes(cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))[1].tobytes())
         draft.replace(path)
     return ImageFile(f"{folder.name}/{path.name}", path)

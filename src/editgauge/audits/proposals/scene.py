@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import cv2
 import numpy as np
 
-from editgauge._util.masks import Polygons, box_of
+from editgauge._util.masks import Polygons, bounding_box
 from editgauge._vision.geometry import box_area, box_overlap
 from editgauge.models.answers import Detections, Instances, SegmentPrompt
 
@@ -132,7 +132,7 @@ def _thing(sight: FaintDetection, mask: BoolMask, others: Sequence[Box]) -> CutT
     piece = _largest_piece(mask)
     if piece is None or not SHARES[0] <= piece.mean() <= SHARES[1]:
         return None
-    left, top, right, bottom = own = box_of(piece)
+    left, top, right, bottom = own = bounding_box(piece)
     solidity = piece.sum() / ((right - left) * (bottom - top))
     if not SOLID[0] <= solidity <= SOLID[1] or box_overlap(own, sight.box) < AS_BOXED:
         return None

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.text import counted
-from editgauge.benchmarks.editinspector._labels import FILE, QUESTIONS, Inspected, majority, read_inspected
+from editgauge._util.text import format_count
+from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
 from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError
@@ -95,7 +95,7 @@ def _about(pairs: Sequence[tuple[Inspected, Edit]]) -> str:
     """How many there are, and whether MagicBrush asks for the same."""
     images = {row.image for row, _ in pairs}
     size = len(pairs), len(images)
-    text = f"{counted(size[0], 'edit')} of {counted(size[1], 'photograph')}, judged by three people each"
+    text = f"{format_count(size[0], 'edit')} of {format_count(size[1], 'photograph')}, judged by three people each"
     if size != PUBLISHED:
         text += f" ({FILE} has {PUBLISHED[0]} of {PUBLISHED[1]})"
     other = [row.id for row, turn in pairs if row.instruction.casefold() != turn.instruction.casefold()]

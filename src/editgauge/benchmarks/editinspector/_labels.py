@@ -1,55 +1,26 @@
-"""The ten kinds of issue in people's remarks on an edit, determined by the words in them (EditInspector, A.7)."""
+"""What people said about the edits of EditInspector (Yosef et al. 2025), from its CSV files.
+
+Answers are put into the words and numbers of the study design `editinspector`, where a higher number is better, so that
+the authors' people and your own can be read alike. Two columns are never read, `metadata_annotated_is_accurate` and
+`metadata_annotated_is_artifacts`: in the files on Imagen 3 and UltraEdit they are left over from MagicBrush. The
+columns of levels, from which they can be determined, are right everywhere.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from editgauge._util.datasets import Faults, Ids, file_in, read_text
-from editgauge._util.fields import shown
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_text
+from editgauge._util.fields import format_value
 from editgauge.benchmarks.datasets import Remark
 from editgauge.errors import BadInputError
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of issue, and the words that tell it."""
-
-    label: str
-    pattern: re.Pattern[str]
-
-
-def kinds_of(text: str) -> tuple[str, ...]:
-    """The kinds of issue that a remark speaks of.
-
-    >>> kinds_of("The bird has an odd shape and its edges are blurry.")
-    ('shape', 'blur', 'edges')
-    """
-    return tuple(name for name, kind in kinds().items() if kind.pattern.search(text))
-
-
-@cache
-def kinds() -> dict[str, Kind]:
-    """The ten kinds, by name."""
-    text = resources.files(__package__ or "").joinpath("issue_kinds.yaml").read_text("utf-8")
-    return {name: Kind(entry["label"], _pattern(entry["words"])) for name, entry in yaml.safe_load(text).items()}
-
-
-def _pattern(words: Sequence[str]) -> re.Pattern[str]:
-    patterns = (re.escape(word).replace(r"\*", r"\w*").replace(r"\ ", r"\s+") for word in words)
-    return re.compile(rf"\b(?:{'|'.join(patterns)})\b", re.IGNORECASE)
-
 
 FILE = "editinspector_benchmark.csv"
 NEEDED = f"EditInspector's `{FILE}`, or another of its CSV files"
@@ -108,7 +79,7 @@ def majority(answers: Sequence[int]) -> int | None:
 
 def read_inspected(data: Path | None) -> tuple[Inspected, ...]:
     """All rows of a CSV file; raises one `BadInputError` with everything that is wrong with it."""
-    file = file_in("editinspector", data, FILE, NEEDED)
+    file = find_data_file("editinspector", data, FILE, NEEDED)
     faults = Faults("editinspector", file)
     reader = csv.DictReader(io.StringIO(read_text(file), newline=""))
     columns = {
@@ -169,7 +140,7 @@ class _Cells:
         if isinstance(values, list) and len(values) == RATERS and all(isinstance(one, kind) for one in values):
             return values
         self.wrong(
-            f"'{column}' must be a list with an answer of each of {RATERS} raters, got {shown(self._row[column])}"
+            f"'{column}' must be a list with an answer of each of {RATERS} raters, got {format_value(self._row[column])}"
         )
         return []
 
@@ -186,7 +157,7 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
     if instruction is None:
         cells.wrong("'instruction' is empty")
     if action is not None and action not in ACTIONS:
-        cells.wrong(f"'action' is one of {', '.join(ACTIONS)} or empty, got {shown(action)}")
+        cells.wrong(f"'action' is one of {', '.join(ACTIONS)} or empty, got {format_value(action)}")
     boxes = cells.literal("artifacts_bboxes")
     if not isinstance(boxes, list):
         cells.wrong("'artifacts_bboxes' must be a list")
@@ -218,7 +189,7 @@ def _place(cells: _Cells) -> tuple[str, int]:
     image, turn = name.partition("_")[0], name.rpartition("_")[2]
     if image.isdigit() and turn.isdigit():
         return image, int(turn)
-    cells.wrong(f"'id' must be IMAGE_INSTRUCTION_TURN, got {shown(name)}")
+    cells.wrong(f"'id' must be IMAGE_INSTRUCTION_TURN, got {format_value(name)}")
     return "", 0
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, Ids, file_in, read_json
-from editgauge._util.fields import shown
+from editgauge._util.datasets import Faults, Ids, find_data_file, read_json
+from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
-from editgauge._util.text import counted
-from editgauge.benchmarks._format import Erased
+from editgauge._util.text import format_count
+from editgauge.benchmarks.format.encoded_masks import Erased
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.instructions.parsed import complete_edit
@@ -45,7 +45,7 @@ def _load(name: str, data: Path | None, is_chained: bool) -> Benchmark:
 
 def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tuple[tuple[Edit, ...], int]:
     """All turns as edits, and how many sessions they are from; every fault is reported at once."""
-    file = file_in(name, data, "edit_sessions.json", NEEDED)
+    file = find_data_file(name, data, "edit_sessions.json", NEEDED)
     faults = Faults(name, file)
     sessions = read_json(file, faults, dict)
     image_folder = ImageFolder(file.parent / "images", faults)
@@ -60,7 +60,7 @@ def read_sessions(name: str, data: Path | None, is_chained: bool = False) -> tup
 
 def session_summary(edits: tuple[Edit, ...], sessions: int) -> str:
     """How many edits and sessions were found, compared with what the authors say where that is another number."""
-    text = f"{counted(len(edits), 'edit')} in {counted(sessions, 'session')}"
+    text = f"{format_count(len(edits), 'edit')} in {format_count(sessions, 'session')}"
     if (len(edits), sessions) not in PUBLISHED.values():
         known = ", ".join(f"{split} has {count} in {number}" for split, (count, number) in PUBLISHED.items())
         text += f" (the authors say {known})"
@@ -75,7 +75,7 @@ def _captions(file: Path, all_faults: Faults) -> dict[str, str]:
     captions = {}
     for img_id, texts in read_json(file, faults, dict).items():
         if not isinstance(texts, dict):
-            faults.add(img_id, f"must be a mapping of file names to captions, got {shown(texts)}")
+            faults.add(img_id, f"must be a mapping of file names to captions, got {format_value(texts)}")
             continue
         for name in [name for name, text in texts.items() if text != ""]:  # a few of the published ones are empty
             captions[name] = faults.text(f"{img_id}/{name}", texts, name) or ""
@@ -97,7 +97,7 @@ class _Reader:
         """The edit of one turn; None after noting everything that is wrong with it."""
         record = f"{img_id}, turn {turn}"
         if not isinstance(values, dict):
-            self.faults.add(record, f"must be a mapping, got {shown(values)}")
+            self.faults.add(record, f"must be a mapping, got {format_value(values)}")
             return None
         text = self.faults.text(record, values, "instruction")
         source, mask, reference = (self._picture(img_id, values, key, record) for key in ("input", "mask", "output"))
@@ -128,7 +128,7 @@ class _Reader:
 
 def _session(img_id: str, turns: Any, reader: _Reader, is_chained: bool) -> Iterator[Edit]:
     if not isinstance(turns, list) or not turns:
-        reader.faults.add(img_id, f"must be a list of turns, got {shown(turns)}")
+        reader.faults.add(img_id, f"must be a list of turns, got {format_value(turns)}")
         return
     first: Edit | None = None
     last: Edit | None = None

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.datasets import Faults, read_json, wanted
-from editgauge._util.fields import shown, unknown
+from editgauge._util.datasets import Faults, read_json, require_data
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.phrases import read_placing, read_size
 from editgauge.benchmarks.magicbrush import LICENSE, read_sessions, session_summary
 from editgauge.edit_types import read_edit_type
@@ -40,7 +40,7 @@ def load(data: Path | None = None) -> Benchmark:
     With a `*pixlens*.json` in the folder, `{input: {edit_type, category, from_attribute, to_attribute}}`, the edits are
     those of that file. Without it, an instruction that the rules cannot read stays, so that it is counted as unscored.
     """
-    place = wanted(NAME, data, NEEDED)
+    place = require_data(NAME, data, NEEDED)
     edits, sessions = read_sessions(NAME, place)
     file = _attributes(place if place.is_dir() else place.parent)
     if file is None:
@@ -110,7 +110,7 @@ def _by_file(edits: tuple[Edit, ...], file: Path) -> tuple[Edit, ...]:
 def _parts(key: str, values: Any, faults: Faults) -> ParsedStep | None:
     """The parts of one record; None after noting what is wrong with it."""
     if not isinstance(values, dict):
-        faults.add(key, f"must be a mapping, got {shown(values)}")
+        faults.add(key, f"must be a mapping, got {format_value(values)}")
         return None
     word = faults.text(key, values, "edit_type")
     category, before, after = (_text(key, values, name, faults) for name in ATTRIBUTES)
@@ -119,7 +119,7 @@ def _parts(key: str, values: Any, faults: Faults) -> ParsedStep | None:
     try:
         kind = read_edit_type(word)
     except UnknownNameError:
-        faults.add(key, unknown("edit type", word, PUBLISHED))
+        faults.add(key, describe_unknown("edit type", word, PUBLISHED))
         return None
     try:
         return _of_type(kind, category, before, after)

@@ -7,9 +7,9 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from editgauge._util.datasets import Faults, file_in, read_json
+from editgauge._util.datasets import Faults, find_data_file, read_json
 from editgauge._util.images import ImageFile
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.sample import find
 from editgauge.benchmarks.unibench._annotations import Annotations, RecipeOf, TaskRecipes, as_edits, draw, faults_of
@@ -30,7 +30,7 @@ def load(data: Path | None = None, images: Path | None = None, seed: int = 0, tr
         seed: which tasks are drawn.
         trials: how many sets of tasks are drawn.
     """
-    file = file_in(NAME, data, "unibench.json", NEEDED)
+    file = find_data_file(NAME, data, "unibench.json", NEEDED)
     annotations = read_annotations(file)
     faults = Faults(NAME, file)
     image_folder = ImageFolder(images or file.parent, faults)
@@ -90,7 +90,9 @@ def _drawn(
         )
     edits = as_edits(draw(annotations, seed, trials), pictures, recipe_of)
     sets = f" in {trials} trials" if trials > 1 else ""
-    about = f"{counted(len(edits), 'task')} on {counted(len(pictures), 'image')}{sets}, drawn with seed {seed}"
+    about = (
+        f"{format_count(len(edits), 'task')} on {format_count(len(pictures), 'image')}{sets}, drawn with seed {seed}"
+    )
     return Benchmark(name, edits, about, annotations.license)
 
 

@@ -18,7 +18,7 @@ from editgauge._util.coco import Coco, CocoImage, read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.datasets import slug
 from editgauge._util.progress import log_info
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.benchmarks.editval import TYPES
 from editgauge.builders.built import BuiltBenchmark, OmittedTask, check_places, report_beside, write_report
 from editgauge.builders.editval.file import write_editval
@@ -146,7 +146,7 @@ def editval(
     write_report(report_beside(file), shown, proposed.left_out)
     count = len({each.number for some in pictures.values() for each in some})
     log_info(
-        f"{counted(count, 'image')} of {len(pictures)} classes with {counted(len(review.candidates), 'candidate')} by "
+        f"{format_count(count, 'image')} of {len(pictures)} classes with {format_count(len(review.candidates), 'candidate')} by "
         f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
         f"Next: editgauge build review {file}",
         quiet=quiet,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from editgauge._util.fields import shown, unknown
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.files import write_json
 from editgauge._util.phrases import read_placing
 from editgauge._vision.geometry import middle, third
@@ -23,7 +23,7 @@ Edits = dict[str, dict[str, dict[str, dict[str, list[str]]]]]
 def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> str | None:
     """Why an operation cannot be used, or None when it can; it belongs to one edit type alone (appendix E)."""
     if not value.strip() or len(value) > LONGEST_VALUE:
-        return f"an operation has 1 to {LONGEST_VALUE} signs, got {shown(value)}"
+        return f"an operation has 1 to {LONGEST_VALUE} signs, got {format_value(value)}"
     unreadable = form_fault(candidate.task, value)
     if unreadable:
         return unreadable
@@ -66,7 +66,7 @@ def form_fault(edit_type: str, value: str) -> str | None:
             return unable.detail
     allowed: Mapping[str, Sequence[str]] = {"size": SIZES, "position_replacement": tuple(SIDES)}
     if edit_type in allowed and words not in allowed[edit_type]:
-        return unknown("wish", value, allowed[edit_type])
+        return describe_unknown("wish", value, allowed[edit_type])
     return None
 
 

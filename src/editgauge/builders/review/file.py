@@ -16,8 +16,9 @@ from pydantic import Field, ValidationError
 
 from editgauge._util.fields import Text
 from editgauge._util.files import read_text, write_text
-from editgauge._util.masks import BoolMask, box_of
-from editgauge.benchmarks.unibench._annotations import Instance, Side, StrictFields, run_lengths
+from editgauge._util.masks import BoolMask, bounding_box
+from editgauge.benchmarks.unibench.annotations import Instance, Side, StrictFields
+from editgauge.benchmarks.unibench.masks import run_lengths
 from editgauge.errors import BadInputError
 
 ENDING = ".review.json"
@@ -85,7 +86,7 @@ class ReviewPicture(StrictFields):
 
 def instance_of(name: str, class_: str, mask: BoolMask, color: str | None = None) -> Instance:
     """An object of a picture, with its outline."""
-    box = [float(side) for side in box_of(mask)]
+    box = [float(side) for side in bounding_box(mask)]
     return Instance(id=name, class_=class_, color=color, box=box, mask=run_lengths(mask))
 
 

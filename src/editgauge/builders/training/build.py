@@ -14,7 +14,7 @@ from random import Random
 
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import require_new
-from editgauge._util.images import read_image, resized
+from editgauge._util.images import read_image, resize_image
 from editgauge._util.progress import log_info, progress
 from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
@@ -110,7 +110,7 @@ def training(
         quiet: print no progress or remarks.
     """
     folder = Path(out)
-    require_new(folder, but=FOLDER)
+    require_new(folder, ignore=FOLDER)
     judges = JudgeOptions(
         judge=None if judge == RULES else judge,
         price=price,
@@ -258,7 +258,7 @@ def _subject(job: _Job, see: ModelService) -> Subject:
     before, after = read_image(job.edit.source.path), read_image(job.outcome.image)
     height, width = before.shape[:2]
     mask = job.edit.mask.render(width, height) if job.edit.mask else None
-    scene = ChangeScene(before, resized(after, width, height), see, mask, bool(job.labels.accurate))
+    scene = ChangeScene(before, resize_image(after, width, height), see, mask, bool(job.labels.accurate))
     paths = (job.edit.source.path, job.outcome.image)
     return Subject(job.edit, job.outcome.method, job.outcome.seed, *paths, job.labels, scene)
 

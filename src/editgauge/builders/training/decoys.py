@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
-from editgauge._util.masks import BoolMask, box_of
+from editgauge._util.masks import BoolMask, bounding_box
 from editgauge._vision.object_changes import HALF_SURE
 from editgauge.builders.training.change import DescribedChange
 from editgauge.builders.training.likeness import are_other_attributes, may_be_the_same, other_attributes, similar_things
@@ -91,7 +91,9 @@ async def standing(change: DescribedChange, scene: ChangeScene) -> list[str]:
     Raises `UnscorableError` when there is none, or when it is not known how large the thing was.
     """
     taken = await _size(change.goal, scene)
-    before, after = await gather(*(detect_everything(scene.see, each, (), None) for each in (scene.before, scene.after)))
+    before, after = await gather(
+        *(detect_everything(scene.see, each, (), None) for each in (scene.before, scene.after))
+    )
     ratios: dict[str, float] = {}
     for word, box in zip(before.words, before.boxes, strict=True):
         ratio = abs(float(np.log(_area(box) / taken)))
@@ -129,7 +131,7 @@ async def _size(name: str, scene: ChangeScene) -> float:
         detections = Detections.none()
     if detections.found:
         return _area(detections.boxes[0])
-    around = box_of(scene.mask) if scene.mask is not None and scene.mask.any() else None
+    around = bounding_box(scene.mask) if scene.mask is not None and scene.mask.any() else None
     if around is None:
         raise UnscorableError(
             "not_detected", f"how large '{name}' was is not known: it is not seen, and there is no mask"

@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from editgauge._util.files import write_json, write_jsonl
-from editgauge._util.images import Pixels, pixel_hash, read_image, resized, write_png
+from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image, write_png
 from editgauge.builders.judge_calls import OpenPrompt
 from editgauge.builders.training.lessons import KINDS, MAIN_DIFFERENCE, Kind, Lesson
 from editgauge.judges.prompts import Prompt
@@ -82,7 +82,7 @@ def export(lessons: Sequence[Lesson], out: Path, prompt: OpenPrompt) -> dict[str
 
 def _write(first: Path, second: Path, out: Path) -> Shot:
     before, other = read_image(first), read_image(second)
-    after = resized(other, before.shape[1], before.shape[0])
+    after = resize_image(other, before.shape[1], before.shape[0])
     one, two = (pixel_hash(each)[:DIGITS] for each in (before, after))
     shot = Shot(f"{PICTURES}/{one}.png", f"{PICTURES}/{two}.png", f"{PAIRS}/{one}-{two}.png")
     pictures = {shot.before: before, shot.after: after, shot.pair: side_by_side(before, after)}

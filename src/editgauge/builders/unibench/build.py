@@ -17,7 +17,7 @@ from editgauge._util.coco import read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import read_image, write_png
 from editgauge._util.progress import log_info
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.builders.built import BuiltBenchmark, OmittedTask, check_places, report_beside
 from editgauge.builders.judge_calls import RULES, each_of, most_calls, the_judge, transcripts_beside, written_by
 from editgauge.builders.review.file import review_beside
@@ -138,7 +138,7 @@ def unibench(
     )
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     log_info(
-        f"{counted(built.images, 'image')} ({built.kept} kept) with {counted(built.candidates, 'candidate')} by {by}; "
+        f"{format_count(built.images, 'image')} ({built.kept} kept) with {format_count(built.candidates, 'candidate')} by {by}; "
         f"{len(built.left_out)} left out, listed in '{built.report}'.{following}",
         quiet=quiet,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import cast, get_args
 
-from editgauge._util.fields import shown, unknown
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.phrases import read_position
 from editgauge._vision.colors import rgb_of
 from editgauge._vision.geometry import direction_score, middle
@@ -51,16 +51,18 @@ class Proposal:
     def description(self) -> str:
         """The proposal in a few words, for a report."""
         whose = f" of {self.instance}" if self.instance else ""
-        return f"{self.task}{whose}, {self.field} {shown(self.value)}" + (f" {self.anchor}" if self.anchor else "")
+        return f"{self.task}{whose}, {self.field} {format_value(self.value)}" + (
+            f" {self.anchor}" if self.anchor else ""
+        )
 
 
 def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str]) -> str | None:
     """Why a candidate cannot be used, or None when it can: the rules of section 3.2, for machines and people alike."""
     if not proposal.value.strip() or len(proposal.value) > LONGEST_VALUE:
-        return f"a {proposal.field} has 1 to {LONGEST_VALUE} signs, got {shown(proposal.value)}"
+        return f"a {proposal.field} has 1 to {LONGEST_VALUE} signs, got {format_value(proposal.value)}"
     by_id = {each.id: each for each in picture.instances}
     if proposal.instance is not None and proposal.instance not in by_id:
-        return unknown("instance", proposal.instance, by_id)
+        return describe_unknown("instance", proposal.instance, by_id)
     image = AnnotatedImage.model_construct(instances=picture.instances)
     match proposal.field:
         case "class":
@@ -74,7 +76,7 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
             return color_fault(proposal.value)
         case "place":
             if proposal.anchor is None or proposal.anchor not in by_id:
-                return unknown("instance", proposal.anchor or "", by_id)
+                return describe_unknown("instance", proposal.anchor or "", by_id)
             if proposal.anchor == proposal.instance:
                 return f"'{proposal.anchor}' cannot move relative to itself"
             own = by_id.get(proposal.instance or "")
@@ -82,7 +84,7 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
             return f"'{proposal.instance}' is {proposal.value} '{proposal.anchor}' already" if there else None
         case "template":
             problem = template_problem(proposal.value, proposal.task)
-            return f"the template {shown(proposal.value)} {problem}" if problem else None
+            return f"the template {format_value(proposal.value)} {problem}" if problem else None
         case _:
             return f"a task of UniBench has no '{proposal.field}'"
 

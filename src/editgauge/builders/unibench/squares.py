@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import cv2
 import numpy as np
 
-from editgauge._util.images import Pixels, read_image, resized, write_png
+from editgauge._util.images import Pixels, read_image, resize_image, write_png
 from editgauge._util.masks import BoolMask
 from editgauge.benchmarks.unibench._annotations import Instance, mask_of
 from editgauge.builders.review.file import ReviewPicture, instance_of
@@ -34,7 +34,7 @@ class Square:
     def cut(self, pixels: Pixels, size: int) -> Pixels:
         """That part of a picture, scaled by Lanczos."""
         part = pixels[self.top : self.top + self.side, self.left : self.left + self.side]
-        return resized(np.ascontiguousarray(part), size, size)
+        return resize_image(np.ascontiguousarray(part), size, size)
 
     def cut_mask(self, mask: BoolMask, size: int) -> BoolMask:
         """That part of a mask, scaled alike: a pixel is inside where at least half of what it shows was inside."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.progress import progress
 from editgauge.builders.built import OmittedTask, report_beside, write_report
 from editgauge.builders.review.file import (
@@ -143,7 +143,7 @@ def _earlier(file: Path, empty: Review) -> Review:
     review = read_review(file)
     there, now = _options(review), _options(empty)
     pairs = [
-        f"{name}: {shown(there.get(name))} there, {shown(now.get(name))} now"
+        f"{name}: {format_value(there.get(name))} there, {format_value(now.get(name))} now"
         for name in {**there, **now}
         if there.get(name) != now.get(name)
     ]

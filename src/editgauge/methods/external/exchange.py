@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from editgauge._util.endpoints import TRIED_AGAIN, EndpointAddress, bounded_body, retry_after
+from editgauge._util.endpoints import RETRYABLE_STATUS, EndpointAddress, decode_body, retry_after
 from editgauge.errors import BadInputError, CannotEditError, EditGaugeError
 from editgauge.judges._endpoint import is_content_filter
 from editgauge.judges._faults import RequestError, translate_http_errors
@@ -43,7 +43,7 @@ class EndpointClient:
     @property
     def place(self) -> str:
         """Where it is, for the record."""
-        return self._address.place
+        return self._address.public_url
 
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
         """The picture that the endpoint makes of these, as a file; raises `RequestError` when another attempt may help."""
@@ -64,7 +64,7 @@ class EndpointClient:
             )
         status, response_headers, content = self._ask("GET", answer, timeout)
         if status != 200:
-            raise RequestError(f"the picture's own address answered {status} {self._address.shown(content)}")
+            raise RequestError(f"the picture's own address answered {status} {self._address.excerpt(content)}")
         return content
 
     def _ask(self, verb: str, address: str, timeout: float, **what: Any) -> tuple[int, httpx.Headers, bytes]:
@@ -87,7 +87,7 @@ class EndpointClient:
                 if time.monotonic() > until:
                     raise RequestError(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
             packing = response.headers.get("content-encoding", "")
-            return response.status_code, response.headers, bounded_body(bytes(received), packing, MOST_BYTES)
+            return response.status_code, response.headers, decode_body(bytes(received), packing, MOST_BYTES)
 
     def _read(self, kind: str, content: bytes) -> bytes | str:
         """The picture's bytes, or the address where it is."""
@@ -103,13 +103,13 @@ class EndpointClient:
                 raise ValueError(f"the picture's address is {address!r:.60}")
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError, binascii.Error) as error:
             raise RequestError(
-                f"an answer ({kind}) without a picture: {self._address.shown(content)}", maybe_paid=True
+                f"an answer ({kind}) without a picture: {self._address.excerpt(content)}", maybe_paid=True
             ) from error
         return address
 
     def _failure(self, status: int, wait: str | None, content: bytes) -> Exception:
         """What a failed request means: this edit will not be made, no edit will, or the next attempt may bring it."""
-        message = f"{status} {self._address.shown(content)}"
+        message = f"{status} {self._address.excerpt(content)}"
         if is_content_filter(message) or any(word in message.lower() for word in REFUSALS):
             return Refused(message)
         if any(word in message for word in NOTHING_LEFT):
@@ -120,7 +120,7 @@ class EndpointClient:
             return BadInputError(
                 f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {message}"
             )
-        if status in TRIED_AGAIN:
+        if status in RETRYABLE_STATUS:
             return RequestError(message, wait=retry_after(wait), too_fast=status in (429, 529))
         return CannotEditError(f"crashed: the endpoint turned the request down: {message}")
 

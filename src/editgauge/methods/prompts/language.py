@@ -15,11 +15,11 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from editgauge._util.text import article, ing
+from editgauge._util.text import article, to_gerund
 from editgauge.methods.prompts.english import joined, noun, with_a, with_the
 
 PARTS = ("subject", "from", "to", "position", "anchor")
-MODES: Mapping[str, Callable[[str], str]] = {"a": with_a, "the": with_the, "noun": noun, "ing": ing}
+MODES: Mapping[str, Callable[[str], str]] = {"a": with_a, "the": with_the, "noun": noun, "ing": to_gerund}
 
 SLOT = re.compile(r"(?:\b([Aa])n?\s+)?\{([^{}]*)\}")
 GROUP = re.compile(r"\[([^\[\]]*)\]")

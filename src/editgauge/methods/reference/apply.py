@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._util.images import ImageFile, read_image
-from editgauge._util.masks import Union, box_of
+from editgauge._util.masks import Union, bounding_box
 from editgauge.errors import BadImageError, CannotEditError
 from editgauge.methods.reference import operations
 from editgauge.methods.reference.fill import filled
@@ -96,7 +96,7 @@ def _carried_out(recipe: Recipe, source: Pixels, fill: Fill) -> Pixels:
 def _laid(under: Pixels, picture: Pixels, outline: Polygons, place: Polygons) -> Pixels:
     """The outlined object of a picture, laid where its outline comes to lie."""
     mask = outlined(outline, picture)
-    left, top, right, bottom = box_of(mask)
+    left, top, right, bottom = bounding_box(mask)
     old_left, old_top, old_right, old_bottom = outline.box()
     new_left, new_top, new_right, new_bottom = place.box()
     across = (new_right - new_left) / max(old_right - old_left, 1)

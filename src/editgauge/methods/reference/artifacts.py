@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.masks import BoolMask, box_of, grown
+from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
 from editgauge.errors import CannotEditError
 from editgauge.methods.reference.colors import as_pixels
 from editgauge.methods.reference.operations import blended, cut, pasted
@@ -74,13 +74,13 @@ def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
 
 def halo(work: ArtifactSite, severity: float) -> Pixels:
     """A bright rim around the object, or a dark one in bright surroundings."""
-    rim = grown(work.subject, MARGIN) & ~work.subject
+    rim = dilate_mask(work.subject, MARGIN) & ~work.subject
     return _laid_over(work, _contrasting(work, rim), severity * _softened(rim, 1.5))
 
 
 def seam(work: ArtifactSite, severity: float) -> Pixels:
     """A crisp line along the object's edge."""
-    line = grown(work.subject, 3) & ~work.subject
+    line = dilate_mask(work.subject, 3) & ~work.subject
     return _laid_over(work, _contrasting(work, line), severity * line.astype(np.float32))
 
 
@@ -107,7 +107,7 @@ def ghost(work: ArtifactSite, severity: float) -> Pixels:
 
 def shadow(work: ArtifactSite, severity: float) -> Pixels:
     """A dark patch at the foot of the object, as a removed one leaves behind."""
-    where = grown(work.left if work.left.any() else _edited_part(work), MARGIN)
+    where = dilate_mask(work.left if work.left.any() else _edited_part(work), MARGIN)
     top, bottom = np.flatnonzero(where.any(axis=1))[[0, -1]]
     towards_the_foot = np.clip((np.arange(len(where)) - top) / max(bottom - top, 1), 0, 1)
     dark = _softened(where, 3.0) * (0.35 + 0.65 * towards_the_foot[:, None])
@@ -116,14 +116,14 @@ def shadow(work: ArtifactSite, severity: float) -> Pixels:
 
 def shifted(work: ArtifactSite, severity: float) -> Pixels:
     """All that was edited lies a little aside, and at its edge the old picture is seen."""
-    left, top, right, bottom = box_of(work.subject)
+    left, top, right, bottom = bounding_box(work.subject)
     farthest = max(LEAST_SHIFT, FARTHEST_SHIFT * float(np.hypot(right - left, bottom - top)))
     return _aside(work, severity * farthest, _direction(work, farthest))
 
 
 def duplicated(work: ArtifactSite, severity: float) -> Pixels:
     """The object seen once more next to itself, first faintly, then fully."""
-    left, top, right, _ = box_of(work.subject)
+    left, top, right, _ = bounding_box(work.subject)
     room_left, room_right = left, work.subject.shape[1] - right
     step = round(BESIDE * (right - left)) * (1 if room_right >= room_left else -1)
     with_copy = pasted(work.result, cut(work.result, work.subject), left + step, top)
@@ -169,8 +169,8 @@ def _edited_part(work: ArtifactSite) -> BoolMask:
     inside = work.subject & work.footprint
     if 2 * inside.sum() > work.subject.sum():
         return inside
-    left, top, right, bottom = box_of(work.subject)
-    return grown(work.subject, max(MARGIN, round(0.15 * np.hypot(right - left, bottom - top)))) & work.footprint
+    left, top, right, bottom = bounding_box(work.subject)
+    return dilate_mask(work.subject, max(MARGIN, round(0.15 * np.hypot(right - left, bottom - top)))) & work.footprint
 
 
 def _laid_over(work: ArtifactSite, over: NDArray[np.generic], alpha: NDArray[np.float32]) -> Pixels:

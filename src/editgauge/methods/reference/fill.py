@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.masks import box_of
+from editgauge._util.masks import bounding_box
 from editgauge.errors import CannotEditError
 from editgauge.methods.reference.colors import as_pixels
 
@@ -49,7 +49,7 @@ def filled(source: Pixels, hole: BoolMask) -> Pixels:
         return source
     if hole.all():
         raise CannotEditError("The hole is the whole picture: nothing is left to fill it with.")
-    left, top, right, bottom = box_of(hole)
+    left, top, right, bottom = bounding_box(hole)
     room = min(160, max(48, right - left, bottom - top))
     window = slice(max(0, top - room), bottom + room), slice(max(0, left - room), right + room)
     result = source.copy()

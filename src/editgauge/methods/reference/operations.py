@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels, as_lab
-from editgauge._util.masks import BoolMask, box_of, grown
+from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
 from editgauge.methods.reference.colors import as_pixels, from_lab, lab_of, rgb_of
 from editgauge.methods.reference.materials import surface
 from editgauge.recipes import MARGIN, MATERIALS
@@ -66,7 +66,7 @@ def recolored(source: Pixels, mask: BoolMask, color: str) -> Pixels:
 
 def retextured(source: Pixels, mask: BoolMask, material: str) -> Pixels:
     """The object made of another material, under the same light."""
-    left, top, right, bottom = box_of(mask)
+    left, top, right, bottom = bounding_box(mask)
     covered = source.copy()
     covered[top:bottom, left:right] = surface(material, right - left, bottom - top)
     light = cv2.GaussianBlur(cv2.cvtColor(source, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1)
@@ -77,13 +77,13 @@ def retextured(source: Pixels, mask: BoolMask, material: str) -> Pixels:
 
 def removed(source: Pixels, mask: BoolMask, fill: Fill) -> Pixels:
     """The picture without the object; its close surroundings are filled too, for they hold its rim."""
-    hole = grown(mask, MARGIN - 2)
+    hole = dilate_mask(mask, MARGIN - 2)
     return blended(source, fill(source, hole), feathered(hole))
 
 
 def cut(source: Pixels, mask: BoolMask) -> Piece:
     """The object alone."""
-    left, top, right, bottom = box_of(mask)
+    left, top, right, bottom = bounding_box(mask)
     return Piece(source[top:bottom, left:right], inset(mask)[top:bottom, left:right])
 
 
@@ -120,7 +120,7 @@ def with_background(source: Pixels, kept: BoolMask, scene: Pixels) -> Pixels:
 def blurred_around(source: Pixels, kept: BoolMask) -> Pixels:
     """The picture out of focus, without the kept objects' colors flowing into their surroundings."""
     spread = max(source.shape[:2]) / 60
-    weight = (~grown(kept, 2)).astype(np.float32) + 1e-4
+    weight = (~dilate_mask(kept, 2)).astype(np.float32) + 1e-4
     colors = cv2.GaussianBlur(source * weight[..., None], (0, 0), spread)
     weights = cv2.GaussianBlur(weight, (0, 0), spread)
     return as_pixels(colors / weights[..., None])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from editgauge._util.images import Pixels, as_lab
-from editgauge._util.masks import Polygons, box_of
+from editgauge._util.masks import Polygons, bounding_box
 from editgauge.methods.reference.apply import changeable, kept_inside, outlined
 from editgauge.methods.reference.colors import COLORS, lab_of
 from editgauge.recipes import (
@@ -134,7 +134,7 @@ def _anchor(edit: Edit, source: Pixels) -> Box | None:
     if edit.position is None or edit.position.anchor is None:
         return 0, 0, width, height
     mask = edit.objects.get(edit.position.anchor)
-    return None if mask is None else box_of(mask.render(width, height))
+    return None if mask is None else bounding_box(mask.render(width, height))
 
 
 def _satisfies(box: Box, relation: Relation, anchor: Box) -> bool:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from editgauge._util.files import DRAFT
+from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.progress import log_info
 from editgauge.models.cache.packing import Answer, Damaged, pack, unpack
 
@@ -164,7 +164,7 @@ class TwoLevels:
 
 def _write(path: Path, content: bytes) -> None:
     """The whole file or none; not flushed to the disk: a checksum tells what a power cut left of an answer."""
-    draft = path.with_name(f"{DRAFT}{secrets.token_hex(8)}")
+    draft = path.with_name(f"{DRAFT_PREFIX}{secrets.token_hex(8)}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         draft.write_bytes(content)
@@ -189,13 +189,13 @@ def _entries(shelf: Path) -> Iterator[StoredFile]:
         for file in files:
             with suppress(FileNotFoundError):  # another process may let go of it at any moment
                 _, _, model = file.name.partition(".")
-                if not file.name.startswith(DRAFT):
+                if not file.name.startswith(DRAFT_PREFIX):
                     status = file.stat()
                     yield StoredFile(Path(file.path), model, -(-status.st_size // BLOCK) * BLOCK, status.st_mtime)
 
 
 def _forget_drafts(shelf: Path) -> None:
-    for draft in shelf.glob(f"{DRAFT}*"):
+    for draft in shelf.glob(f"{DRAFT_PREFIX}*"):
         with suppress(FileNotFoundError):
             if time.time() - draft.stat().st_mtime > SECONDS_OF_A_DRAFT:
                 draft.unlink()

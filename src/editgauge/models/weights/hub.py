@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from editgauge._util.files import write_json
-from editgauge._util.packages import Grown, Say, cache_root, sha256_of, watching
+from editgauge._util.packages import GrowthCallback, MessageCallback, cache_root, sha256_of, watch_growth
 from editgauge.errors import FetchError
 from editgauge.models.weights.catalog import WeightsEntry
 from editgauge.models.weights.files import WeightFiles
@@ -60,7 +60,9 @@ def pulled_files(entry: WeightsEntry, revision: str | None = None) -> WeightFile
     return WeightFiles(entry.name, entry.license, f"{record.hub} {record.commit}", folder, files, record.hashes)
 
 
-def pull_from_hub(entry: WeightsEntry, say: Say, grown: Grown | None, revision: str | None = None) -> WeightFiles:
+def pull_from_hub(
+    entry: WeightsEntry, say: MessageCallback, grown: GrowthCallback | None, revision: str | None = None
+) -> WeightFiles:
     """Brings the set, at the commit asked for, pinned or recorded, and writes down what came."""
     assert entry.hub is not None, "chosen by the caller"  # noqa: S101
     earlier = recorded(entry, revision)
@@ -92,7 +94,9 @@ def wanted_files(names: Iterable[str]) -> list[str]:
     return sorted(name for name in top if PurePosixPath(name).suffix in {*TEXTS, form})
 
 
-def _bring(hub: str, wanted: str | None, say: Say, grown: Grown | None) -> tuple[Path, dict[str, str | None]]:
+def _bring(
+    hub: str, wanted: str | None, say: MessageCallback, grown: GrowthCallback | None
+) -> tuple[Path, dict[str, str | None]]:
     """The folder, and the files that the hub lists with the hashes it tells; no list when the hub was not reached."""
     client = _client()
     try:
@@ -107,7 +111,7 @@ def _bring(hub: str, wanted: str | None, say: Say, grown: Grown | None) -> tuple
     files = wanted_files(listed)
     say(f"fetching {len(files)} files of {hub} at {repository.sha[:12]}")
     cache = Path(client.constants.HF_HUB_CACHE) / f"models--{hub.replace('/', '--')}" / "blobs"
-    with _without_bars(client), watching([cache], grown):
+    with _without_bars(client), watch_growth([cache], grown):
         folder = client.snapshot_download(hub, revision=repository.sha, allow_patterns=files)
     return Path(folder), {name: listed[name] for name in files}
 

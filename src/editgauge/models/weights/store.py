@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from editgauge._util.files import write_json
-from editgauge._util.packages import Grown, Say, fault_of, fetch_package
+from editgauge._util.packages import GrowthCallback, MessageCallback, fetch_package, find_fault
 from editgauge.errors import BadInputError, EditGaugeError, FetchError, UnknownNameError
 from editgauge.models.weights.catalog import SHOWN_BY, WeightsEntry, catalog_entries, entry_of
 from editgauge.models.weights.files import MissingWeights, WeightFiles
@@ -71,9 +71,9 @@ def available(name: str) -> bool:
 
 def pull(
     name: str,
-    say: Say = lambda words: None,
+    say: MessageCallback = lambda words: None,
     *,
-    grown: Grown | None = None,
+    grown: GrowthCallback | None = None,
     accept: str | None = None,
     revision: str | None = None,
 ) -> WeightFiles:
@@ -103,7 +103,7 @@ def pull(
 def verify(name: str) -> WeightFiles:
     """Hashes every file of a set again; raises `BadInputError` with all that are missing or damaged."""
     weights = weights_of(name)
-    faults = [fault_of(weights.files[each], each, sha256) for each, sha256 in (weights.hashes or {}).items()]
+    faults = [find_fault(weights.files[each], each, sha256) for each, sha256 in (weights.hashes or {}).items()]
     if problems := [fault for fault in faults if fault]:
         raise BadInputError(f"The weights '{name}' are not whole. Run `{_command(entry_of(name))}`.", problems)
     return weights

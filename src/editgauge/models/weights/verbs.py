@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from editgauge._util.packages import Grown
+from editgauge._util.packages import GrowthCallback
 from editgauge._util.progress import log_info
 from editgauge.errors import FetchError
 from editgauge.models.weights import store
@@ -22,7 +22,7 @@ DOWNLOADS_AT_ONCE = 4
 """Half of the time of a small download goes by while its client starts."""
 SECONDS_BETWEEN_LINES = 5.0
 MB = 1e6
-ShowDownload = Callable[[str, int | None], Grown]
+ShowDownload = Callable[[str, int | None], GrowthCallback]
 """From the name of a download and its bytes, where they are known before, to what shows the bytes so far."""
 
 
@@ -168,14 +168,14 @@ def _bars() -> Iterator[ShowDownload]:
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), left)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
 
-        def show(what: str, total: int | None) -> Grown:
+        def show(what: str, total: int | None) -> GrowthCallback:
             task = bars.add_task(what, total=total)
             return lambda so_far: bars.update(task, completed=min(so_far, total or so_far))
 
         yield show
 
 
-def _lines(what: str, total: int | None) -> Grown:
+def _lines(what: str, total: int | None) -> GrowthCallback:
     reported_at = time.monotonic()
 
     def grown(so_far: int) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import gradient_magnitude
-from editgauge._util.masks import grown
+from editgauge._util.masks import dilate_mask
 from editgauge.protocols.editgauge.appearance import blurrier, detail, mean_at, residue, uneven
 from editgauge.protocols.editgauge.outlines import bump, rings_of_rim, seen_again, signed_distance, step
 from editgauge.protocols.editgauge.roles import removes
@@ -76,10 +76,10 @@ def _of_the_edge(view: View, part: BoolMask, before: Lab, after: Lab) -> Values:
 def _of_the_inside(view: View, part: BoolMask) -> Values:
     """Blur, shades, shadows, and what shines through."""
     (before, after), margin = view.lights, view.margin
-    core = part & ~grown(~part, 2)
+    core = part & ~dilate_mask(~part, 2)
     inside = core if core.any() else part
-    near = grown(part, margin)
-    beside = grown(part, 3 * margin) & ~near
+    near = dilate_mask(part, margin)
+    beside = dilate_mask(part, 3 * margin) & ~near
     rest = view.shown & ~near
     structure = detail(view.fine[1], part)
     recolored = view.edit.type in RECOLORED
@@ -105,9 +105,9 @@ def _of_the_place(view: View, part: BoolMask, region: BoolMask | None) -> Values
         values["left_over"] = float(untouched[goes.before[0].mask].mean())
     if stays and stays.before and view.edit.type in COVERED:
         thing = stays.before[0].mask
-        values["misfit"] = float((thing ^ (changed & grown(thing, reach))).sum() / thing.sum())
+        values["misfit"] = float((thing ^ (changed & dilate_mask(thing, reach))).sum() / thing.sum())
     if region is not None and not region.all():
-        reached, within = grown(region, reach), region & grown(~region, view.margin)
+        reached, within = dilate_mask(region, reach), region & dilate_mask(~region, view.margin)
         around = reached & ~region
         values["beyond_near"] = float(changed[around].mean()) if around.any() else None
         values["lopsided"] = _apart(changed & reached, region)

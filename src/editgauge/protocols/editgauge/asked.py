@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.phrases import read_size
-from editgauge._util.text import is_plural, none_seen, plural
+from editgauge._util.text import is_plural, none_detected, plural
 from editgauge._vision.geometry import DIRECTIONS, THIRDS, Third, box_overlap, centroid, third, way
 from editgauge._vision.object_changes import DetectedObject
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED
@@ -106,7 +106,7 @@ def _not_seen(view: View, role: str) -> Unscored | None:
     if seen or (named is not None and named.before >= LIKELY):
         return None
     word = view.roles.words()[role]
-    detail = f"{none_seen(str(word))} in the source, so its change cannot be measured"
+    detail = f"{none_detected(str(word))} in the source, so its change cannot be measured"
     return Unscored("not_detected", detail, advice=HELP)
 
 

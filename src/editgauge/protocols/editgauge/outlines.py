@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import Lab, Pixels
-from editgauge._util.masks import BoolMask, box_of
+from editgauge._util.masks import BoolMask, bounding_box
 
 Means = NDArray[np.float64]
 """A color for each ring."""
@@ -83,7 +83,7 @@ def step(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
 def seen_again(source: Pixels, edited: Pixels, outline: BoolMask) -> float | None:
     """How much better than in the source a half of the outlined thing is found once more next to itself; None when the
     thing is too small to say."""
-    left, top, right, bottom = box_of(outline)
+    left, top, right, bottom = bounding_box(outline)
     scale = min(1.0, SMALL / max(right - left, bottom - top))
     if scale * min(outline.shape) < SMALLEST:
         return None
@@ -91,7 +91,7 @@ def seen_again(source: Pixels, edited: Pixels, outline: BoolMask) -> float | Non
     mask = cv2.resize(outline.astype(np.uint8), after.shape[1::-1], interpolation=cv2.INTER_NEAREST) > 0
     if not mask.any():
         return None
-    left, top, right, bottom = box_of(mask)
+    left, top, right, bottom = bounding_box(mask)
     half = (right - left) // 2
     if min(right - left, bottom - top) < SMALLEST:
         return None

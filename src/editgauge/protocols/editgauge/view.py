@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.images import Lab, Pixels, as_lab, cache_latest_images
-from editgauge._util.masks import BoolMask, Rectangle, grown
+from editgauge._util.masks import BoolMask, Rectangle, dilate_mask
 from editgauge._vision.changed_regions import Changes, lengths
 from editgauge._vision.object_changes import HALF_SURE, DetectedObject
 from editgauge._vision.redrawn_changes import semantic_change
@@ -157,7 +157,9 @@ class View:
         if outlined is not None:
             return EditableRegion(outlined, "the things that the edit names")
         if self.changes.regions and not self.roles.behind:
-            return EditableRegion(grown(self.changes.regions[0].mask, self.margin), "the largest region that changed")
+            return EditableRegion(
+                dilate_mask(self.changes.regions[0].mask, self.margin), "the largest region that changed"
+            )
         return EditableRegion(None, "not known")
 
     def _outlined(self) -> BoolMask | None:
@@ -166,7 +168,7 @@ class View:
         if not sure:
             return None
         together = np.logical_or.reduce(sure)
-        return ~together if self.roles.behind else grown(together, self.margin)
+        return ~together if self.roles.behind else dilate_mask(together, self.margin)
 
     def _moving(self) -> list[Pair]:
         """The things that the edit itself is about; what an addition leaves alone is not among them."""

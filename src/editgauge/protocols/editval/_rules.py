@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from editgauge._util.phrases import read_size
-from editgauge._util.text import none_seen
+from editgauge._util.text import none_detected
 from editgauge._vision.geometry import Third, box_area, middle, third, way
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Arrow, Evidence
@@ -207,7 +207,9 @@ async def _detect(perception: Perception, item: Item, on: Side, label: str) -> D
 
 def _require_in_source(objects: DetectedObjects) -> None:
     if not objects.found:
-        raise UnscorableError("not_detected", f"{none_seen(objects.label)} in the source image, where the rule starts")
+        raise UnscorableError(
+            "not_detected", f"{none_detected(objects.label)} in the source image, where the rule starts"
+        )
 
 
 def _arrow(before: DetectedObjects, after: DetectedObjects) -> tuple[Evidence, ...]:

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import softmax
 
 from editgauge._util.images import Pixels
-from editgauge._util.masks import BoolMask, Rectangle, box_of
-from editgauge._util.text import none_seen
+from editgauge._util.masks import BoolMask, Rectangle, bounding_box
+from editgauge._util.text import none_detected
 from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Region
@@ -302,7 +302,7 @@ async def target_consistency(scene: UniBenchScene) -> Score:
         raise UnscorableError("not_applicable", f"{scene.task.kind} keeps no object")
     if scene.target.mask is None:
         scene.likeness.require_model()
-        raise UnscorableError("not_detected", f"{none_seen(scene.target.name)} in the edited image")
+        raise UnscorableError("not_detected", f"{none_detected(scene.target.name)} in the edited image")
     before, after = cut_out(scene.item.source, scene.original), cut_out(scene.item.edited, scene.target.mask)
     if scene.task.kind == "move":
         value = await scene.likeness.between_images(before, after)
@@ -338,14 +338,14 @@ def mean_color(image: Pixels) -> Pixels:
 
 def cut_out(image: Pixels, mask: BoolMask) -> Pixels:
     """Return the object's box, with the image's mean color around the object."""
-    left, top, right, bottom = box_of(mask)
+    left, top, right, bottom = bounding_box(mask)
     inside = mask[top:bottom, left:right, None]
     return np.where(inside, image[top:bottom, left:right], mean_color(image))
 
 
 def crop_around(image: Pixels, *masks: BoolMask) -> Pixels:
     """Return the smallest crop with all objects."""
-    return crop(image, box_of(np.logical_or.reduce(masks)))
+    return crop(image, bounding_box(np.logical_or.reduce(masks)))
 
 
 def gray_pair(before: Pixels, after: Pixels) -> tuple[Pixels, Pixels]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge._util.text import none_seen
+from editgauge._util.text import none_detected
 from editgauge._vision.colors import color_curves, color_score, rgb_of
 from editgauge._vision.geometry import DIRECTIONS, centroid, direction_score
 from editgauge.errors import UnscorableError
@@ -74,7 +74,7 @@ async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
     if task.kind != "change_color":
         return Score(float(target.seen), (*target.evidence, sentence(target.words)))
     if target.mask is None:
-        raise UnscorableError("not_detected", f"{none_seen(target.name)} in the edited image")
+        raise UnscorableError("not_detected", f"{none_detected(target.name)} in the edited image")
     target_rgb = rgb_of(task.color)
     value = color_score(item.edited, target.mask, target_rgb)
     curves = Curves(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from editgauge._render import text
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 from editgauge.analysis.headline import MethodName, ScoreStandings
 from editgauge.analysis.summary import ALL, FEW_SOURCES, Cell
 from editgauge.reports._outcomes import NOT_APPLICABLE
@@ -65,7 +65,7 @@ def _source_counts(context: Context) -> dict[ScoreKey, set[int]]:
 
 def _source_images(counts: Collection[int]) -> str:
     least, most = min(counts), max(counts)
-    return counted(most, "source image") if least == most else f"{least:,} to {most:,} source images"
+    return format_count(most, "source image") if least == most else f"{least:,} to {most:,} source images"
 
 
 def _nothing_claimed(context: Context, few: Mapping[ScoreKey, int]) -> Iterable[Markup]:
@@ -155,7 +155,7 @@ def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup
         for method, kinds in won.items()
     ]
     if level:
-        parts.append(Markup("{} without a significantly best method").format(counted(level, "edit type")))
+        parts.append(Markup("{} without a significantly best method").format(format_count(level, "edit type")))
     if too_few == len(context.edit_types) and context.headlines[0] in few:
         return  # said already
     if too_few:
@@ -198,7 +198,7 @@ def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
         ((method, lacking),) = by_method.items()
         verb = "lacks" if len(lacking) == 1 else "lack"
         return Markup("{:,} of {} {} an outcome by {} ({}).").format(
-            len(lacking), counted(edits[method], "edit"), verb, _bold(method), why
+            len(lacking), format_count(edits[method], "edit"), verb, _bold(method), why
         )
     most_first = sorted(by_method.items(), key=lambda pair: -len(pair[1]))
     shares = [Markup("{:,} of {:,} by {}").format(len(n), edits[method], _bold(method)) for method, n in most_first]
@@ -210,7 +210,7 @@ def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) ->
     of_methods = Counter(outcome.method for outcome in outcomes)
     return Markup("{:,} of {} {} ({}): {}.").format(
         len(outcomes),
-        counted(context.counts.outcomes, "outcome"),
+        format_count(context.counts.outcomes, "outcome"),
         what,
         _shares([(Markup.escape(why), count) for why, count in reasons.most_common()], "{0}", "{1:,} {0}"),
         _shares(
@@ -224,7 +224,7 @@ def _unscored(context: Context, outcomes: Sequence[ScoredOutcome], what: str) ->
 def _partly(outcomes: Sequence[ScoredOutcome]) -> Markup:
     reasons = Counter(reason for outcome in outcomes for reason in dict.fromkeys(outcome.missing)).most_common()
     one = len(outcomes) == 1
-    who = f"{counted(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
+    who = f"{format_count(len(outcomes), 'outcome')} {'lacks some of its' if one else 'lack some of their'} scores"
     if one and len(reasons) > 1:
         return Markup("{}: {}.").format(who, _listed([text.spaced(reason) for reason, _ in reasons]))
     usual = reasons[0][0]

@@ -12,7 +12,7 @@ from typing import Any
 
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import read_jsonl
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.files import open_text, write_jsonl, write_text
 from editgauge._util.text import csv_text, from_csv_text
 from editgauge.analysis.ratings import CHOICE_FIELDS, RATING_FIELDS
@@ -84,12 +84,12 @@ def _ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None
     if question is not None and design.question(question) is None:
         raise UnknownNameError("question in this design", question, [each.id for each in design.questions])
     for page in pages:
-        (shown,) = page.compared
+        (format_value,) = page.compared
         for name, answer in page.answers.items():
             value = rating_of(design, name, answer)
             if value is not None and question in (None, name):
-                line = {"edit": page.edit, "method": shown["method"], "value": value}
-                line |= {"rater": page.rater, "question": name, "seed": shown["seed"]}
+                line = {"edit": page.edit, "method": format_value["method"], "value": value}
+                line |= {"rater": page.rater, "question": name, "seed": format_value["seed"]}
                 yield line | ({} if page.probability is None else {"probability": page.probability})
 
 
@@ -170,7 +170,7 @@ def _jsonl_rows(file: Path, problems: list[str]) -> Iterator[tuple[int, Mapping[
         if isinstance(values, dict):
             yield spot.line, values
         else:
-            problems.append(f"{file.name}:{spot.line}: must be a mapping, got {shown(values)}")
+            problems.append(f"{file.name}:{spot.line}: must be a mapping, got {format_value(values)}")
 
 
 def _csv_rows(file: Path, design: Design, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -198,12 +198,14 @@ def _from_cells(row: Mapping[str, str | None], design: Design) -> dict[str, Any]
 def _record(values: Mapping[str, Any]) -> AnswerRecord:
     for name in ("rater", "item"):
         if not isinstance(values[name], str) or not values[name]:
-            raise ValueError(f"'{name}' must be a text, got {shown(values[name])}")
+            raise ValueError(f"'{name}' must be a text, got {format_value(values[name])}")
     if not isinstance(values["answers"], dict):
-        raise ValueError(f"'answers' must be a mapping, got {shown(values['answers'])}")
+        raise ValueError(f"'answers' must be a mapping, got {format_value(values['answers'])}")
     unknown = sorted(set(values) - set(BESIDE_ANSWERS) - {"answers"})
     if unknown:
-        raise ValueError(f"there is no field {shown(unknown[0])}; there are: answers, {', '.join(BESIDE_ANSWERS)}")
+        raise ValueError(
+            f"there is no field {format_value(unknown[0])}; there are: answers, {', '.join(BESIDE_ANSWERS)}"
+        )
     fields = {name: value for name, value in values.items() if value is not None}
     fields |= {name: from_time(fields[name]) for name in ("claimed", "done") if name in fields}
     fields |= {name: tuple(fields[name]) for name in ("compared", "flags") if name in fields}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import ANSWERED, AnswerRecord, final_answers
 from editgauge.studies.answers.submission import page_questions, seen_from_page, stored, write
@@ -60,9 +60,9 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
 
 def _problems(page: AnswerRecord, item: StudyItem | None, design: Design) -> list[str]:
     if item is None:
-        return [f"the study has no item {shown(page.item)}"]
+        return [f"the study has no item {format_value(page.item)}"]
     if page.state not in ANSWERED:
-        return [f"'state' must be one of {', '.join(ANSWERED)}, got {shown(page.state)}"]
+        return [f"'state' must be one of {', '.join(ANSWERED)}, got {format_value(page.state)}"]
     seen = seen_from_page(page.answers, design, flipped=page.flipped)
     try:
         fitting = checked(*page_questions(design, page.check, item), seen)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import insert
 
 from editgauge import __version__
-from editgauge._util.files import DRAFT, write_text
+from editgauge._util.files import DRAFT_PREFIX, write_text
 from editgauge._util.images import pixel_hash, read_image, write_png
 from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks.editinspector.outcome_captions import read_captions
@@ -84,7 +84,7 @@ def create(
         raise BadInputError(_nothing(study_design, opened, offered.skipped))
     for reason, count in offered.skipped.items():
         log_info(f"{count} outcomes are left out: {reason}.", quiet=quiet)
-    draft = folder.resolve().with_name(f"{DRAFT}{secrets.token_hex(16)}")
+    draft = folder.resolve().with_name(f"{DRAFT_PREFIX}{secrets.token_hex(16)}")
     try:
         shelf = PictureShelf(draft / IMAGES, offered.scored)
         rows = _rows(rated, golden, raters, seed, shelf, quiet=quiet)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from editgauge._util.datasets import read_text
-from editgauge._util.documents import Spot, read_jsonl
-from editgauge._util.fields import shown
+from editgauge._util.documents import Location, read_jsonl
+from editgauge._util.fields import format_value
 from editgauge.errors import BadInputError
 from editgauge.studies.creation.candidates import PageCandidate
 from editgauge.studies.design import Design, DesignQuestion
@@ -57,11 +57,11 @@ def _names(candidate: PageCandidate) -> list[str]:
 
 
 def _gold_item(
-    values: Any, design: Design, by_names: Mapping[tuple[str, ...], list[PageCandidate]], spot: Spot
+    values: Any, design: Design, by_names: Mapping[tuple[str, ...], list[PageCandidate]], spot: Location
 ) -> GoldItem | None:
     wanted = ("edit", "method") if design.unit == "outcome" else ("edit", "first", "second")
     if not isinstance(values, dict) or any(not isinstance(values.get(name), str) for name in wanted):
-        spot.report(f"must be a mapping with the texts {', '.join(wanted)}, and 'answers', got {shown(values)}")
+        spot.report(f"must be a mapping with the texts {', '.join(wanted)}, and 'answers', got {format_value(values)}")
         return None
     right = _right_answers(values.get("answers"), design, spot)
     names = tuple(values[name] for name in wanted)
@@ -71,7 +71,7 @@ def _gold_item(
     seed = values.get("seed")
     fitting = [one for one in gold_items if seed is None or any(each.seed == seed for each in one.compared)]
     if len(fitting) != 1:
-        listed = ", ".join(map(shown, names))
+        listed = ", ".join(map(format_value, names))
         spot.report(f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({listed})")
         return None
     return GoldItem(fitting[0], _swap(right, design) if is_swapped else right) if right else None
@@ -85,7 +85,7 @@ def _swap(right: Right, design: Design) -> Right:
     }
 
 
-def _right_answers(answers: Any, design: Design, spot: Spot) -> Right:
+def _right_answers(answers: Any, design: Design, spot: Location) -> Right:
     if not isinstance(answers, dict) or not answers:
         spot.report("'answers' must be a mapping of questions to right answers")
         return {}
@@ -95,10 +95,10 @@ def _right_answers(answers: Any, design: Design, spot: Spot) -> Right:
         values = answer if isinstance(answer, list) else [answer]
         if question is None or question.kind == "text":
             there = ", ".join(each.id for each in design.questions if each.kind != "text")
-            spot.report(f"{shown(name)} is no question with options; there are: {there}")
+            spot.report(f"{format_value(name)} is no question with options; there are: {there}")
         elif not values or any(isinstance(value, bool) or value not in _values(question) for value in values):
             spot.report(
-                f"{shown(answer)} does not answer '{name}'; there are: {', '.join(map(str, _values(question)))}"
+                f"{format_value(answer)} does not answer '{name}'; there are: {', '.join(map(str, _values(question)))}"
             )
         else:
             right[name] = values

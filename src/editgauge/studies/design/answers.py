@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge.studies.design.fields import DesignQuestion, QuestionFields, Value, lookup
 from editgauge.studies.errors import BadAnswers
 
@@ -80,7 +80,7 @@ def _problem(question: QuestionFields, value: object) -> str | None:
     values = value if isinstance(value, list) and question.kind == "multi_choice" else [value]
     strange = [one for one in values if isinstance(one, bool) or one not in question.values]
     if strange:
-        return f"{shown(strange[0])} is not among {', '.join(map(str, question.values))}"
+        return f"{format_value(strange[0])} is not among {', '.join(map(str, question.values))}"
     if question.kind == "multi_choice" and (not isinstance(value, list) or len(set(values)) < len(values)):
         return "give a list, each option once"
     return None
@@ -88,7 +88,7 @@ def _problem(question: QuestionFields, value: object) -> str | None:
 
 def _text_problem(value: object) -> str | None:
     if not isinstance(value, str):
-        return f"write words, got {shown(value)}"
+        return f"write words, got {format_value(value)}"
     if len(value) > LONGEST_TEXT:
         return f"write at most {LONGEST_TEXT} signs, got {len(value)}"
     if any(unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\r\t" for sign in value):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
-from editgauge._util.documents import Spot
-from editgauge._util.fields import shown, unknown
+from editgauge._util.documents import Location
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge.studies.design.fields import (
     EDIT_FIELDS,
     Check,
@@ -26,7 +26,7 @@ RESERVED = ("submit", "csrf")
 """Names that a form needs for itself."""
 
 
-def check_design(design: Design, top: Spot) -> None:
+def check_design(design: Design, top: Location) -> None:
     """Reports everything that the types alone do not tell."""
     _check_templates(design.text, top.within("text"))
     spots = [top.within("questions", place) for place in range(len(design.questions))]
@@ -38,7 +38,7 @@ def check_design(design: Design, top: Spot) -> None:
     for name in design.gold.tolerance:
         condition = design.question(name)
         if condition is None or condition.kind != "scale":
-            top.within("gold", "tolerance", name).report(f"'tolerance' names {shown(name)}, which is no scale")
+            top.within("gold", "tolerance", name).report(f"'tolerance' names {format_value(name)}, which is no scale")
     if design.qualification:
         for place, item in enumerate(design.qualification.items):
             _check_test(item, top.within("qualification", "items", place))
@@ -46,7 +46,7 @@ def check_design(design: Design, top: Spot) -> None:
         _check_test(check, top.within("attention", "questions", place))
 
 
-def _check_names(design: Design, top: Spot) -> None:
+def _check_names(design: Design, top: Location) -> None:
     """Answers are kept by question id, so no two questions share one."""
     named = [
         *((question.id, ("questions", place)) for place, question in enumerate(design.questions)),
@@ -56,11 +56,11 @@ def _check_names(design: Design, top: Spot) -> None:
     seen = set(RESERVED)
     for name, place in named:
         if name in seen:
-            top.within(*place, "id").report(f"the id {shown(name)} is used twice or reserved")
+            top.within(*place, "id").report(f"the id {format_value(name)} is used twice or reserved")
         seen.add(name)
 
 
-def _check_ask(question: QuestionFields, spot: Spot) -> None:
+def _check_ask(question: QuestionFields, spot: Location) -> None:
     kind: Kind = question.kind
     if kind not in WITH_OPTIONS:
         if question.options:
@@ -72,29 +72,29 @@ def _check_ask(question: QuestionFields, spot: Spot) -> None:
         here = spot.within("options", place)
         if isinstance(option.value, int) != (kind == "scale"):
             wanted = "a whole number" if kind == "scale" else "a word; write numbers in quotes"
-            here.report(f"the value of an option of a {kind} must be {wanted}, got {shown(option.value)}")
+            here.report(f"the value of an option of a {kind} must be {wanted}, got {format_value(option.value)}")
         if isinstance(option.value, str) and "|" in option.value:
-            here.report(f"the value {shown(option.value)} must not hold '|'")
+            here.report(f"the value {format_value(option.value)} must not hold '|'")
     _report_twice((option.value for option in question.options), spot.within("options"), "value")
     _report_twice((option.key.lower() for option in question.options if option.key), spot.within("options"), "key")
 
 
-def _report_twice(values: Iterable[Value], spot: Spot, what: str) -> None:
+def _report_twice(values: Iterable[Value], spot: Location, what: str) -> None:
     seen: set[Value] = set()
     for value in values:
         if value in seen:
-            spot.report(f"the {what} {shown(value)} is used by two options")
+            spot.report(f"the {what} {format_value(value)} is used by two options")
         seen.add(value)
 
 
-def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion], spot: Spot) -> None:
+def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion], spot: Location) -> None:
     known = {each.id: each for each in earlier}
     for name, values in question.when.items():
         condition = known.get(name)
         if condition is None:
-            spot.within("when", name).report(f"'when': {unknown('earlier question', name, known)}")
+            spot.within("when", name).report(f"'when': {describe_unknown('earlier question', name, known)}")
         elif condition.kind == "text":
-            spot.within("when", name).report(f"'when' names {shown(name)}, whose answers are free words")
+            spot.within("when", name).report(f"'when' names {format_value(name)}, whose answers are free words")
         else:
             _check_values(values, condition, spot.within("when", name))
     if question.quote is not None:
@@ -112,14 +112,14 @@ def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion],
         _check_values(list(question.tree.leaves()), question, spot.within("tree"))
 
 
-def _check_values(values: Sequence[Value], question: QuestionFields, spot: Spot) -> None:
+def _check_values(values: Sequence[Value], question: QuestionFields, spot: Location) -> None:
     for value in values:
         if value not in question.values:
             there = ", ".join(map(str, question.values)) or "none"
-            spot.report(f"{shown(value)} is no option of '{question.id}'; there are: {there}")
+            spot.report(f"{format_value(value)} is no option of '{question.id}'; there are: {there}")
 
 
-def _check_tree(node: TreeStep, spot: Spot) -> None:
+def _check_tree(node: TreeStep, spot: Location) -> None:
     for place, branch in enumerate(node.answers):
         here = spot.within("answers", place)
         if (branch.then is None) == (branch.choose is None):
@@ -128,7 +128,7 @@ def _check_tree(node: TreeStep, spot: Spot) -> None:
             _check_tree(branch.then, here.within("then"))
 
 
-def _check_sides(design: Design, spots: Sequence[Spot]) -> None:
+def _check_sides(design: Design, spots: Sequence[Location]) -> None:
     if design.unit != "outcome" and not design.sided:
         spots[0].report(f"the unit '{design.unit}' needs a question of kind 'pick_side'")
     if design.unit == "outcome":
@@ -137,7 +137,7 @@ def _check_sides(design: Design, spots: Sequence[Spot]) -> None:
                 spot.report("'pick_side' needs the unit 'pair' or 'attributes'")
 
 
-def _check_test(item: QuizItem | Check, spot: Spot) -> None:
+def _check_test(item: QuizItem | Check, spot: Location) -> None:
     question = item.question if isinstance(item, QuizItem) else item
     where = spot.within("question") if isinstance(item, QuizItem) else spot
     _check_ask(question, where)
@@ -148,11 +148,11 @@ def _check_test(item: QuizItem | Check, spot: Spot) -> None:
         _check_values(item.right, question, spot.within("right"))
 
 
-def _check_templates(template: str, spot: Spot) -> None:
+def _check_templates(template: str, spot: Location) -> None:
     for name in fields_of(template):
         if not is_field(name):
             spot.report(_no_field(name))
 
 
 def _no_field(name: str) -> str:
-    return f"edits have no field {shown(name)}; there are: {', '.join(EDIT_FIELDS)}, and extras.NAME"
+    return f"edits have no field {format_value(name)}; there are: {', '.join(EDIT_FIELDS)}, and extras.NAME"

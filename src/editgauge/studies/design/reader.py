@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from editgauge._util.datasets import read_text
-from editgauge._util.documents import Spot, read_yaml
-from editgauge._util.fields import shown, unknown
+from editgauge._util.documents import Location, read_yaml
+from editgauge._util.fields import describe_unknown, format_value
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.studies.design.checks import check_design
 from editgauge.studies.design.fields import Design, Kind, Unit
@@ -44,7 +44,7 @@ def read_design(text: str, file: str) -> Design:
     if document.value is None and not document.faults:
         document.faults.append((1, "the file is empty"))
     if document.value is not None:
-        design = _read(document.value, Spot(document))
+        design = _read(document.value, Location(document))
     if document.faults or design is None:
         problems = document.problems()
         count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
@@ -52,9 +52,9 @@ def read_design(text: str, file: str) -> Design:
     return design
 
 
-def _read(value: Any, top: Spot) -> Design | None:
+def _read(value: Any, top: Location) -> Design | None:
     if not isinstance(value, dict):
-        top.report(f"must be a mapping with 'title', 'unit', 'questions', …, got {shown(value)}")
+        top.report(f"must be a mapping with 'title', 'unit', 'questions', …, got {format_value(value)}")
         return None
     try:
         design = Design.model_validate(value)
@@ -66,13 +66,13 @@ def _read(value: Any, top: Spot) -> Design | None:
     return design
 
 
-def _owned(spot: Spot, value: Any) -> Spot:
+def _owned(spot: Location, value: Any) -> Location:
     """The same spot, which also names the question it is in."""
-    match spot.place:
+    match spot.path:
         case ("questions", int(place), *_):
             question = value["questions"][place]
             name = question.get("id") if isinstance(question, dict) else None
-            return Spot(spot.document, spot.place, f"question {shown(name) if name else place + 1}")
+            return Location(spot.document, spot.path, f"question {format_value(name) if name else place + 1}")
     return spot
 
 
@@ -83,20 +83,20 @@ def _in_words(detail: ErrorDetails) -> str:
     if kind == "missing":
         return f"'{key}' is missing"
     if kind == "extra_forbidden":
-        return unknown("key", key, _siblings(detail["loc"]))
+        return describe_unknown("key", key, _siblings(detail["loc"]))
     if kind == "literal_error":
-        return unknown(key, str(entered), ONE_OF[key])
+        return describe_unknown(key, str(entered), ONE_OF[key])
     if kind in {"string_type", "int_type", "float_type", "bool_type"}:
         wanted = {"string_type": "text", "bool_type": "true or false"}.get(kind, "a number")
         quotes = "; write it in quotes" if kind == "string_type" and isinstance(entered, int | float) else ""
-        return f"'{key}' must be {wanted}, got {shown(entered)}{quotes}"
+        return f"'{key}' must be {wanted}, got {format_value(entered)}{quotes}"
     if kind == "string_pattern_mismatch":
-        return f"'{key}' must be a short word of small letters, digits and '_', got {shown(entered)}"
+        return f"'{key}' must be a short word of small letters, digits and '_', got {format_value(entered)}"
     if kind in {"dict_type", "model_type", "list_type"}:
-        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {shown(entered)}"
+        return f"'{key}' must be a {'list' if kind == 'list_type' else 'mapping'}, got {format_value(entered)}"
     if kind == "value_error":
         return f"'{key}' {detail['ctx']['error']}"
-    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {shown(entered)}"
+    return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {format_value(entered)}"
 
 
 def _siblings(place: tuple[str | int, ...]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from editgauge._util.datasets import read_text
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.files import write_text
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
@@ -128,7 +128,7 @@ def read_export(study: Study, file: Path) -> list[AnswerRecord]:
         data = task.get("data") if isinstance(task, dict) else None
         name = data.get("item") if isinstance(data, dict) else None
         if not isinstance(data, dict) or not isinstance(name, str) or name not in items:
-            problems.append(f"a task with the item {shown(name)} is not of this study")
+            problems.append(f"a task with the item {format_value(name)} is not of this study")
             continue
         for annotation in task.get("annotations", ()):
             try:

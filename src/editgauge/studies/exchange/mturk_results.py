@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge._util.datasets import read_text
-from editgauge._util.fields import shown
+from editgauge._util.fields import format_value
 from editgauge._util.files import write_text
 from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError
@@ -57,7 +57,7 @@ def read_results(study: Study, file: Path) -> list[AnswerRecord]:
     items = items_by_name(study)
     strange = [row["Input.item"] for row in rows if row["Input.item"] not in items]
     if strange:
-        raise BadInputError(f"'{file}' is of another study: this one has no item {shown(strange[0])}.")
+        raise BadInputError(f"'{file}' is of another study: this one has no item {format_value(strange[0])}.")
     assessed = [_assess(study, items[row["Input.item"]], row) for row in rows if row["AssignmentStatus"] != "Rejected"]
     dismissed = _dismissed(study.design, assessed)
     reviewed = file.with_name(f"{file.stem}.reviewed.csv")

@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse
 from editgauge import __version__
 from editgauge._render.templates import open_templates
 from editgauge._util.images import image_size
-from editgauge._util.text import counted
+from editgauge._util.text import format_count
 
 
 class Renderer:
@@ -55,7 +55,7 @@ def duration(seconds: float) -> str:
     for unit, size in (("day", 86_400), ("hour", 3_600)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}s"
-    return counted(max(1, round(seconds / 60)), "minute")
+    return format_count(max(1, round(seconds / 60)), "minute")
 
 
 @lru_cache(maxsize=4096)
