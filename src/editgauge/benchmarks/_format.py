@@ -12,12 +12,19 @@ from typing import Any
 import numpy as np
 
 from editgauge._util.disk_list import DiskList
-from editgauge._util.documents import Document, Lines, Spot, each_value
-from editgauge._util.fields import BenchmarkFields, EditFields, SourceFields, read_fields, shown, unknown
+from editgauge._util.documents import Document, Lines, Location, parse_json_lines
+from editgauge._util.fields import (
+    BenchmarkFields,
+    EditFields,
+    SourceFields,
+    describe_unknown,
+    format_value,
+    read_fields,
+)
 from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, alpha_channel, read_image
 from editgauge._util.masks import (
     BoolMask,
-    Grown,
+    Dilated,
     Mask,
     MaskFile,
     MaskPixels,
@@ -80,7 +87,7 @@ def looks_like_path(word: str) -> bool:
     return "/" in word or "\\" in word or PurePosixPath(word).suffix.lower() in IMAGE_SUFFIXES
 
 
-def find_image(word: str, find: Find, spot: Spot) -> Path | None:
+def find_image(word: str, find: Find, spot: Location) -> Path | None:
     """The file of an image path; None after reporting that there is none."""
     try:
         return find(word)
@@ -89,7 +96,7 @@ def find_image(word: str, find: Find, spot: Spot) -> Path | None:
         return None
 
 
-def read_mask(value: Any, spot: Spot, names: Names, depth: int = 0) -> Mask | None:
+def read_mask(value: Any, spot: Location, names: Names, depth: int = 0) -> Mask | None:
     """The region a part of the file describes; None after reporting everything that is wrong with it."""
     if depth > DEEPEST:
         spot.report(f"a mask nested more than {DEEPEST} levels deep")
@@ -100,11 +107,13 @@ def read_mask(value: Any, spot: Spot, names: Names, depth: int = 0) -> Mask | No
     elif isinstance(value, dict):
         return _composed(value, spot, names, depth)
     else:
-        spot.report(f"a mask is a list of polygons, a name, a path or one of {', '.join(FORMS)}, got {shown(value)}")
+        spot.report(
+            f"a mask is a list of polygons, a name, a path or one of {', '.join(FORMS)}, got {format_value(value)}"
+        )
     return None
 
 
-def read_polygons(rings: list[Any], spot: Spot) -> Polygons | None:
+def read_polygons(rings: list[Any], spot: Location) -> Polygons | None:
     """The outlines of an object; each problem of each outline is reported."""
     if not rings:
         spot.report("a mask without any polygon")
@@ -122,7 +131,7 @@ def read_polygons(rings: list[Any], spot: Spot) -> Polygons | None:
 
 def _ring_problem(ring: Any) -> str | None:
     if not isinstance(ring, list) or not all(is_number(value) for value in ring):
-        return f"a polygon is a list of pixel positions [x0, y0, x1, y1, ...], got {shown(ring)}"
+        return f"a polygon is a list of pixel positions [x0, y0, x1, y1, ...], got {format_value(ring)}"
     if len(ring) % 2:
         return f"a polygon has an odd count of numbers ({len(ring)}); it needs pairs of x and y"
     if len(ring) < 6:
@@ -137,23 +146,23 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -FARTHEST <= value <= FARTHEST
 
 
-def _named(word: str, spot: Spot, names: Names) -> Mask | None:
+def _named(word: str, spot: Location, names: Names) -> Mask | None:
     if word in names.objects:
         return names.objects[word]
     if not looks_like_path(word):
-        spot.report(unknown("object", word, names.objects))
+        spot.report(describe_unknown("object", word, names.objects))
         return None
     path = find_image(word, names.find, spot)
     return MaskFile(path, word) if path else None
 
 
-def _composed(value: dict[str, Any], spot: Spot, names: Names, depth: int) -> Mask | None:
+def _composed(value: dict[str, Any], spot: Location, names: Names, depth: int) -> Mask | None:
     form = next((key for key in value if key in FORMS), None)
     if form is None:
-        spot.report(unknown("mask", next(iter(value), ""), FORMS))
+        spot.report(describe_unknown("mask", next(iter(value), ""), FORMS))
         return None
     if set(value) != set(FORMS[form]):
-        spot.report(f"a mask '{form}' has the keys {', '.join(FORMS[form])}, got {', '.join(map(shown, value))}")
+        spot.report(f"a mask '{form}' has the keys {', '.join(FORMS[form])}, got {', '.join(map(format_value, value))}")
         return None
     inside, at = value[form], spot.within(form)
     if form == "box":
@@ -169,37 +178,37 @@ def _composed(value: dict[str, Any], spot: Spot, names: Names, depth: int) -> Ma
         return Outside(part) if part else None
     by = value["by"]
     if not isinstance(by, int) or isinstance(by, bool) or not 0 <= by <= WIDEST_MARGIN:
-        spot.within("by").report(f"'by' is a whole number of pixels from 0 to {WIDEST_MARGIN}, got {shown(by)}")
+        spot.within("by").report(f"'by' is a whole number of pixels from 0 to {WIDEST_MARGIN}, got {format_value(by)}")
         return None
-    return Grown(part, by) if part else None
+    return Dilated(part, by) if part else None
 
 
-def _box(value: Any, spot: Spot) -> Rectangle | None:
+def _box(value: Any, spot: Location) -> Rectangle | None:
     if not isinstance(value, list) or len(value) != 4 or not all(is_number(side) for side in value):
-        spot.report(f"a box is [left, top, right, bottom], got {shown(value)}")
+        spot.report(f"a box is [left, top, right, bottom], got {format_value(value)}")
         return None
     left, top, right, bottom = (float(side) for side in value)
     if right <= left or bottom <= top:
-        spot.report(f"a box needs left < right and top < bottom, got {shown(value)}")
+        spot.report(f"a box needs left < right and top < bottom, got {format_value(value)}")
         return None
     return Rectangle(left, top, right, bottom)
 
 
-def _erased(word: Any, spot: Spot, names: Names) -> Erased | None:
+def _erased(word: Any, spot: Location, names: Names) -> Erased | None:
     if not isinstance(word, str) or not looks_like_path(word):
-        spot.report(f"'erased' is the path of an image, got {shown(word)}")
+        spot.report(f"'erased' is the path of an image, got {format_value(word)}")
         return None
     path = find_image(word, names.find, spot)
     return Erased(path, word) if path else None
 
 
-def _runs(value: dict[str, Any], spot: Spot) -> RunLengths | None:
+def _runs(value: dict[str, Any], spot: Location) -> RunLengths | None:
     size, frame, runs = value["size"], value["frame"], value["runs"]
     if not isinstance(size, list) or len(size) != 2 or not all(_is_length(side) for side in size) or size.count(0):
-        spot.report(f"'size' is [width, height] in pixels, got {shown(size)}")
+        spot.report(f"'size' is [width, height] in pixels, got {format_value(size)}")
         return None
     if not _is_length(frame) or frame > min(size):
-        spot.report(f"'frame' is a whole number of pixels, got {shown(frame)}")
+        spot.report(f"'frame' is a whole number of pixels, got {format_value(frame)}")
         return None
     problem = runs_problem(runs, *size)
     if problem:
@@ -217,9 +226,9 @@ def _is_length(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST_SIDE
 
 
-def _union(value: Any, spot: Spot, names: Names, depth: int) -> Union | None:
+def _union(value: Any, spot: Location, names: Names, depth: int) -> Union | None:
     if not isinstance(value, list) or not value:
-        spot.report(f"'union' is a list of masks, got {shown(value)}")
+        spot.report(f"'union' is a list of masks, got {format_value(value)}")
         return None
     parts = [read_mask(part, spot.within(place), names, depth + 1) for place, part in enumerate(value)]
     whole = tuple(part for part in parts if part is not None)
@@ -320,17 +329,17 @@ class RecipeSources:
     sources: Mapping[str, RecipeSource | None]
 
 
-ReadPart = Callable[[Any, Spot, RecipeSources], Any]
+ReadPart = Callable[[Any, Location, RecipeSources], Any]
 """Reads one part of a recipe; gives None after reporting what is wrong with it."""
 
 
-def _outline(name: Any, spot: Spot, images: RecipeSources) -> Polygons | None:
+def _outline(name: Any, spot: Location, images: RecipeSources) -> Polygons | None:
     return _outline_of(images.source, name, spot)
 
 
-def _outline_of(source: RecipeSource, name: Any, spot: Spot) -> Polygons | None:
+def _outline_of(source: RecipeSource, name: Any, spot: Location) -> Polygons | None:
     if not isinstance(name, str) or name not in source.objects:
-        spot.report(unknown("object", str(name), source.objects))
+        spot.report(describe_unknown("object", str(name), source.objects))
         return None
     mask = source.objects[name]
     if mask is not None and not isinstance(mask, Polygons):
@@ -339,57 +348,57 @@ def _outline_of(source: RecipeSource, name: Any, spot: Spot) -> Polygons | None:
     return mask
 
 
-def _outlines(names: Any, spot: Spot, images: RecipeSources) -> tuple[Polygons, ...] | None:
+def _outlines(names: Any, spot: Location, images: RecipeSources) -> tuple[Polygons, ...] | None:
     if not isinstance(names, list) or not names:
-        spot.report(f"a background keeps a list of the source's objects, got {shown(names)}")
+        spot.report(f"a background keeps a list of the source's objects, got {format_value(names)}")
         return None
     read = [_outline(name, spot.within(place), images) for place, name in enumerate(names)]
     kept = tuple(outline for outline in read if outline is not None)
     return kept if len(kept) == len(read) else None
 
 
-def _cutout(word: Any, spot: Spot, images: RecipeSources) -> Cutout | None:
+def _cutout(word: Any, spot: Location, images: RecipeSources) -> Cutout | None:
     if not isinstance(word, str) or "/" not in word:
-        spot.report(f"an object of another source is written SOURCE/OBJECT, got {shown(word)}")
+        spot.report(f"an object of another source is written SOURCE/OBJECT, got {format_value(word)}")
         return None
     name, _, thing = word.partition("/")
     if name not in images.sources:
-        spot.report(unknown("source", name, images.sources))
+        spot.report(describe_unknown("source", name, images.sources))
         return None
     source = images.sources[name]
     outline = _outline_of(source, thing, spot) if source else None
     return Cutout(source.picture, outline) if source and source.picture and outline else None
 
 
-def _scene(word: Any, spot: Spot, images: RecipeSources) -> str | ImageFile | None:
+def _scene(word: Any, spot: Location, images: RecipeSources) -> str | ImageFile | None:
     if word in SCENES:
         return str(word)
     if not isinstance(word, str) or word not in images.sources:
-        spot.report(unknown("scene or source", str(word), (*SCENES, *images.sources)))
+        spot.report(describe_unknown("scene or source", str(word), (*SCENES, *images.sources)))
         return None
     source = images.sources[word]
     return source.picture if source else None
 
 
-def _point(value: Any, spot: Spot, images: RecipeSources) -> tuple[float, float] | None:
+def _point(value: Any, spot: Location, images: RecipeSources) -> tuple[float, float] | None:
     if not isinstance(value, list) or len(value) != 2 or not all(is_number(part) for part in value):
-        spot.report(f"'{spot.place[-1]}' is a pixel position [x, y], got {shown(value)}")
+        spot.report(f"'{spot.place[-1]}' is a pixel position [x, y], got {format_value(value)}")
         return None
     return float(value[0]), float(value[1])
 
 
-def _amount(value: Any, spot: Spot, images: RecipeSources) -> float | None:
+def _amount(value: Any, spot: Location, images: RecipeSources) -> float | None:
     if not is_number(value) or value <= 0:
-        spot.report(f"'{spot.place[-1]}' is a number over 0, got {shown(value)}")
+        spot.report(f"'{spot.place[-1]}' is a number over 0, got {format_value(value)}")
         return None
     return float(value)
 
 
 def _one_of(kind: str, known: tuple[str, ...]) -> ReadPart:
-    def read(value: Any, spot: Spot, images: RecipeSources) -> str | None:
+    def read(value: Any, spot: Location, images: RecipeSources) -> str | None:
         if value in known:
             return str(value)
-        spot.report(unknown(kind, str(value), known))
+        spot.report(describe_unknown(kind, str(value), known))
         return None
 
     return read
@@ -409,18 +418,18 @@ RECIPES: dict[str, tuple[Callable[..., Recipe], dict[str, ReadPart]]] = {
 """Each recipe with its keys, in the order of its fields."""
 
 
-def read_recipe(value: Any, spot: Spot, images: RecipeSources) -> Recipe | None:
+def read_recipe(value: Any, spot: Location, images: RecipeSources) -> Recipe | None:
     """The recipe a part of the file describes; None after reporting everything that is wrong with it."""
     if not isinstance(value, dict) or not value:
-        spot.report(f"a recipe is a mapping with one of {', '.join(RECIPES)}, got {shown(value)}")
+        spot.report(f"a recipe is a mapping with one of {', '.join(RECIPES)}, got {format_value(value)}")
         return None
     kind = next((key for key in value if key in RECIPES), None)
     if kind is None:
-        spot.report(unknown("recipe", next(iter(value)), RECIPES))
+        spot.report(describe_unknown("recipe", next(iter(value)), RECIPES))
         return None
     recipe, keys = RECIPES[kind]
     if set(value) != set(keys):
-        spot.report(f"a recipe '{kind}' has the keys {', '.join(keys)}, got {', '.join(map(shown, value))}")
+        spot.report(f"a recipe '{kind}' has the keys {', '.join(keys)}, got {', '.join(map(format_value, value))}")
         return None
     parts = [read(value[key], spot.within(key), images) for key, read in keys.items()]
     return None if any(part is None for part in parts) else recipe(*parts)
@@ -443,9 +452,9 @@ def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where:
     here = Lines(1)
     document.lines = Lines(1, {"edits": here})
     whole = (line.removesuffix("\n") for line in lines)
-    for place, (number, value) in enumerate(each_value(whole, document)):
+    for place, (number, value) in enumerate(parse_json_lines(whole, document)):
         here.parts = {place: Lines(number)}  # what is wrong with a line is said before the next is read
-        edit = reader.read(value, Spot(document, ("edits", place)), place)
+        edit = reader.read(value, Location(document, ("edits", place)), place)
         if edit is not None and not document.faults:
             edits.append(edit)
     benchmark = None if document.faults or not edits else Benchmark(name, edits.settled())
@@ -463,7 +472,7 @@ def _sound(benchmark: Benchmark | None, document: Document, where: str) -> Bench
 
 
 def _read(document: Document, find: Find, name: str) -> Benchmark | None:
-    top = Spot(document)
+    top = Location(document)
     fields = read_fields(BenchmarkFields, document.value, top)
     sources = _read_sources(_part(document.value, "sources", dict), top.within("sources"), find)
     reader = _EditReader(sources, find)
@@ -483,12 +492,12 @@ def _part(value: Any, key: str, kind: type) -> Any:
     return part if isinstance(part, kind) else kind()
 
 
-def _read_sources(values: Mapping[str, Any], spot: Spot, find: Find) -> dict[str, RecipeSource | None]:
+def _read_sources(values: Mapping[str, Any], spot: Location, find: Find) -> dict[str, RecipeSource | None]:
     return {name: _read_source(name, value, spot.within(name), find) for name, value in values.items()}
 
 
-def _read_source(name: str, value: Any, spot: Spot, find: Find) -> RecipeSource | None:
-    spot = Spot(spot.document, spot.place, f"source {shown(name)}")
+def _read_source(name: str, value: Any, spot: Location, find: Find) -> RecipeSource | None:
+    spot = Location(spot.document, spot.place, f"source {format_value(name)}")
     if not name.strip() or looks_like_path(name):
         spot.report("a source's name must not look like a path")
     fields = read_fields(SourceFields, value, spot)
@@ -503,7 +512,7 @@ def _read_source(name: str, value: Any, spot: Spot, find: Find) -> RecipeSource 
     return RecipeSource(picture, fields.caption if fields else None, objects)
 
 
-def _picture(word: Any, spot: Spot, find: Find) -> ImageFile | None:
+def _picture(word: Any, spot: Location, find: Find) -> ImageFile | None:
     if not isinstance(word, str) or not word.strip():
         return None
     path = find_image(word, find, spot)
@@ -519,9 +528,9 @@ class _EditReader:
         self.paths: dict[str, RecipeSource] = {}
         self.lines_of_ids: dict[str, int] = {}
 
-    def read(self, value: Any, spot: Spot, place: int) -> Edit | None:
+    def read(self, value: Any, spot: Location, place: int) -> Edit | None:
         """The edit; None after reporting everything that is wrong with it."""
-        spot = Spot(spot.document, spot.place, _owner(value, place))
+        spot = Location(spot.document, spot.place, _owner(value, place))
         fields = read_fields(EditFields, value, spot)
         if not isinstance(value, dict):
             return None
@@ -566,7 +575,7 @@ class _EditReader:
         )
         return complete_edit(edit)
 
-    def _inputs(self, values: Any, spot: Spot) -> tuple[InputImage, ...]:
+    def _inputs(self, values: Any, spot: Location) -> tuple[InputImage, ...]:
         """The further pictures that are there; what else is wrong with them was reported with the fields."""
         entries = [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
         pictures = [
@@ -575,7 +584,7 @@ class _EditReader:
         ]
         return tuple(InputImage(picture, role) for picture, role in pictures if picture)
 
-    def _notice_id(self, name: Any, spot: Spot) -> None:
+    def _notice_id(self, name: Any, spot: Location) -> None:
         """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""
         if not isinstance(name, str):
             return
@@ -585,17 +594,17 @@ class _EditReader:
         else:
             self.lines_of_ids[key] = spot.line
 
-    def _check_follows(self, name: Any, spot: Spot) -> None:
+    def _check_follows(self, name: Any, spot: Location) -> None:
         if isinstance(name, str) and _same_file(name) not in self.lines_of_ids:
-            spot.report(f"'follows' must name an edit further up, got {shown(name)}")
+            spot.report(f"'follows' must name an edit further up, got {format_value(name)}")
 
-    def _source(self, word: Any, spot: Spot) -> RecipeSource | None:
+    def _source(self, word: Any, spot: Location) -> RecipeSource | None:
         if not isinstance(word, str) or not word.strip():
             return None
         if word in self.sources:
             return self.sources[word]
         if not looks_like_path(word):
-            spot.report(unknown("source", word, self.sources))
+            spot.report(describe_unknown("source", word, self.sources))
             return None
         if word not in self.paths:
             self.paths[word] = RecipeSource(_picture(word, spot, self.find))
@@ -604,7 +613,7 @@ class _EditReader:
 
 def _owner(value: Any, place: int) -> str:
     name = value.get("id") if isinstance(value, dict) else None
-    return f"edit {shown(name)}" if isinstance(name, str) and name.strip() else f"edit number {place + 1}"
+    return f"edit {format_value(name)}" if isinstance(name, str) and name.strip() else f"edit number {place + 1}"
 
 
 def _same_file(name: str) -> str:

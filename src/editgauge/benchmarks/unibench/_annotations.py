@@ -22,9 +22,9 @@ from pydantic_core import ErrorDetails
 
 from editgauge._util.coco import rendered
 from editgauge._util.datasets import Ids
-from editgauge._util.fields import Fields, Text, shown, unknown, usable_id
+from editgauge._util.fields import Fields, Text, describe_unknown, format_value, usable_id
 from editgauge._util.images import ImageFile
-from editgauge._util.masks import BoolMask, Grown, Mask, Polygons, box_of
+from editgauge._util.masks import BoolMask, Dilated, Mask, Polygons, bounding_box
 from editgauge._util.text import with_article
 from editgauge._vision.geometry import box_area
 from editgauge.benchmarks._format import FARTHEST, LONGEST_SIDE
@@ -207,9 +207,9 @@ Fault = str
 def faults_of(value: Any) -> list[Fault]:
     """All faults of a JSON value that should be annotations; none means that it can be used."""
     if not isinstance(value, dict):
-        return [f"the file must hold a mapping with 'format' and 'images', got {shown(value)}"]
+        return [f"the file must hold a mapping with 'format' and 'images', got {format_value(value)}"]
     if value.get("format") != FORMAT:
-        return [f"format: must be '{FORMAT}', got {shown(value.get('format'))}"]
+        return [f"format: must be '{FORMAT}', got {format_value(value.get('format'))}"]
     try:
         Annotations.model_validate(value)
     except ValidationError as error:
@@ -239,7 +239,7 @@ def image_faults(image: AnnotatedImage) -> Iterator[Fault]:
     """What is wrong with one image whose fields are all right; the builder asks this, too."""
     path = PurePosixPath(image.file)
     if path.is_absolute() or ".." in path.parts or "\\" in image.file:
-        yield f"file: {shown(image.file)} must be a path inside the folder of images, with forward slashes"
+        yield f"file: {format_value(image.file)} must be a path inside the folder of images, with forward slashes"
     ids = Counter(instance.id for instance in image.instances)
     for place, instance in enumerate(image.instances):
         at = f"instances[{place}]"
@@ -272,15 +272,15 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
     rendered = mask_of(mask).render(image.width, image.height)
     if not rendered.any():
         yield "mask: no part of it is inside the image"
-    elif any(abs(one - other) > SLACK for one, other in zip(box_of(rendered), instance.box, strict=True)):
-        yield f"box: {instance.box} is not the box of the mask, which is {list(box_of(rendered))}"
+    elif any(abs(one - other) > SLACK for one, other in zip(bounding_box(rendered), instance.box, strict=True)):
+        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(rendered))}"
 
 
 def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
     by_id = {instance.id: instance for instance in image.instances}
     target = by_id.get(instance_id(task))
     if not isinstance(task, Generate) and target is None:
-        yield f"instance: {unknown('instance', task.instance, by_id)}"
+        yield f"instance: {describe_unknown('instance', task.instance, by_id)}"
     if isinstance(task, ChangeClass | Generate):
         yield from _repeated("classes", task.classes)
         for word in forbidden_classes(task.classes, image):
@@ -294,7 +294,7 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
     for place, template in enumerate(task.templates):
         problem = template_problem(template, task.type)
         if problem:
-            yield f"templates[{place}]: {shown(template)} {problem}"
+            yield f"templates[{place}]: {format_value(template)} {problem}"
 
 
 def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
@@ -302,7 +302,7 @@ def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], m
     yield from (f"places: '{words}' '{anchor}' is given twice" for (anchor, words), n in pairs.items() if n > 1)
     for at, place in enumerate(places):
         if place.anchor not in by_id:
-            yield f"places[{at}].anchor: {unknown('instance', place.anchor, by_id)}"
+            yield f"places[{at}].anchor: {describe_unknown('instance', place.anchor, by_id)}"
         elif place.anchor == moved:
             yield f"places[{at}].anchor: '{moved}' cannot move relative to itself"
 
@@ -338,7 +338,7 @@ def _to_fault(detail: ErrorDetails) -> Fault:
     if detail["type"] == "extra_forbidden":
         return f"{place}: is no key of this format"
     message = detail["msg"].removeprefix("Value error, ")
-    return f"{place}: {message[0].lower()}{message[1:]}, got {shown(detail['input'])}"
+    return f"{place}: {message[0].lower()}{message[1:]}, got {format_value(detail['input'])}"
 
 
 NEEDED: Mapping[TaskType, tuple[str, ...]] = {
@@ -373,9 +373,9 @@ def template_problem(template: str, kind: TaskType) -> str | None:
     slots = [str(name) for _, name, _, _ in parts]
     if "" in slots:
         return f"has a slot without a name; its slots are {allowed}"
-    unknown = [name for name in slots if name not in ALLOWED[kind]]
-    if unknown or any(form or conversion for _, _, form, conversion in parts):
-        return f"has the slot {{{(unknown or slots)[0]}}}; its slots are {allowed}"
+    describe_unknown = [name for name in slots if name not in ALLOWED[kind]]
+    if describe_unknown or any(form or conversion for _, _, form, conversion in parts):
+        return f"has the slot {{{(describe_unknown or slots)[0]}}}; its slots are {allowed}"
     missing = [name for name in NEEDED[kind] if name not in slots]
     return f"lacks {_slot_names(missing)}" if missing else None
 
@@ -700,7 +700,7 @@ def _region(task: Drawn, recipe: Recipe | None) -> Mask | None:
         return recipe.footprint()
     if task.instance is None or task.place is not None:
         return None
-    return Grown(mask_of(task.instance.mask), MARGIN)
+    return Dilated(mask_of(task.instance.mask), MARGIN)
 
 
 def _fields(task: Drawn) -> dict[str, Any]:
