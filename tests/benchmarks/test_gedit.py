@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(english_parser: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -23,7 +23,7 @@ Draw = Callable[..., Path]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(english_parser: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
 
 
