@@ -12,7 +12,7 @@ from editgauge._util.progress import log_info
 from editgauge.analysis.summary import ALL
 from editgauge.reports.context import Context
 from editgauge.reports.sections import edit_types
-from editgauge.reports.sections.profiles import of_edit_type, of_method
+from editgauge.reports.sections.profiles import plot_method_profile, plot_type_profile
 from editgauge.reports.sections.sweep import draw, swept
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ def figures(run: Run) -> dict[str, bytes]:
 
 def _of_score(context: Context, table: ScoreTable) -> Iterator[tuple[str, str]]:
     folder = f"{_file_name(table.protocol)}-{_file_name(table.spec.name)}"
-    yield f"{folder}/all-edits", of_edit_type(table, context.methods, ALL)
+    yield f"{folder}/all-edits", plot_type_profile(table, context.methods, ALL)
     yield f"{folder}/heat-map", edit_types.draw(edit_types.heat_map(table, context.methods))
     for number, method in enumerate(context.methods, start=1):
-        yield f"{folder}/method-{number}-{_file_name(method)}", of_method(table, context.methods, method)
+        yield f"{folder}/method-{number}-{_file_name(method)}", plot_method_profile(table, context.methods, method)
     for kind in context.edit_types:
         if kind not in table.folded:
-            yield f"{folder}/type-{_file_name(kind)}", of_edit_type(table, context.methods, kind)
+            yield f"{folder}/type-{_file_name(kind)}", plot_type_profile(table, context.methods, kind)
     for number, each in enumerate(swept(context.methods), start=1):
         name = f"sweep-{number}-{_file_name(each.method)}-{_file_name(each.option)}"
         yield f"{folder}/{name}", draw(each, table, context.methods)

@@ -21,7 +21,7 @@ from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.overview import in_bold, sentences
 from editgauge.reports.sections.people import left_out, people_tables
-from editgauge.reports.sections.profiles import of_edit_type, of_method
+from editgauge.reports.sections.profiles import plot_method_profile, plot_type_profile
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
@@ -113,7 +113,7 @@ def _overview(context: Context) -> Content:
 def _methods(context: Context) -> Content | None:
     if not context.tables:
         return None
-    plots = {m: [of_method(table, context.methods, m) for table in context.tables] for m in context.methods}
+    plots = {m: [plot_method_profile(table, context.methods, m) for table in context.tables] for m in context.methods}
     counts = {method: context.counts_of(method) for method in context.methods}
     cards = {method: read_card(Path(place)) for method, place in context.run.manifest.methods.items()}
     return {"plots": plots, "of_method": counts, "cards": cards}
@@ -124,7 +124,7 @@ def _edit_types(context: Context) -> Content | None:
         return None
     kinds = context.edit_types
     edits = Counter(edit.get("type") for edit in context.run.edits.values())
-    plots = {kind: [of_edit_type(table, context.methods, kind) for table in context.tables] for kind in kinds}
+    plots = {kind: [plot_type_profile(table, context.methods, kind) for table in context.tables] for kind in kinds}
     return {"plots": plots, "edits": edits, "folded": {table.key: table.folded for table in context.tables}}
 
 
