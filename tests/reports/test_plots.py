@@ -12,10 +12,9 @@ import pytest
 from editgauge._render.svg import scale_for
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.summary import ALL, Cell
+from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._score_tables import score_tables
-from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.sections.edit_types import STEPS, heat_map
-from editgauge.reports.sections.profiles import plot_method_profile, plot_type_profile
 from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
@@ -100,7 +99,10 @@ def test_an_edit_type_has_a_line_for_every_method() -> None:
 def test_all_plots_of_a_score_share_one_axis() -> None:
     ends = {
         tuple(each.text for each in named(drawn(plot), "end-label"))
-        for plot in (*(plot_method_profile(table(), METHODS, m) for m in METHODS), plot_type_profile(table(), METHODS, "color"))
+        for plot in (
+            *(plot_method_profile(table(), METHODS, m) for m in METHODS),
+            plot_type_profile(table(), METHODS, "color"),
+        )
     }
     assert len(ends) == 1
 

@@ -19,7 +19,7 @@ from editgauge.analysis.captions import (
     caption_quality,
 )
 from editgauge.analysis.outcomes import scored_outcomes
-from editgauge.reports.figures.captions import CAPTION_STYLE, caption_quality_svg
+from editgauge.reports._figures import CAPTION_STYLE, caption_quality_svg
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from editgauge._render.svg import AxisRange
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.agree import LEVELS
 from editgauge.analysis.choice_agreement import JUDGE_SPEC as JUDGED
-from editgauge.reports.sections.profiles import ProfileRow, plot_profile
+from editgauge.reports._figures import ProfileRow, plot_profile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

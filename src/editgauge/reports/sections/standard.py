@@ -12,16 +12,15 @@ from editgauge._render.text import interval, number
 from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
+from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._gallery import how_surely_read
 from editgauge.reports._highlights import highlights
 from editgauge.reports._outcomes import Why, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
-from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.overview import in_bold, sentences
 from editgauge.reports.sections.people import left_out, people_tables
-from editgauge.reports.sections.profiles import plot_method_profile, plot_type_profile
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
@@ -178,7 +177,7 @@ summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHA
 sets = TemplateSection("sets", "Sets", 54, _sets, NUMBERS)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
-measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.as_text(context.run)}, SETUP)
+measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.methods_text(context.run)}, SETUP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge.analysis.summary import ALL
-from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot_sweep
+from editgauge.reports._figures import SweepLine, SweepPoint, plot_sweep
 from editgauge.reports.sections.standard import METHODS, TemplateSection
 
 if TYPE_CHECKING:

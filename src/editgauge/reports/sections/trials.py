@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from editgauge._render import text as words
 from editgauge.analysis.aggregation import TOTAL, TrialCell, aggregations, count_trials, trial_cells
 from editgauge.edit_types import vocabulary
-from editgauge.reports.figures.side_by_side import Mark, Series, plot_series
+from editgauge.reports._figures import Mark, Series, plot_series
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
 
 if TYPE_CHECKING:

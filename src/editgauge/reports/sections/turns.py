@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from editgauge._render import text as words
 from editgauge.analysis._groups import TurnCell, TurnTable, turn_tables
+from editgauge.reports._figures import SweepLine, SweepPoint, plot_sweep
 from editgauge.reports._score_tables import ScoreTable
-from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot_sweep
 from editgauge.reports.sections.standard import TemplateSection
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 from editgauge._util.progress import log_info
 from editgauge.analysis.summary import ALL
+from editgauge.reports._figures import plot_method_profile, plot_type_profile
 from editgauge.reports.context import Context
 from editgauge.reports.sections import edit_types
-from editgauge.reports.sections.profiles import plot_method_profile, plot_type_profile
 from editgauge.reports.sections.sweep import draw, swept
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ LOOKS: dict[str, dict[str, str]] = {
 """What the page's style sheet says about the plots, in its light colors; later ones win."""
 
 
-def figures(run: Run) -> dict[str, bytes]:
-    """File to content. Says what has no PDF, and why."""
+def write_figures(run: Run) -> dict[str, bytes]:
+    """Return the figures of a paper, path to content; log which have no PDF."""
     context = Context(run)
     drawn = {f"figures/{name}": svg for table in context.tables for name, svg in _of_score(context, table)}
     files = {f"{name}.svg": standalone(svg) for name, svg in drawn.items()}
