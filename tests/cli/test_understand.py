@@ -13,7 +13,7 @@ from editgauge._util.images import ImageFile
 from editgauge.engine.parse import understand, understand_lines
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.instructions.parsed import complete_edit, load_parses, parse_single_step, parsed_from_json, split_steps
+from editgauge.instructions.parsed import complete_edit, edit_steps, load_parses, parse_single_step, parsed_from_json
 from editgauge.options import JudgeOptions
 from editgauge.results.edits import reading_to_json
 from editgauge.types import Edit, ParsedInstruction, ParsedStep, Position
@@ -114,6 +114,6 @@ def test_only_what_leaves_no_doubt_is_one_step() -> None:
 
 
 def test_each_step_is_an_edit_of_its_own() -> None:
-    first, second = split_steps(complete_edit(an_edit("remove the tent and add a bonfire")))
+    first, second = edit_steps(complete_edit(an_edit("remove the tent and add a bonfire")))
     assert (first.type, first.subject, first.to) == ("object_removal", "tent", None)
     assert (second.type, second.subject, second.to) == ("object_addition", None, "bonfire")

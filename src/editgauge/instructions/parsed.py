@@ -223,7 +223,7 @@ def parse_single_step(text: str) -> ParsedStep:
     return step
 
 
-def split_steps(edit: Edit) -> tuple[Edit, ...]:
+def edit_steps(edit: Edit) -> tuple[Edit, ...]:
     """One edit per step of the instruction; the edit itself when it has one step or was not read."""
     if edit.reading is None or len(edit.reading.steps) < 2:
         return (edit,)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.protocols import Protocol
 from editgauge.protocols._objects import detect
 from editgauge.types import Edit, Item, ParsedStep, Score, Scores, ScoreSpec, Unscored
@@ -55,7 +55,7 @@ class Counts(Protocol):
     async def score(self, item: Item, perception: Perception) -> Scores:
         """Count the objects in both images."""
         names = [spec.name for spec in self.scores]
-        steps = split_steps(item.edit)
+        steps = edit_steps(item.edit)
         if len(steps) > 1:
             unscored = Unscored("not_applicable", "the instruction asks for several changes, and this counts one thing")
             return dict.fromkeys(names, unscored)

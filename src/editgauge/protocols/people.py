@@ -13,7 +13,7 @@ from editgauge._util.text import format_count
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Note
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.models.answers import JOINTS
 from editgauge.models.vocabulary import resolve
 from editgauge.protocols import Protocol
@@ -364,7 +364,7 @@ class PeopleScores(Protocol):
         identity, faces_kept = (faces, faces) if isinstance(faces, Unscored) else face_similarities(*faces)
         pose_kept = poses if isinstance(poses, Unscored) else pose_similarity(*poses)
         scores: dict[str, Score | Unscored] = {"identity": identity, "faces_kept": faces_kept, "pose_kept": pose_kept}
-        steps = split_steps(item.edit)
+        steps = edit_steps(item.edit)
         if any(_changes_people(step) for step in steps):
             scores = dict.fromkeys(PRESERVATION_SCORES, REPLACED)
         elif any(step.type == "action" for step in steps):

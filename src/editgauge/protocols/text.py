@@ -19,7 +19,7 @@ from editgauge._util.masks import bounding_box
 from editgauge._util.text import edit_distance
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.protocols import Protocol
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -83,7 +83,7 @@ class TextEdit(Protocol):
             before, after = await perception.read_text(item.source), await perception.read_text(item.edited)
         except UnscorableError as error:
             return dict.fromkeys(names, Unscored(error.reason, error.detail))
-        steps = split_steps(item.edit)
+        steps = edit_steps(item.edit)
         unscored: Scores = dict.fromkeys(names, NOT_A_TEXT_EDIT)
         if not any(step.type == "text" for step in steps):
             return {**unscored, "other_text": score_other_text(before, after)}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import BadInputError
 from editgauge.evidence import Note
-from editgauge.instructions.parsed import split_steps
+from editgauge.instructions.parsed import edit_steps
 from editgauge.protocols import Protocol, variant_name
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
@@ -154,7 +154,7 @@ class Own(Protocol):
         return scores if self._calibration is None else by_people(scores, self._calibration)
 
     async def _scores(self, item: Item, perception: JudgingPerception) -> Scores:
-        steps = [replace(item, edit=step) for step in split_steps(item.edit)]
+        steps = [replace(item, edit=step) for step in edit_steps(item.edit)]
         views = [await look(step, perception) for step in steps]
         if self.judge:
             said = await judge_evidence(item, perception, self.judge)
