@@ -12,7 +12,7 @@ from PIL import Image, ImageCms
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Dilated, Mask, Outside, Polygons, Rectangle, Union
-from editgauge.benchmarks.format.encoded_masks import RunLengths
+from editgauge.benchmarks._format import RunLengths
 from editgauge.engine._perception import MAX_IMAGE_BYTES, admission_bytes
 from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError

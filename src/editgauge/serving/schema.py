@@ -6,14 +6,14 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from editgauge.engine.result import ScoreResult
-from editgauge.engine.scorer import KnownFields
+from editgauge.engine.scorer import EditDetails
 from editgauge.engine.verdict import Verdict
 from editgauge.errors import BadInputError
 from editgauge.results import ScoreRecord
@@ -21,8 +21,8 @@ from editgauge.types import ParsedStep, Position
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
-FIELDS = {field.name for field in fields(KnownFields)} - {"mask", "fields"}
-"""Texts of a request that are passed on as they are."""
+TEXT_FIELDS = set(EditDetails.__annotations__) - {"mask", "fields"}
+"""Fields of a request that are passed on as they are."""
 DATA_ADDRESS = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,", re.ASCII)
 MOST_WORDS = 20_000
 """Characters of one text."""
@@ -147,7 +147,7 @@ def arguments_of(request: ScoreRequest) -> dict[str, Any]:
         "after": _image(request.outcome, "outcome"),
         "instruction": request.instruction,
         "mask": _image(request.mask, "mask") if request.mask else None,
-        **request.model_dump(include=FIELDS),
+        **request.model_dump(include=TEXT_FIELDS),
     }
 
 
