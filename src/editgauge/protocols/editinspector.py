@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from editgauge.benchmarks.editinspector.issue_kinds import kinds_of
+from editgauge.benchmarks.editinspector._labels import kinds_of
 from editgauge.benchmarks.editinspector.outcome_captions import caption_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note

@@ -300,7 +300,7 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
         raise BadInputError("The format 'paper' is a folder of files: say where with --out FOLDER.")
     if Path(out).is_file():
         raise BadInputError(f"'{out}' is a file; the format 'paper' writes a folder.")
-    files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.files(run)}
+    files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.paper_files(run)}
     for name, content in files.items():
         write_bytes(Path(out) / name, content)
     return "".join(f"{name}\n" for name in sorted(files)).encode()
@@ -466,9 +466,9 @@ FORMATS: dict[str, Export] = {
     "parquet": lambda run: as_parquet(tables_of(run), schema_of(run)),
     "markdown": lambda run: (_markdown(run),),
     "latex": lambda run: (_latex(run),),
-    "methods-text": lambda run: (paper.as_text(run).encode(),),
-    "methods-markdown": lambda run: (paper.as_markdown(run).encode(),),
-    "methods-latex": lambda run: (paper.as_latex(run).encode(),),
+    "methods-text": lambda run: (paper.methods_text(run).encode(),),
+    "methods-markdown": lambda run: (paper.methods_markdown(run).encode(),),
+    "methods-latex": lambda run: (paper.methods_latex(run).encode(),),
 }
 PAPER = "paper"
 SUMMARY_FORMATS: dict[str, Export] = {

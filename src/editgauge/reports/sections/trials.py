@@ -10,7 +10,7 @@ from editgauge._render import text as words
 from editgauge._util.variants import base_name
 from editgauge.analysis.aggregation import TOTAL, TrialCell, aggregations, count_trials, trial_cells
 from editgauge.edit_types import vocabulary
-from editgauge.reports.figures.side_by_side import Mark, Series, plot
+from editgauge.reports._figures import Mark, Series, plot_series
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _plot(context: Context, table: ScoreTable) -> Markup:
         series.append(Series(method, [*marks, _total(totals[method].get("by_type")) if all(marks) else None]))
     title = f"{table.title} {'↑' if table.spec.higher_is_better else '↓'}"
     spoken = [*(SPOKEN[kind] for kind in kinds), TOTAL]
-    return plot(series, spoken, table.scale, title, table.decimals)
+    return plot_series(series, spoken, table.scale, title, table.decimals)
 
 
 def _total(estimate: Estimate | None) -> Mark | None:
