@@ -24,7 +24,7 @@ import cv2
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels, read_image, resize_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine._options import USUAL_PROTOCOLS, open_protocols_with_models
+from editgauge.engine._options import DEFAULT_PROTOCOLS, open_protocols_with_models
 from editgauge.engine._schedule import THREAD_VARIABLES
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.apply import followed
@@ -35,7 +35,7 @@ from editgauge.protocols import Protocol
 from editgauge.types import Edit, Item, Outcome
 
 SIDE = 512
-PROTOCOLS = (*USUAL_PROTOCOLS, "artifacts")
+PROTOCOLS = (*DEFAULT_PROTOCOLS, "artifacts")
 """The usual ones first: what several need is counted for the first that asks, and they are to stand alone."""
 FIRST, FURTHER = "first outcome of a photograph", "further outcome"
 WORD = "dog"
@@ -108,7 +108,7 @@ def main() -> None:
     seconds, one_pass = run_async(measure(items(outcomes + 1)))
     lines = []
     for kind, by_protocol in seconds.items():
-        pair = sum(by_protocol[name] for name in USUAL_PROTOCOLS)
+        pair = sum(by_protocol[name] for name in DEFAULT_PROTOCOLS)
         rows = {**by_protocol, "all": sum(by_protocol.values()), "without artifacts": pair}
         lines += [f"{kind}:"]
         lines += [

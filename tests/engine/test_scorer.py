@@ -5,19 +5,27 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge._util.images import png_bytes
-from editgauge.engine.scorer import SOURCES_KEPT, RecentSources
+from editgauge._util.images import Pixels, png_bytes
+from editgauge.engine.scorer import MAX_CACHED_SOURCES, Scorer, SourceCache
 from editgauge.errors import BadImageError
+from editgauge.options import ModelOptions
 
 
 def test_a_source_that_comes_again_is_decoded_once_and_large_ones_are_not_kept() -> None:
     small, large = (png_bytes(np.full((side, side, 3), 90, np.uint8)) for side in (64, 1200))
-    sources = RecentSources()
+    sources = SourceCache()
     assert sources.load(small).pixels is sources.load(bytes(bytearray(small))).pixels
     assert sources.load(large).pixels is not sources.load(large).pixels
     first = sources.load(small).pixels
-    for shade in range(SOURCES_KEPT):
+    for shade in range(MAX_CACHED_SOURCES):
         sources.load(png_bytes(np.full((32, 32, 3), shade, np.uint8)))
     assert sources.load(small).pixels is not first
     with pytest.raises(BadImageError, match="source image"):
         sources.load(b"no picture")
+
+
+@pytest.mark.parametrize("models", ["lite", ModelOptions(models="lite"), None])
+def test_models_are_named_as_in_score(models: str | ModelOptions | None, photo: Pixels) -> None:
+    with Scorer(["preservation"], models) as scorer:
+        result = scorer.score(photo, photo, "make it dark", edit_type="color")
+    assert result["ssim"].value == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import editgauge
 from editgauge.edit_types import EDIT_TYPES
-from editgauge.engine._options import USUAL_PROTOCOLS
+from editgauge.engine._options import DEFAULT_PROTOCOLS
 from editgauge.errors import UnscorableError
 from editgauge.models.weights import available
 from editgauge.protocols import BUILT_IN, open_protocol
@@ -186,7 +186,7 @@ def test_on_photographs_what_is_absent_never_passes(
     ]:
         scores = scorer.score(before, after, text)
         edits = edit_scores(scores)
-        assert set(edits) == {*USUAL_PROTOCOLS} - {"preservation"}, text
+        assert set(edits) == {*DEFAULT_PROTOCOLS} - {"preservation"}, text
         assert all(value is None or value < PASS for value in edits.values()), (text, edits)
         assert scores.verdict.done in {"no", "cannot tell"}, (text, scores.verdict.sentence)
 
@@ -221,7 +221,7 @@ def test_a_horse_that_became_a_zebra_is_judged_by_what_was_asked(shared: Path) -
     done = editgauge.score(before, after, "A photo of a zebra.")
     wrong = editgauge.score(before, after, "replace the horse with an airplane")
     assert (done.verdict.done, wrong.verdict.done) == ("yes", "no")
-    for protocol in set(USUAL_PROTOCOLS) - {"preservation"}:
+    for protocol in set(DEFAULT_PROTOCOLS) - {"preservation"}:
         right, swapped = (
             next(each.value for each in scores if (each.protocol, each.name) == (protocol, "edit"))
             for scores in (done, wrong)

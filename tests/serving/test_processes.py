@@ -12,13 +12,13 @@ import pytest
 
 import editgauge
 from editgauge._util.images import Pixels, png_bytes
-from editgauge.options import JudgeOptions, ModelOptions
+from editgauge.engine.scorer import ScorerOptions
 from editgauge.serving.app import Refusal, ScoreService, ServiceLimits
 from editgauge.serving.schema import ScoreRequest
-from editgauge.serving.scoring import FURTHER_ITEMS, ScorerOptions, ScorerProcesses
+from editgauge.serving.scoring import FURTHER_ITEMS, ScorerProcesses
 
 T = TypeVar("T")
-OPTIONS = ScorerOptions(protocol=["preservation"], models=ModelOptions(), judge=JudgeOptions())
+OPTIONS = ScorerOptions(protocol=["preservation"])
 
 
 def request_of(before: Pixels, after: Pixels, **fields: Any) -> ScoreRequest:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from editgauge.benchmarks.datasets import pull
 from editgauge.engine import edit
-from editgauge.engine._options import USUAL_PROTOCOLS
+from editgauge.engine._options import DEFAULT_PROTOCOLS
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
@@ -35,7 +35,7 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
         quiet: print no progress or remarks.
     """
     folder = Path(out)
-    missing = [names for names in (*_model_choices(), ALONGSIDE) if not any(map(available, names))]
+    missing = [names for names in (*_model_choices(), *ALONGSIDE) if not any(map(available, names))]
     with ThreadPoolExecutor(1) as pool:
         photographs = pool.submit(pull, "photos", quiet=quiet)
         pull_each(missing, quiet=quiet)
@@ -49,6 +49,6 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
 
 def _model_choices() -> list[tuple[str, ...]]:
     """Return the models of the profile that the default protocols use: for each role, names by preference."""
-    protocols = [open_protocol(name) for name in USUAL_PROTOCOLS]
+    protocols = [open_protocol(name) for name in DEFAULT_PROTOCOLS]
     roles = {role for protocol in protocols for role in (*protocol.needs, *protocol.prefers, *protocol.uses)}
     return [names for role, names in models_of(PROFILE).items() if role in roles]

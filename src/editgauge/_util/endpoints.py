@@ -34,7 +34,7 @@ class EndpointAddress:
         base, _, self._query = url.partition("?")
         self.base = base.rstrip("/")
         """URL without a query."""
-        self.url = without_secrets(self.base)
+        self.public_url = without_secrets(self.base)
         """URL for records and messages, without credentials."""
         self.key = self._read_key(key, default_key)
         self._secrets = (*secrets_in(url), *((self.key,) if self.key else ()))
@@ -59,7 +59,7 @@ class EndpointAddress:
         key = read_secret(name)
         if not key and (variable or self.base == OPENAI):
             raise BadInputError(
-                f"The key for {self.url} is read from the environment variable {name}, or from the file that "
+                f"The key for {self.public_url} is read from the environment variable {name}, or from the file that "
                 f"{name}_FILE names; neither is set."
             )
         if not key.isascii():

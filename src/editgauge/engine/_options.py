@@ -14,7 +14,7 @@ from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_
 from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol, open_protocol
 
-USUAL = "lite"
+DEFAULT_PROFILE = "lite"
 """The profile for what a protocol cannot do without, when none is named."""
 
 _PAIR = re.compile(r"((?:[^=\[]|\[[^]]*\])+)=(.+)", re.DOTALL)
@@ -41,19 +41,21 @@ def pairs(values: Mapping[str, str | Path] | Sequence[str], option: str, form: s
     return read
 
 
-USUAL_PROTOCOLS = ("editval", "pixlens", "editgauge", "preservation")
+DEFAULT_PROTOCOLS = ("editval", "pixlens", "editgauge", "preservation")
 """Together they tell whether the edit was done, the rest kept and the picture clean."""
 
 
 def default_protocols(options: ModelOptions) -> tuple[tuple[str, ...], str]:
     """The protocols of a command that names none, and a remark on those left out because their models are not here."""
-    opened = [open_protocol(name) for name in USUAL_PROTOCOLS]
+    opened = [open_protocol(name) for name in DEFAULT_PROTOCOLS]
     named = pairs(options.model, "model", "ROLE=NAME")
-    choice = choose_for_protocols(options.models or USUAL, named, {each.name: list(each.needs) for each in opened})
+    choice = choose_for_protocols(
+        options.models or DEFAULT_PROFILE, named, {each.name: list(each.needs) for each in opened}
+    )
     ready = tuple(each.name for each in opened if set(each.needs) <= set(models_for(each.name, choice.models)))
     if len(ready) == len(opened):
         return ready, ""
-    left_out = ", ".join(name for name in USUAL_PROTOCOLS if name not in ready)
+    left_out = ", ".join(name for name in DEFAULT_PROTOCOLS if name not in ready)
     return ready, f"Not asked: {left_out}. {' '.join(choice.remarks)}"
 
 
@@ -69,7 +71,7 @@ def open_protocols_with_models(
     A protocol that asks a judge comes once for each of the judges.
     """
     opened = open_protocols(names, {})
-    profile, named = options.models or USUAL, pairs(options.model, "model", "ROLE=NAME")
+    profile, named = options.models or DEFAULT_PROFILE, pairs(options.model, "model", "ROLE=NAME")
     # What a protocol can do without is no matter of a profile that has no such model: no remark about it.
     offered = {*models_of(profile), *named}
     optional = {each.name: (*each.prefers, *(each.uses if options.models else ())) for each in opened}

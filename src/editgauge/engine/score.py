@@ -8,7 +8,7 @@ from pathlib import Path
 from editgauge._util.images import ImageLike
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import Scorer
-from editgauge.options import JudgeOptions, ModelOptions, Pairs
+from editgauge.options import Pairs
 
 
 def score(
@@ -57,8 +57,7 @@ def score(
         fields: file with readings of instructions, from `editgauge understand --file`.
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
     """
-    chosen = ModelOptions(models=models, model=model)
-    with Scorer(protocol, chosen, JudgeOptions(judge=judge, prompts=prompts)) as scorer:
+    with Scorer(protocol, models, judge, model=model, prompts=prompts) as scorer:
         return scorer.score(
             before,
             after,

@@ -268,16 +268,24 @@ def _can_begin(tokens: Words, at: int) -> bool:
 def _core_end(tokens: Words, start: int, *, predicate: bool) -> int:
     """Return the position after the noun."""
     inside = {at + 1 for at in range(start, len(tokens)) if match("compounds", tokens, at) > 1}
+    inside |= {at for at in range(start + 1, len(tokens) - 1) if _is_particle(tokens, at)}
     stops = (at for at in range(start + 1, len(tokens)) if is_boundary(tokens, at) and at not in inside)
     stop = next((at for at in stops if not _is_possessive(tokens, at)), len(tokens))
     if tokens[start].quoted:
         return start + 1
     for at in range(start + 1, stop):
-        if match("compounds", tokens, at - 1) > 1 or tokens[at] == "'s" or tokens[at - 1] == "'s":
+        if at in inside or "'s" in (tokens[at], tokens[at - 1]):
             continue
         if _begins_verb(tokens, start, at) or (predicate and _begins_predicate(tokens, start, at, stop)):
             return at
     return stop
+
+
+def _is_particle(tokens: Words, at: int) -> bool:
+    """Tell whether a particle belongs to a participle before a noun: "a torn up bear"."""
+    before, after = tokens[at - 1], tokens[at + 1]
+    is_participle = before.tag == "VBN" or before.endswith(("ed", "en", "torn", "cut"))
+    return tokens[at] in {"down", "up", "over", "out"} and is_participle and after.tag[:2] == "NN"
 
 
 def _is_possessive(tokens: Words, at: int) -> bool:

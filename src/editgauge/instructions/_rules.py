@@ -269,7 +269,8 @@ def _unlisted_verb(clause: list[Word], context: Discourse) -> Steps:
         return []
     phrase, end = read_phrase(body, 1)
     tail = body[end:]
-    if not phrase or phrase.pronoun:
+    if not phrase or phrase.pronoun or clause[0] in words("unsupported"):
+        context.mentioned.append(phrase)
         return []
     if {"off", "out", "away"} & set(tail):
         return [_unsure(remove(phrase, tail, context))]

@@ -212,7 +212,7 @@ class Endpoint:
     @property
     def place(self) -> str:
         """URL without credentials and query."""
-        return self._address.place
+        return self._address.public_url
 
     @property
     def concessions(self) -> tuple[str, ...]:

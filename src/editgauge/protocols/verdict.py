@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from editgauge._util.variants import base_name
 from editgauge.evidence import ImageNote, Note
 from editgauge.protocols.editgauge import FALLBACK_NO, PASS_MARK
 from editgauge.protocols.editgauge._models import fitted
@@ -105,7 +106,7 @@ def _in_brackets(text: str) -> str:
 
 def make_verdict(scores: Sequence[ScoreRecord]) -> Verdict:
     """Make the verdict from the scores of one outcome, whatever protocols they come from."""
-    by_name = {record.name: record for record in scores if record.protocol.partition("[")[0] == PROTOCOL}
+    by_name = {record.name: record for record in scores if base_name(record.protocol) == PROTOCOL}
     values = {name: record.value for name, record in by_name.items() if record.value is not None}
     done, because, sources = _answer_done(scores, by_name, values)
     level = _confidence_level(done, values) if PROTOCOL in sources else None
@@ -165,7 +166,7 @@ def _explain_done(
     text = f"requested change {values['edit']:.2f}"
     if done == "cannot tell" and values["edit"] >= MIN_YES:
         return f"{text}, but people rarely accept such outcomes ({values.get('success', 0.0):.2f})"
-    rules = [record for record in scores if record.name == "edit" and record.protocol.partition("[")[0] != PROTOCOL]
+    rules = [record for record in scores if record.name == "edit" and base_name(record.protocol) != PROTOCOL]
     agreeing = (
         record for record in rules if record.value is not None and (record.value >= PASS_MARK) == (done == "yes")
     )

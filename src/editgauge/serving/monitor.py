@@ -20,7 +20,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError
-from editgauge.options import JudgeOptions, ModelOptions, Pairs
+from editgauge.options import Pairs
 from editgauge.serving.loggers import Logger, active_loggers
 from editgauge.types import Edit
 
@@ -76,7 +76,9 @@ class Monitor:
         every: steps between two evaluations.
         protocol: how to score, as in `editgauge.score`.
         models: model profile.
+        model: models for single roles.
         judge: model used as judge.
+        prompts: folder or file with prompts for the judge.
         log_to: where to log: `tensorboard`, `mlflow`, `wandb`; by default wherever the loop logs already.
         data: folder with the benchmark's public files.
         images: folder with its source images.
@@ -91,7 +93,9 @@ class Monitor:
         every: int = 1,
         protocol: Sequence[str] = (),
         models: str | None = None,
+        model: Pairs = (),
         judge: str | Pairs = (),
+        prompts: str | Path | None = None,
         log_to: Sequence[str] | None = None,
         data: str | Path | None = None,
         images: str | Path | None = None,
@@ -103,7 +107,7 @@ class Monitor:
         self._edits: list[Edit] = list(open_benchmark(benchmark, data=data, images=images).edits[:limit])
         self._sources = [read_image(edit.source.path) for edit in self._edits]
         self._loggers: list[Logger] = active_loggers(self.folder, log_to)
-        self._scorer = Scorer(protocol, ModelOptions(models=models), JudgeOptions(judge=judge)).__enter__()
+        self._scorer = Scorer(protocol, models, judge, model=model, prompts=prompts).__enter__()
 
     def __enter__(self) -> Self:
         return self

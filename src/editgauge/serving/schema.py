@@ -6,23 +6,24 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
+from editgauge._util.variants import base_name
 from editgauge.engine.result import ScoreResult
-from editgauge.engine.scorer import KnownFields
-from editgauge.errors import BadInputError
+from editgauge.engine.scorer import EditDetails
 from editgauge.protocols.verdict import Verdict
+from editgauge.errors import BadInputError
 from editgauge.results import ScoreRecord
 from editgauge.types import ParsedStep, Position
 
 REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
-FIELDS = {field.name for field in fields(KnownFields)} - {"mask", "fields"}
-"""Texts of a request that are passed on as they are."""
+TEXT_FIELDS = set(EditDetails.__annotations__) - {"mask", "fields"}
+"""Fields of a request that are passed on as they are."""
 DATA_ADDRESS = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,", re.ASCII)
 MOST_WORDS = 20_000
 """Characters of one text."""
@@ -147,7 +148,7 @@ def arguments_of(request: ScoreRequest) -> dict[str, Any]:
         "after": _image(request.outcome, "outcome"),
         "instruction": request.instruction,
         "mask": _image(request.mask, "mask") if request.mask else None,
-        **request.model_dump(include=FIELDS),
+        **request.model_dump(include=TEXT_FIELDS),
     }
 
 
@@ -180,6 +181,6 @@ def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
 
 def _reward(scores: Sequence[ScoreRecord]) -> Reward:
     for score in scores:
-        if (score.protocol.split("[")[0], score.name) == REWARD:
+        if (base_name(score.protocol), score.name) == REWARD:
             return Reward(value=score.value, abstained=score.value is None, reason=score.reason)
     return Reward(value=None, abstained=True, reason="no_rule")

@@ -8,7 +8,7 @@ import pickle
 import subprocess
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +16,8 @@ from itertools import count
 from typing import Any, Protocol
 
 from editgauge.engine._schedule import start_process
-from editgauge.engine.scorer import Scorer
+from editgauge.engine.scorer import Scorer, ScorerOptions
 from editgauge.errors import EditGaugeError
-from editgauge.options import JudgeOptions, ModelOptions
 from editgauge.serving.schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
 from editgauge.types import Reason
 
@@ -36,19 +35,6 @@ TRANSIENT: frozenset[Reason] = frozenset({"unreachable", "refused", "unparsable"
 
 class ProcessEnded(Exception):
     """The process that scored an item ended before it had an answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerOptions:
-    """The arguments of a scorer."""
-
-    protocol: Sequence[str]
-    models: ModelOptions
-    judge: JudgeOptions
-
-    def scorer(self) -> Scorer:
-        """A scorer with these options."""
-        return Scorer(self.protocol, self.models, self.judge)
 
 
 class Scoring(Protocol):

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from editgauge._util.progress import log_info
 from editgauge.engine._machine import choose_worker_count, this_machine, uses_gpus, weight_bytes
+from editgauge.engine.scorer import ScorerOptions
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs, Port
+from editgauge.options import Amount, Count, Natural, Pairs, Port
 
 TOKENS = "EDITGAUGE_SERVE_TOKENS"
 """Environment variable with tokens, separated by commas."""
@@ -66,11 +67,7 @@ def serve(
         raise BadInputError(
             f"Serving at {host} without tokens is open to everyone: give --tokens FILE, or set {TOKENS}."
         )
-    options = scoring.ScorerOptions(
-        protocol=protocol,
-        models=ModelOptions(models=models, model=model),
-        judge=JudgeOptions(judge=judge, prompts=prompts),
-    )
+    options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
     scorer = options.scorer()
     if scorer.remark:
         log_info(scorer.remark, quiet=quiet)

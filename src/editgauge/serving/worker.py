@@ -13,9 +13,10 @@ from typing import BinaryIO
 
 from editgauge.engine._scoring import crash
 from editgauge.engine._worker import PIPE_ERRORS, open_pipes
+from editgauge.engine.scorer import ScorerOptions
 from editgauge.errors import EditGaugeError
 from editgauge.serving.schema import ScoreRequest
-from editgauge.serving.scoring import STOP, OneScorer, ScorerOptions
+from editgauge.serving.scoring import STOP, OneScorer
 
 Message = tuple[int, ScoreRequest | str] | None
 

@@ -68,11 +68,11 @@ def _read(value: Any, top: Location) -> Design | None:
 
 def _owned(spot: Location, value: Any) -> Location:
     """The same spot, which also names the question it is in."""
-    match spot.place:
+    match spot.path:
         case ("questions", int(place), *_):
             question = value["questions"][place]
             name = question.get("id") if isinstance(question, dict) else None
-            return Location(spot.document, spot.place, f"question {format_value(name) if name else place + 1}")
+            return Location(spot.document, spot.path, f"question {format_value(name) if name else place + 1}")
     return spot
 
 
