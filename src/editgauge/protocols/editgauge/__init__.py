@@ -19,7 +19,7 @@ from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.instructions.parsed import edit_steps
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge._calibration import Calibration, apply_calibration, combine_overall, read_calibration
 from editgauge.protocols.editgauge._explanations import reasons, request_evidence
@@ -94,7 +94,7 @@ class EditGaugeProtocol(Protocol):
         self.scores = (*EditGaugeProtocol.scores, *further)
         base = EditGaugeProtocol
         if self.judge:
-            self.name = variant_name(base.name, {self.judge: ""})
+            self.name = format_variant(base.name, {self.judge: ""})
         if calibration is None:
             return
         if calibration.version != base.version:
@@ -104,7 +104,7 @@ class EditGaugeProtocol(Protocol):
                 "calibration`."
             )
         options = {"calibration": calibration.name} | ({self.judge: ""} if self.judge else {})
-        self.name = variant_name(base.name, options)
+        self.name = format_variant(base.name, options)
         self.version = f"{base.version}, calibration {calibration.sha256}"
         self.deviations = (*base.deviations, CALIBRATED)
         self.scores = tuple(_calibrated_spec(spec, calibration.curves.get(spec.name)) for spec in self.scores)
@@ -115,7 +115,7 @@ class EditGaugeProtocol(Protocol):
         file = options.get("calibration")
         if len(judges) + (file is not None) != len(options) or len(judges) > 1 or file == "":
             raise BadInputError(
-                f"'{variant_name(EditGaugeProtocol.name, options)}' cannot be understood. {EditGaugeProtocol.name} "
+                f"'{format_variant(EditGaugeProtocol.name, options)}' cannot be understood. {EditGaugeProtocol.name} "
                 "takes calibration=FILE, which `editgauge build calibration` writes (a path without comma and "
                 "bracket), and the name of one judge."
             )
