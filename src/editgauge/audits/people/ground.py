@@ -130,7 +130,7 @@ def rated_ground(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -> R
         photos |= outcomes.sources
         specs = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
         rows += [_row(protocol, spec, outcomes, rated) for protocol, spec in specs]
-    seen = set(fitted().provenance["ratings"].get("photograph_ids", ()))
+    seen = set(fitted().provenance.get("photograph_ids", ()))
     shown = [photos[key.edit] for key in keys]
     return RatedGround(
         name=name,
