@@ -13,7 +13,7 @@ from editgauge.analysis.aggregation import (
     measured_figures,
     paper_aggregation,
 )
-from editgauge.reports.sections.standard import NUMBERS, TemplateSection
+from editgauge.reports.sections import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """One score in every way."""
+    """One score, averaged in every way."""
 
     title: str
     ways: Mapping[str, str]
-    """Each way of aggregating, and what it means."""
-    chosen: str | None
-    """The one whose number the paper prints."""
+    """Each way of averaging, and what it means."""
+    of_paper: str | None
+    """The one that the paper reports."""
     rows: dict[str, tuple[str, ...]]
     over_all: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:
-    """A number of a paper for every method, and the same values averaged otherwise."""
+    """A figure of a paper for every method, and the same values averaged otherwise."""
 
     title: str
     paper: str
     averages: list[str]
-    """What the paper prints first."""
+    """That of the paper first."""
     rows: dict[str, list[str]]
     """Method to one text per average."""
 
 
 def _figure_tables(context: Context) -> list[FigureTable]:
-    """The figures that the run's benchmark and protocols have."""
+    """Return the figures of the papers of the run's benchmark and protocols."""
     tables = []
     for measured in measured_figures(context.run):
         rows = {
@@ -59,7 +59,7 @@ def _figure_tables(context: Context) -> list[FigureTable]:
     return tables
 
 
-def _of(context: Context, protocol: str, name: str) -> Aggregated:
+def _aggregate_score(context: Context, protocol: str, name: str) -> Aggregated:
     averages = aggregations(context.run, protocol, name)
     table = context.table((protocol, name))
 
@@ -71,11 +71,11 @@ def _of(context: Context, protocol: str, name: str) -> Aggregated:
     return Aggregated(table.title, METHOD_AGGREGATIONS, paper_aggregation(protocol), rows, over_all)
 
 
-def _content(context: Context) -> dict[str, Any] | None:
-    """The headline scores in every way, and the numbers of papers."""
-    scores = [_of(context, *key) for key in context.headlines]
+def _aggregations_content(context: Context) -> dict[str, Any] | None:
+    """Return the headline scores averaged in every way, and the figures of papers."""
+    scores = [_aggregate_score(context, *key) for key in context.headlines]
     meanings = METHOD_AGGREGATIONS | OVERALL_AGGREGATIONS
     return {"scores": scores, "figures": _figure_tables(context), "meanings": meanings} if scores else None
 
 
-section = TemplateSection("aggregations", "Aggregations", 51, _content, NUMBERS)
+aggregations_section = TemplateSection("aggregations", "Aggregations", 51, _aggregations_content, NUMBERS)

@@ -20,7 +20,7 @@ from editgauge.analysis.captions import (
 )
 from editgauge.analysis.outcomes import scored_outcomes
 from editgauge.reports._figures import CAPTION_STYLE, caption_quality_svg
-from editgauge.reports.sections.standard import NUMBERS, TemplateSection
+from editgauge.reports.sections import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
     from editgauge.reports.context import Context
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PROTOCOL = "difference-captions"
 
 
-def _content(context: Context) -> dict[str, Any] | None:
+def _captions_content(context: Context) -> dict[str, Any] | None:
     content = {
         spec.name
         for protocol, entry in context.run.manifest.protocols.items()
@@ -40,21 +40,21 @@ def _content(context: Context) -> dict[str, Any] | None:
     if not (curves or groups):
         return None
     return {
-        "curves": [(each, _drawn(each)) for each in curves],
-        "grouped": _tables(groups),
+        "curves": [(curve, _draw_curve(curve)) for curve in curves],
+        "grouped": _group_tables(groups),
         "columns": (*SHOWN, NONE_NAMED),
     }
 
 
-def _drawn(curve: CaptionCurve) -> Markup:
-    """The plot without a style of its own: the page's policy refuses it, and the page's style knows both themes."""
+def _draw_curve(curve: CaptionCurve) -> Markup:
+    """Draw the curve without its own style, which the page's policy forbids; the page styles both themes."""
     return Markup(caption_quality_svg(curve).replace(f"<style>{CAPTION_STYLE}</style>", ""))  # noqa: S704
 
 
-def _tables(groups: Sequence[CaptionGroup]) -> dict[tuple[str, str], list[CaptionGroup]]:
-    """The groups of every judge and method: first those by action, then those by what people say."""
-    together = groupby(groups, key=lambda group: (group.protocol, group.method))
-    return {key: sorted(rows, key=lambda group: group.name.startswith("people: ")) for key, rows in together}
+def _group_tables(groups: Sequence[CaptionGroup]) -> dict[tuple[str, str], list[CaptionGroup]]:
+    """Return the groups of every judge and method: first by action, then by people's answers."""
+    groups_by_key = groupby(groups, key=lambda group: (group.protocol, group.method))
+    return {key: sorted(rows, key=lambda group: group.name.startswith("people: ")) for key, rows in groups_by_key}
 
 
-section = TemplateSection("captions", "Difference captions", 53, _content, NUMBERS)
+captions_section = TemplateSection("captions", "Difference captions", 53, _captions_content, NUMBERS)

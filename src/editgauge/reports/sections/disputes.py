@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from editgauge.types import ScoreSpec
 
 DECIMALS = 2
-MOST_REASONS = 3
-Reasons = dict[tuple[OutcomeKey, str, str], list[str]]
+MAX_NOTES = 3
+Notes = dict[tuple[OutcomeKey, str, str], list[str]]
 """The notes next to a score: by outcome, protocol and name."""
 
 
@@ -35,7 +35,7 @@ class Dispute:
     score: str
     people: str
     reasons: list[str]
-    """What the protocol noted about its score."""
+    """Notes of the protocol on its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +47,19 @@ class Disputes:
     protocol: str
     outcomes: int
     sides: list[tuple[str, list[Dispute]]]
-    """What the score does there, and the outcomes; a side without any is left out."""
+    """Direction of the disagreement, and the outcomes; a side without any is left out."""
 
 
 def disputes(agreement: Agreement, run: Run) -> list[Disputes]:
-    """One for every question that was rated."""
-    reasons = _reasons(agreement, run)
-    return [_of_question(each, run, reasons) for each in agreement.disputed]
+    """Return the disputes of every rated question."""
+    reasons = _disputed_notes(agreement, run)
+    return [_question_disputes(question, run, reasons) for question in agreement.disputed]
 
 
-def _of_question(disagreements: Disagreements, run: Run, reasons: Reasons) -> Disputes:
+def _question_disputes(disagreements: Disagreements, run: Run, reasons: Notes) -> Disputes:
     def ready(disputed: tuple[DisputedOutcome, ...]) -> list[Dispute]:
-        return [
-            _ready(each, run, reasons.get((each.outcome, disagreements.protocol, disagreements.spec.name), []))
-            for each in disputed
-        ]
+        score = disagreements.protocol, disagreements.spec.name
+        return [_format_dispute(dispute, run, reasons.get((dispute.outcome, *score), [])) for dispute in disputed]
 
     sides = [
         ("The score is kinder than people", ready(disagreements.overrated)),
@@ -77,7 +75,7 @@ def _of_question(disagreements: Disagreements, run: Run, reasons: Reasons) -> Di
     )
 
 
-def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
+def _format_dispute(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
     ratings = ", ".join(f"{rating:g}" for rating in disputed.ratings)
     mean = words.number(fmean(disputed.ratings), DECIMALS)
     several = f" ({ratings})" if len(disputed.ratings) > 1 else ""
@@ -86,29 +84,29 @@ def _ready(disputed: DisputedOutcome, run: Run, reasons: list[str]) -> Dispute:
         str(run.edits.get(disputed.outcome.edit, {}).get("instruction") or ""),
         f"{words.number(disputed.score, DECIMALS)}, above {disputed.percentile:.0%} of the outcomes",
         f"{mean}{several}, above {disputed.people_percentile:.0%}",
-        reasons[:MOST_REASONS],
+        reasons[:MAX_NOTES],
     )
 
 
-def _reasons(agreement: Agreement, run: Run) -> Reasons:
-    """The notes that the protocols left next to the disputed scores."""
-    wanted = {
-        (each.outcome, question.protocol, question.spec.name)
+def _disputed_notes(agreement: Agreement, run: Run) -> Notes:
+    """Return the notes of protocols on the disputed scores."""
+    disputed = {
+        (dispute.outcome, question.protocol, question.spec.name)
         for question in agreement.disputed
-        for each in (*question.overrated, *question.underrated)
+        for dispute in (*question.overrated, *question.underrated)
     }
-    reasons: Reasons = defaultdict(list)
-    for key, name, note in notes_of(run, {outcome.edit for outcome, _, _ in wanted}):
-        place = (OutcomeKey(key.edit, key.method, key.seed), key.protocol, name)
-        if place in wanted and note not in reasons[place]:
-            reasons[place].append(note)
+    reasons: Notes = defaultdict(list)
+    for key, name, note in notes_of(run, {outcome.edit for outcome, _, _ in disputed}):
+        score = (OutcomeKey(key.edit, key.method, key.seed), key.protocol, name)
+        if score in disputed and note not in reasons[score]:
+            reasons[score].append(note)
     return reasons
 
 
 def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[Key, str, str]]:
-    """What the protocols noted about these edits: where, next to which score, and the sentence.
+    """Yield the notes of protocols on these edits: record key, score and sentence.
 
-    What is damaged is left out: the gallery says so.
+    Damaged evidence is skipped; the gallery reports it.
     """
     for key, name, text in run.iter_evidence(edits):
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.analysis.summary import ALL
 from editgauge.reports._figures import SweepLine, SweepPoint, plot_sweep
-from editgauge.reports.sections.standard import METHODS, TemplateSection
+from editgauge.reports.sections import METHODS, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,32 +28,32 @@ class Swept:
     method: str
     option: str
     series: Mapping[str, Mapping[float, str]]
-    """What else is chosen, to the value of the option, to the method with its variant."""
+    """The other options, to the value of this option, to the method with its variant."""
 
 
 def swept(methods: Sequence[str]) -> list[Swept]:
-    """Every option of which some method has at least two numeric values, all else the same.
+    """Return every option with at least two numeric values of one method, all other options being equal.
 
-    >>> [(each.method, each.option, dict(each.series)) for each in swept(["a[n=1]", "a[n=2]", "b"])]
+    >>> [(sweep.method, sweep.option, dict(sweep.series)) for sweep in swept(["a[n=1]", "a[n=2]", "b"])]
     [('a', 'n', {'': {1.0: 'a[n=1]', 2.0: 'a[n=2]'}})]
     """
     methods_of: dict[tuple[str, str], dict[str, dict[float, str]]] = {}
     for method in methods:
         base, options = read_variant(method)
         for name, text in options.items():
-            value = _number(text)
-            others = ", ".join(f"{key}={other}" for key, other in options.items() if key != name)
+            value = _as_number(text)
+            fixed = ", ".join(f"{key}={option}" for key, option in options.items() if key != name)
             if value is not None:
-                methods_of.setdefault((base, name), {}).setdefault(others, {})[value] = method
+                methods_of.setdefault((base, name), {}).setdefault(fixed, {})[value] = method
     return [
-        Swept(*key, {others: dict(sorted(values.items())) for others, values in series.items() if len(values) > 1})
+        Swept(*key, {fixed: dict(sorted(values.items())) for fixed, values in series.items() if len(values) > 1})
         for key, series in methods_of.items()
         if any(len(values) > 1 for values in series.values())
     ]
 
 
 def read_variant(method: str) -> tuple[str, dict[str, str]]:
-    """The method without its variant, and the options that the variant names.
+    """Split a method into its name and the options of its variant.
 
     >>> read_variant("imagic[eta=0.8,steps=20]"), read_variant("mine")
     (('imagic', {'eta': '0.8', 'steps': '20'}), ('mine', {}))
@@ -65,7 +65,7 @@ def read_variant(method: str) -> tuple[str, dict[str, str]]:
     return read["base"], {name.strip(): value.strip() for name, equals, value in pairs if equals}
 
 
-def _number(text: str) -> float | None:
+def _as_number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
@@ -73,28 +73,28 @@ def _number(text: str) -> float | None:
     return value if abs(value) < float("inf") else None
 
 
-def draw(each: Swept, table: ScoreTable, methods: Sequence[str]) -> Markup:
-    """The score over the option: a line for everything else that is chosen, an interval at every value."""
+def plot_swept(sweep: Swept, table: ScoreTable, methods: Sequence[str]) -> Markup:
+    """Plot the score over the option, one line per combination of the other options."""
     cells = dict(zip(methods, table.rows[ALL], strict=True))
     lines = [
         SweepLine(
-            others,
+            fixed,
             tuple(
-                SweepPoint(value, shown.cell.mean if (shown := cells[method]) else None)
+                SweepPoint(value, cell.cell.mean if (cell := cells[method]) else None)
                 for value, method in values.items()
             ),
         )
-        for others, values in each.series.items()
+        for fixed, values in sweep.series.items()
     ]
-    return plot_sweep(lines, each.option, table)
+    return plot_sweep(lines, sweep.option, table)
 
 
-def _content(context: Context) -> dict[str, Any] | None:
+def _sweep_content(context: Context) -> dict[str, Any] | None:
     sweeps = swept(context.methods)
     if not sweeps or not context.tables:
         return None
-    plots = [[draw(each, table, context.methods) for table in context.tables] for each in sweeps]
+    plots = [[plot_swept(sweep, table, context.methods) for table in context.tables] for sweep in sweeps]
     return {"swept": list(zip(sweeps, plots, strict=True))}
 
 
-section = TemplateSection("sweep", "Swept options", 35, _content, METHODS)
+sweep_section = TemplateSection("sweep", "Swept options", 35, _sweep_content, METHODS)
