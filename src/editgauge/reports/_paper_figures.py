@@ -13,7 +13,7 @@ from editgauge.analysis.summary import ALL
 from editgauge.reports._figures import plot_method_profile, plot_type_profile
 from editgauge.reports.context import Context
 from editgauge.reports.sections import edit_types
-from editgauge.reports.sections.sweep import plot_swept, swept
+from editgauge.reports.sections.methods import plot_swept, swept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from editgauge._stats.raters import krippendorff
 from editgauge.judges._panel import is_panel
 from editgauge.protocols import read_variant, variant_name
 from editgauge.reports.sections import TemplateSection
-from editgauge.reports.sections.disputes import notes_of
+from editgauge.reports.sections.agreement import notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,9 +19,8 @@ from editgauge.reports._outcomes import Why, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
 from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
-from editgauge.reports.sections.disputes import disputes
+from editgauge.reports.sections.agreement import disputes, left_out, people_tables
 from editgauge.reports.sections.overview import in_bold, sentences
-from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
