@@ -28,8 +28,8 @@ def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
 def describe_position(box: Sequence[float], width: int, height: int) -> str:
     """Describe the position of a box in an image.
 
-    >>> place((0, 0, 10, 10), 90, 90), place((40, 40, 50, 50), 90, 90), place((70, 40, 80, 50), 90, 90)
-    ('at the upper left', 'in the middle', 'at the right')
+    >>> [describe_position(box, 90, 90) for box in ((0, 0, 10, 10), (40, 40, 50, 50), (70, 40, 80, 50))]
+    ['at the upper left', 'in the middle', 'at the right']
     """
     across, down = (box[0] + box[2]) / 2 / width, (box[1] + box[3]) / 2 / height
     row = "upper" if down < 1 / 3 else "lower" if down > 2 / 3 else ""
