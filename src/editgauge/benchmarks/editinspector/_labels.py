@@ -11,19 +11,21 @@ from __future__ import annotations
 import csv
 import io
 import re
-import yaml
 from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
+
+import yaml
+
 from editgauge._util.datasets import Faults, Ids, find_data_file, read_text
 from editgauge._util.fields import format_value
 from editgauge.benchmarks.datasets import Remark
 from editgauge.errors import BadInputError
-from functools import cache
-from importlib import resources
 
 FILE = "editinspector_benchmark.csv"
 NEEDED = f"EditInspector's `{FILE}`, or another of its CSV files"

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
-from editgauge._util.coco import rendered
+from editgauge._util.coco import render_run_lengths
 from editgauge._util.datasets import Ids
 from editgauge._util.fields import Fields, Text, describe_unknown, format_value, usable_id
 from editgauge._util.images import ImageFile
@@ -269,11 +269,13 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
     if not isinstance(mask, MaskRunLengths) and any(len(ring) % 2 for ring in mask):
         yield "mask: a polygon has an odd count of numbers; it needs pairs of x and y"
         return
-    rendered = mask_of(mask).render(image.width, image.height)
-    if not rendered.any():
+    render_run_lengths = mask_of(mask).render(image.width, image.height)
+    if not render_run_lengths.any():
         yield "mask: no part of it is inside the image"
-    elif any(abs(one - other) > SLACK for one, other in zip(bounding_box(rendered), instance.box, strict=True)):
-        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(rendered))}"
+    elif any(
+        abs(one - other) > SLACK for one, other in zip(bounding_box(render_run_lengths), instance.box, strict=True)
+    ):
+        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(render_run_lengths))}"
 
 
 def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
@@ -403,7 +405,7 @@ def mask_of(mask: PolygonList | MaskRunLengths) -> Mask:
     """The mask as protocols and editors use it."""
     if isinstance(mask, MaskRunLengths):
         height, width = mask.size
-        return RowRuns(_row_runs(rendered(mask.counts, width, height)), width, height)
+        return RowRuns(_row_runs(render_run_lengths(mask.counts, width, height)), width, height)
     return Polygons(tuple(tuple(ring) for ring in mask))
 
 
