@@ -224,6 +224,7 @@ class Ask:
 
     Args:
         pool: how many heavy functions may run at once; as many as there are processors when left out
+
     """
 
     def __init__(self, pool: int | None = None) -> None:
@@ -245,6 +246,7 @@ class Ask:
             key: the request's identity; the same key must mean the same payload
             payload: what the backend needs to answer it
             group: only requests of one group go into one batch
+
         """
         place = id(backend), key
         known = self._shared.get(place)

@@ -87,6 +87,7 @@ class Protocol(typing.Protocol):
         Args:
             wording: what the user's prompts are called
             prompts: the names of those that there are
+
         """
         return self
 

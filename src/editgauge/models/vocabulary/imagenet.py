@@ -154,7 +154,8 @@ class ImageNetVocabulary:
 
     def _wider(self, sense: Sense) -> Coverage | str:
         """The nearest class of which a sense is a kind, if it is called so: a coffee cup is seen where a cup is, but an
-        arrow is not seen where a projectile is."""
+        arrow is not seen where a projectile is.
+        """
         wider = next((self._class_of[each] for each in self._wordnet.ancestors(sense) if each in self._class_of), None)
         if wider is None:
             return ""

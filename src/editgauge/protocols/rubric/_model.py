@@ -360,6 +360,7 @@ def guessed(rule: str, text: str, form: Ratings) -> Mapping[str, float]:
             `zero`, `middle`, `lone_digit` (the first digit from 1 to 5 that stands alone), or `dropped`
         text: the answer
         form: what was asked for
+
     """
     names = [name for name, _ in form.names]
     if rule == "random":
