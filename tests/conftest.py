@@ -92,6 +92,14 @@ TOY = ProtocolEntry(
 
 
 @pytest.fixture(scope="session")
+def english_parser() -> None:
+    """Load the parser before a test replaces the cache folder that holds its model."""
+    from editgauge.instructions import parse_instruction
+
+    parse_instruction("remove the dog")
+
+
+@pytest.fixture(scope="session")
 def photo() -> Pixels:
     astronaut: Callable[[], Pixels] = skimage.data.astronaut
     small = np.asarray(cv2.resize(astronaut(), (128, 128), interpolation=cv2.INTER_AREA), dtype=np.uint8)

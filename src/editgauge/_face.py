@@ -66,7 +66,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "data": {
         **{name: f"{_DATA}:{name}" for name in ("pull", "verify", "info", "ratings")},
         "feedback": "editgauge.analysis.feedback:feedback",
-        "pairs": "editgauge.benchmarks.public.pairs:pairs",
+        "pairs": "editgauge.benchmarks.pairs:pairs",
     },
     "judges": {
         "check": "editgauge.audits.judges.ledger:check",

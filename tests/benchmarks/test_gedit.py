@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.public.gedit import TASKS, load
+from editgauge.benchmarks.gedit import TASKS, load
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark
 
@@ -32,7 +32,7 @@ SCHEMA = pa.schema(
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(english_parser: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

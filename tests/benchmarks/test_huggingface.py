@@ -16,7 +16,7 @@ import yaml
 
 from editgauge._util.masks import MaskFile
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.format.encoded_masks import Erased
+from editgauge.benchmarks._format import Erased
 from editgauge.errors import BadInputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "benchmarks.md"
@@ -25,7 +25,7 @@ COLUMNS = {"id": "name", "source": "before", "instruction": "told", "type": "kin
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(english_parser: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.public.declared import declared_layouts
+from editgauge.benchmarks._declared import declared_layouts
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.types import Benchmark
@@ -23,7 +23,7 @@ Draw = Callable[..., Path]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def cache(english_parser: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path / "cache"))
 
 

@@ -54,7 +54,7 @@ def judged(judge: str, name: str) -> dict[tuple[str, str], float]:
         # Divided by 10 as the published numbers are: rounding then breaks a few ties, such as 3 * 8 and 4 * 6.
         values: dict[str, Any] = dict(zip(DIMENSIONS, (answer / 10 for answer in answers), strict=True))
         for made in rubric.scores:
-            values[made.name] = evaluate(made.formulas[0].is_, values)
+            values[made.name] = evaluate(made.formulas[0].formula, values)
         found[row["method"], row["uid"]] = values[OURS[name]]
     return found
 

@@ -16,7 +16,6 @@ from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges import JudgeService, open_judge
 from editgauge.protocols import open_protocol
-from editgauge.protocols.rubric import combined
 from editgauge.protocols.rubric._model import open_rubric, rubric_names
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
 from tests.endpoint import MODEL, Served
@@ -35,7 +34,8 @@ def an_item(edit_type: str = "color", **extras: Any) -> Item:
 def made(rubric: str, extras: Any = None, caps: Any = True, **values: float) -> dict[str, Any]:
     known = open_rubric(rubric).rubric
     names = [each.name for question in known.questions for each in question.dimensions]
-    found = combined(known, {name: values.get(name) for name in names}, an_item(**(extras or {})), caps=caps)
+    item = an_item(**(extras or {}))
+    found = known.combine({name: values.get(name) for name in names}, item.edit, caps=caps)
     return {name: value.reason if isinstance(value, Unscored) else value for name, value in found.items()}
 
 

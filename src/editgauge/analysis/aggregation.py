@@ -23,6 +23,7 @@ from editgauge._stats.intervals import INAPPLICABLE_REASONS, LEVEL, Labels, Numb
 from editgauge._stats.prediction_powered import mean_by_clusters
 from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
 from editgauge._util.text import format_count
+from editgauge._util.variants import base_name, paper_name
 from editgauge.analysis._groups import columns_of, divisions, labels_of
 from editgauge.analysis.columns import Columns, Rows, WordColumn
 
@@ -59,7 +60,7 @@ class PublishedFigure(BaseModel):
 
     def fits(self, benchmark: str, protocol: str) -> bool:
         """Tell whether a run of this benchmark and protocol has it."""
-        return self.benchmark in (ANY, benchmark.partition("[")[0]) and self.protocol == protocol.partition("[")[0]
+        return self.benchmark in (ANY, base_name(benchmark)) and self.protocol == base_name(protocol)
 
     @property
     def averaging(self) -> str:
@@ -122,7 +123,7 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
         return None  # a run of the other language
     columns = columns_of(run, figure.where)
     names = [spec.name for spec in run.manifest.protocols[protocol].scores]
-    names = [name for name in names if name.partition("[")[0] in figure.scores]
+    names = [name for name in names if base_name(name) in figure.scores]
     if not names:
         return None
     rows = columns.protocol.are(protocol) & np.any([columns.name.are(name) for name in names], axis=0)
@@ -201,7 +202,7 @@ def paper_aggregation(protocol: str) -> str | None:
     >>> chosen_by_paper("pixlens@released")
     'count_weighted'
     """
-    base = protocol.partition("[")[0].partition("@")[0]
+    base = paper_name(protocol)
     over = next(
         (figure.over[:1] for figure in declared_figures() if figure.protocol == base and figure.benchmark == ANY), None
     )

@@ -85,6 +85,10 @@ class ScoreTests:
         )
         return pair if pair.first == first_row else pair.reversed
 
+    def count(self, method: str) -> int:
+        """Return the number of edits with a score of this method."""
+        return int((~np.isnan(self.values[self.methods.index(method)])).sum()) if method in self.methods else 0
+
     def beats(self, first: str, second: str) -> bool:
         """Tell whether the first method is significantly better than the second."""
         pair = self.between(first, second)

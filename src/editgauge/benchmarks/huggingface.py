@@ -15,8 +15,8 @@ from editgauge._util.datasets import FORMATS, Faults, column_names, read_rows, r
 from editgauge._util.documents import Document, Lines, Location, read_yaml
 from editgauge._util.fields import EditFields, Fields, Text, Word, describe_unknown, format_value, read_fields
 from editgauge._util.text import format_count
+from editgauge.benchmarks._format import read_benchmark
 from editgauge.benchmarks.folder import FILES, ImagesOf
-from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.benchmarks.image_store import image_value, store_image
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark, id_problem

@@ -20,7 +20,6 @@ from editgauge.types import ParsedInstruction, ParsedStep
 _LATIN = range(0x250)
 
 
-@lru_cache(maxsize=4096)
 def parse_instruction(
     text: str, source_caption: str | None = None, target_caption: str | None = None, form: str | None = None
 ) -> ParsedInstruction:
@@ -49,6 +48,7 @@ def parse_instruction(
         return ParsedInstruction((ParsedStep(type=NOT_UNDERSTOOD),), "rules", f"{text.strip()} ({error})")
 
 
+@lru_cache(maxsize=4096)
 def _parse_english(
     text: str, source_caption: str | None, target_caption: str | None, form: str | None
 ) -> ParsedInstruction:

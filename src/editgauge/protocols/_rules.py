@@ -50,14 +50,14 @@ STEPS_DONE = ScoreSpec("steps_done", True, (0.0, 1.0), "The share of the instruc
 """Declared by every protocol that scores an edit step by step."""
 
 
-def split_item(item: Item) -> tuple[Item, ...]:
+def step_items(item: Item) -> tuple[Item, ...]:
     """Return the item once per step of its instruction."""
     return tuple(replace(item, edit=edit) for edit in edit_steps(item.edit))
 
 
 async def score_steps(item: Item, score: Callable[[Item], Awaitable[Scores]]) -> Scores:
     """Score every step, and combine them: `edit` covers all steps, other scores need a single step."""
-    steps = split_item(item)
+    steps = step_items(item)
     step_scores = await gather(*(score(step) for step in steps))
     step_results = [scores["edit"] for scores in step_scores]
     if len(steps) == 1:

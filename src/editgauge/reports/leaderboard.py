@@ -22,9 +22,9 @@ from editgauge.analysis.outcomes import mean_by_edit
 from editgauge.analysis.significance import ScoreTests, merge_tests
 from editgauge.analysis.summary import ALL, Cell, answers, headlines, untouched_methods
 from editgauge.errors import BadInputError
+from editgauge.reports._figures import trade_off
 from editgauge.reports._score_tables import ScoreTable, score_tables
 from editgauge.reports.context import write_page
-from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.pages import page_in
 from editgauge.results import Run
 

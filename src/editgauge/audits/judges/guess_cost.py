@@ -16,7 +16,7 @@ from editgauge.judges._endpoint import find_fault, parse_reply
 from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import Ratings
 from editgauge.judges._transcripts import Call, Transcripts
-from editgauge.protocols.rubric._model import guessed, open_rubric, rubric_names
+from editgauge.protocols.rubric._model import guess_ratings, open_rubric, rubric_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def _guesses(rule: str, texts: list[str], name: str, form: Ratings) -> list[floa
     guesses = []
     for text in texts:
         try:
-            guesses.append(guessed(rule, text, form)[name])
+            guesses.append(guess_ratings(rule, text, form)[name])
         except UnparsableReplyError:
             continue
     return guesses

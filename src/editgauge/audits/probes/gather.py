@@ -14,8 +14,8 @@ from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image
 from editgauge._util.masks import Polygons
 from editgauge._util.progress import log_info, progress
 from editgauge.audits.probes.probes import SPLITS, split_of
+from editgauge.audits.proposals import Photograph, look_at, propose
 from editgauge.benchmarks import open_benchmark, photos
-from editgauge.benchmarks.proposals import Photograph, look_at, propose
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models

@@ -18,8 +18,16 @@ from editgauge._util.fields import (
     read_fields,
 )
 from editgauge._util.images import ImageFile
-from editgauge.benchmarks.format.recipes import RecipeSource, RecipeSources, read_recipe
-from editgauge.benchmarks.format.regions import Find, Names, find_image, looks_like_path, read_mask
+from editgauge.benchmarks._format import (
+    Find,
+    Names,
+    RecipeSource,
+    RecipeSources,
+    find_image,
+    looks_like_path,
+    read_mask,
+    read_recipe,
+)
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import complete_edit, parse_summary
 from editgauge.types import Benchmark, Edit, InputImage, Position

@@ -10,7 +10,7 @@ from editgauge._util.documents import Location
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import ImageFile
 from editgauge._util.masks import Mask, Polygons
-from editgauge.benchmarks.format.regions import is_number
+from editgauge.benchmarks._format import is_number
 from editgauge.recipes import (
     COLORS,
     MATERIALS,

@@ -11,7 +11,7 @@ from editgauge._util.documents import Location
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import IMAGE_SUFFIXES
 from editgauge._util.masks import Dilated, Mask, MaskFile, Outside, Polygons, Rectangle, Union
-from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired, runs_problem
+from editgauge.benchmarks._format import Erased, RunLengths, paired, runs_problem
 from editgauge.errors import BadInputError
 
 Find = Callable[[str], Path]

@@ -12,11 +12,7 @@ from editgauge._util.images import ImageFile
 from editgauge._util.text import format_count
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.sample import find
-from editgauge.benchmarks.unibench.annotations import Annotations
-from editgauge.benchmarks.unibench.edits import RecipeOf, as_edits
-from editgauge.benchmarks.unibench.recipes import TaskRecipes
-from editgauge.benchmarks.unibench.sampling import draw
-from editgauge.benchmarks.unibench.validate import faults_of
+from editgauge.benchmarks.unibench._annotations import Annotations, RecipeOf, TaskRecipes, as_edits, draw, faults_of
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark
 

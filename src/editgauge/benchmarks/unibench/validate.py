@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.masks import bounding_box
-from editgauge.benchmarks.unibench.annotations import (
+from editgauge.benchmarks.unibench._annotations import (
     FORMAT,
     AnnotatedImage,
     Annotations,
@@ -26,10 +26,10 @@ from editgauge.benchmarks.unibench.annotations import (
     RelativePlace,
     Task,
     TaskType,
+    instance_id,
+    mask_of,
+    template_problem,
 )
-from editgauge.benchmarks.unibench.masks import mask_of
-from editgauge.benchmarks.unibench.sampling import instance_id
-from editgauge.benchmarks.unibench.templates import template_problem
 
 SLACK = 2.0
 """Pixels by which a box may differ from its mask: outlines are rounded."""

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Literal
 
 from editgauge.analysis.ratings import Rating
-from editgauge.benchmarks.editinspector.labels import majority
+from editgauge.benchmarks.editinspector._labels import majority
 from editgauge.builders.judge_calls import OpenPrompt
 from editgauge.builders.training.authors import Author, Worded
 from editgauge.builders.training.decoys import ChangeScene

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge._util.files import write_text
-from editgauge.benchmarks.unibench.annotations import (
+from editgauge.benchmarks.unibench._annotations import (
     FORMAT,
     AnnotatedImage,
     Annotations,
@@ -20,8 +20,8 @@ from editgauge.benchmarks.unibench.annotations import (
     Task,
     TaskType,
     described,
+    forbidden_colors,
 )
-from editgauge.benchmarks.unibench.validate import forbidden_colors
 from editgauge.builders.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture, one_per_line
 from editgauge.builders.unibench.proposals import FIELDS, relation_of
 

@@ -11,9 +11,14 @@ from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.phrases import read_position
 from editgauge._vision.colors import rgb_of
 from editgauge._vision.geometry import direction_score, middle
-from editgauge.benchmarks.unibench.annotations import AnnotatedImage, Instance, TaskType
-from editgauge.benchmarks.unibench.templates import template_problem
-from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colors
+from editgauge.benchmarks.unibench._annotations import (
+    AnnotatedImage,
+    Instance,
+    TaskType,
+    forbidden_classes,
+    forbidden_colors,
+    template_problem,
+)
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
 from editgauge.errors import UnscorableError

@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from editgauge._util.coco import Coco
 from editgauge._vision.geometry import direction_score
-from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.sampling import chance_by_key
+from editgauge.benchmarks.unibench._annotations import Instance, chance_by_key
 from editgauge.builders.built import similar_classes
 from editgauge.builders.unibench.captions import (
     mention_of,

@@ -14,7 +14,7 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge._vision.colors import color_word
 from editgauge._vision.geometry import Point, box_area, centroid
-from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.benchmarks.unibench._annotations import Instance
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.builders.unibench.captions import mentions

@@ -11,8 +11,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels, read_image, resize_image, write_png
 from editgauge._util.masks import BoolMask
-from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.benchmarks.unibench._annotations import Instance, mask_of
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.errors import BadInputError
 

@@ -1,4 +1,8 @@
-"""A rubric as one YAML file: what is shown, what is asked, and how the answers make scores."""
+"""Rubric files: what a judge is shown and asked, and how its answers make scores.
+
+A file is validated completely before any question is asked: its YAML, every part, all names, and all formulas on a grid
+of possible answers.
+"""
 
 from __future__ import annotations
 
@@ -6,170 +10,200 @@ import hashlib
 import math
 import random
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
-from editgauge.errors import BadInputError, UnknownNameError, summarize_error
+from editgauge._util.documents import read_yaml
+from editgauge.edit_types import EDIT_TYPES
+from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges._parsing import UnparsableReplyError
 from editgauge.judges._questions import Ratings
+from editgauge.protocols.rubric._formulas import (
+    Condition,
+    Formula,
+    Name,
+    Number,
+    RubricPart,
+    Values,
+    apply_caps,
+    evaluate,
+    holds,
+    names_of,
+)
 from editgauge.types import Edit, Question, Unscored
 
 ABSENT, PRESENT = "absent", "present"
-"""In a condition: the edit does not have the field, or has it, whatever its value."""
-BYTES_AT_MOST = 200_000
-Shows = Literal["source", "outcome", "reference"]
-Condition = dict[str, list[str | int | float | bool]]
+"""In a field condition: the edit does not have the field, or has it with any value."""
+MAX_BYTES = 200_000
+MAX_GRID = 4096
+"""Larger grids of possible answers are sampled."""
+RANGE_TOLERANCE = 1e-9
+"""Relative to the width of the range: rounding errors are not faults."""
+SLOT = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+"""A slot in the text of a question."""
+ShownImage = Literal["source", "outcome", "reference"]
+FieldCondition = dict[str, Annotated[list[str | int | float | bool], Field(min_length=1)]]
 """Fields of the edit with the values that are accepted."""
+Range = tuple[Number, Number]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Ranged(RubricPart):
+    range: Range
+
+    @model_validator(mode="after")
+    def _check_order(self) -> _Ranged:
+        if self.range[0] >= self.range[1]:
+            raise ValueError(f"the range {list(self.range)} must be [LOW, HIGH]")
+        return self
 
 
-class Dimension(_Part):
-    """One thing that gets a number."""
+class Dimension(RubricPart):
+    """One number that the judge gives."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")
+    name: Name
     asks: str
-    also: list[str] = []
-    """Further names under which a model may give it, such as those of the authors' wording."""
+    also: list[str] = Field(default_factory=list)
+    """Other names under which a model may report it, such as those of the authors' wording."""
 
 
-class RubricQuestion(_Part):
-    """One question to the judge, with the numbers that it is to give."""
+class RubricQuestion(_Ranged):
+    """One question to the judge, with the numbers that it must give."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")
-    shows: list[Shows] = Field(min_length=1)
+    name: Name
+    shows: Annotated[list[ShownImage], Field(min_length=1)]
     asks: str
-    range: tuple[float, float]
-    dimensions: list[Dimension] = Field(min_length=1)
-    when: Condition = {}
+    dimensions: Annotated[list[Dimension], Field(min_length=1)]
+    when: FieldCondition = Field(default_factory=dict)
     yes_or_no: bool = False
-    """The numbers are the two ends of the range and nothing between."""
+    """Whether only the two ends of the range are valid."""
 
 
-class Formula(_Part):
-    """How a score is made of dimensions, for the edits that a condition accepts."""
+class ScoreFormula(RubricPart):
+    """A formula of a score, for the edits that a condition accepts."""
 
-    when: Condition = {}
-    is_: Any = Field(alias="is")
+    when: FieldCondition = Field(default_factory=dict)
+    formula: Formula = Field(alias="is")
 
 
-class Made(_Part):
-    """A score."""
+def _as_formulas(definition: object) -> object:
+    """Return a single formula as a list with one formula for all edits."""
+    return definition if isinstance(definition, list) else [{"is": definition}]
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,40}$")
+
+class RubricScore(_Ranged):
+    """A score computed from dimensions and earlier scores."""
+
+    name: Name
     about: str
-    range: tuple[float, float]
-    is_: Any = Field(alias="is")
-    """A formula, or a list of formulas with conditions of which the first that fits counts."""
-
-    @property
-    def formulas(self) -> list[Formula]:
-        """All of them, in order."""
-        return (
-            [Formula.model_validate(each) for each in self.is_]
-            if isinstance(self.is_, list)
-            else [Formula.model_validate({"is": self.is_})]
-        )
+    formulas: Annotated[list[ScoreFormula], Field(min_length=1), BeforeValidator(_as_formulas)] = Field(alias="is")
+    """Formulas with conditions, of which the first that applies counts; a file may give a single formula."""
 
 
-class Rule(_Part):
-    """Sets a dimension where a condition on others holds."""
+class Rule(RubricPart):
+    """Sets a dimension if a condition on dimensions holds."""
 
-    set: str
-    to: float
-    if_: dict[str, dict[str, float]] = Field(alias="if")
+    set: Name
+    to: Number
+    condition: Condition = Field(alias="if")
 
 
-class SetMade(_Part):
-    """A score of a whole set: the mean of group means, of the edits that a condition accepts."""
+class SetScore(RubricPart):
+    """A score of a set: the mean of group means, of the edits that a condition accepts."""
 
-    name: str
-    of: str
+    name: Name
+    of: Name
     about: str
     over: str | None = None
-    """The field whose values are the groups; one group when left out."""
-    when: Condition = {}
+    """The field whose values are the groups; one group if left out."""
+    when: FieldCondition = Field(default_factory=dict)
 
 
-class Released(_Part):
-    """What the authors' released code does otherwise; `@released` does the same."""
+class Released(RubricPart):
+    """Differences of the authors' released code, which `@released` follows."""
 
     notes: list[str]
     unreadable: Literal["random", "zero", "middle", "lone_digit", "dropped"] = "dropped"
     failed: Literal["zero", "dropped"] = "dropped"
     caps: bool = True
-    """False when the code only tells the judge to keep to the caps."""
+    """False if the code only tells the judge to keep to the caps."""
 
 
-class Rubric(_Part):
-    """A whole rubric."""
+class Rubric(RubricPart):
+    """A rubric file."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")
     about: str
     paper: str = "of the user's own"
     version: str = "1"
-    deviations: list[str] = []
-    fields: dict[str, list[str]] = {}
-    """Names of fields to the extras of an edit that may hold them, first found first taken."""
-    questions: list[RubricQuestion] = Field(min_length=1)
-    caps: dict[str, str] = {}
-    rules: list[Rule] = []
-    scores: list[Made] = []
-    sets: list[SetMade] = []
-    answers: dict[Question, str] = {}
-    """Which dimension or score is the main answer to a question about the edit."""
+    deviations: list[str] = Field(default_factory=list)
+    fields: dict[str, list[str]] = Field(default_factory=dict)
+    """Names of fields to the keys of an edit that may hold them, in order of precedence."""
+    questions: Annotated[list[RubricQuestion], Field(min_length=1)]
+    caps: dict[Name, Name] = Field(default_factory=dict)
+    rules: list[Rule] = Field(default_factory=list)
+    scores: list[RubricScore] = Field(default_factory=list)
+    sets: list[SetScore] = Field(default_factory=list)
+    answers: dict[Question, Name] = Field(default_factory=dict)
+    """The dimension or score that answers a question about the edit."""
     repeat: int = Field(default=1, ge=1, le=64)
     released: Released | None = None
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Rubric:
-        names = [each.name for question in self.questions for each in question.dimensions]
-        known = set(names)
-        limits = [name for pair in self.caps.items() for name in pair]
-        strangers = [name for name in (*limits, *(rule.set for rule in self.rules)) if name not in known]
-        if strangers:
-            raise ValueError(f"caps and rules name what is no dimension: {', '.join(strangers)}")
-        for made in self.scores:
-            for formula in made.formulas:
-                try:
-                    check_formula(formula.is_, known)
-                except BadInputError as error:
-                    raise ValueError(f"score '{made.name}': {error}") from error
-            known.add(made.name)
-        unknown = [name for name in self.answers.values() if name not in known]
-        if unknown:
-            raise ValueError(f"answers name what is no dimension and no score: {', '.join(unknown)}")
-        for each in self.sets:
-            if each.of not in known:
-                raise ValueError(f"set '{each.name}' is made of '{each.of}', which is no score")
-        return self
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """The range of every dimension."""
+        return {dimension.name: question.range for question in self.questions for dimension in question.dimensions}
 
     def field(self, edit: Edit, name: str) -> str:
-        """The value of a field of an edit as a text; `absent` when the edit has none."""
+        """Return a field of an edit as text; `absent` if the edit has none."""
         if name == "type":
             return edit.type
         for key in self.fields.get(name, [name]):
             value = edit.groups.get(key, edit.extras.get(key))
-            if value is not None and value == value:  # NaN is how some files write that nothing is there
-                return str(value).lower() if isinstance(value, bool) else str(value)
+            if value is not None and value == value:  # some files write a missing value as NaN
+                return _text(value)
         return ABSENT
 
-    def applies(self, when: Condition, edit: Edit) -> bool:
-        """Does a condition accept the edit?"""
-        return all(_accepted(self.field(edit, name), {_text(each) for each in values}) for name, values in when.items())
+    def applies(self, when: FieldCondition, edit: Edit) -> bool:
+        """Return whether a condition accepts the edit."""
+        return all(_accepts(values, self.field(edit, name)) for name, values in when.items())
+
+    def combine(self, values: Values, edit: Edit, *, caps: bool = True) -> dict[str, float | Unscored | None]:
+        """Apply caps and rules to the dimensions, and compute the scores."""
+        selected = {
+            score.name: next((part.formula for part in score.formulas if self.applies(part.when, edit)), None)
+            for score in self.scores
+        }
+        return self._combine(values, selected, caps=caps)
+
+    def _combine(
+        self, values: Values, formulas: Mapping[str, Formula | None], *, caps: bool
+    ) -> dict[str, float | Unscored | None]:
+        totals = apply_caps(values, self.caps) if caps else dict(values)
+        for rule in self.rules:
+            if isinstance(totals.get(rule.set), float) and holds(rule.condition, totals) is True:
+                totals[rule.set] = rule.to
+        for name, formula in formulas.items():
+            if formula is None:
+                totals[name] = Unscored("not_applicable", f"'{name}' is not defined for this edit")
+            else:
+                totals[name] = evaluate(formula, totals)
+        return totals
+
+    def faults(self) -> list[str]:
+        """Return everything that is wrong with names, texts and formulas."""
+        faults = [*_name_faults(self), *_text_faults(self), *_condition_faults(self)]
+        return faults or _grid_faults(self)
 
 
-class Opened(BaseModel):
-    """A rubric with the name it was asked for by and a fingerprint of its file."""
+class OpenRubric(BaseModel):
+    """A rubric with the name by which it was requested and a fingerprint of its file."""
 
     rubric: Rubric
     called: str
@@ -177,190 +211,179 @@ class Opened(BaseModel):
 
 
 def rubric_names() -> list[str]:
-    """The built-in rubrics."""
+    """Return the names of the built-in rubrics."""
     files = resources.files("editgauge.protocols.rubric").joinpath("built_in").iterdir()
     return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
 
 
 @cache
-def open_rubric(name: str) -> Opened:
-    """The rubric of a built-in name, or of a user's own YAML file."""
+def open_rubric(name: str) -> OpenRubric:
+    """Return a built-in rubric by name, or a rubric file of the user by path."""
     if name in rubric_names():
         file = resources.files("editgauge.protocols.rubric").joinpath("built_in").joinpath(f"{name}.yaml")
-        return _read(name, file.read_bytes())
+        return _parse(name, file.read_bytes())
     path = Path(name).expanduser()
     if path.suffix not in (".yaml", ".yml"):
         raise UnknownNameError("rubric", name, rubric_names(), "editgauge list rubrics")
     if not path.is_file():
         raise BadInputError(f"There is no rubric at '{name}'. Built in are: {', '.join(rubric_names())}.")
-    return _read(name, path.read_bytes())
+    return _parse(name, path.read_bytes())
 
 
-def _read(name: str, content: bytes) -> Opened:
+def _parse(name: str, content: bytes) -> OpenRubric:
+    if len(content) > MAX_BYTES:
+        raise BadInputError(f"The rubric '{name}' cannot be read: it is larger than {MAX_BYTES:,} bytes.")
     try:
-        if len(content) > BYTES_AT_MOST:
-            raise ValueError(f"it is larger than {BYTES_AT_MOST:,} bytes")
-        rubric = Rubric.model_validate(yaml.safe_load(content.decode("utf-8")))
+        document = read_yaml(content.decode("utf-8"), Path(name).name)
+        faults = document.problems()
+        if not faults:
+            rubric = Rubric.model_validate(document.value)
+            faults = rubric.faults()
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"The rubric '{name}' cannot be read: it is not UTF-8.") from error
     except ValidationError as error:
-        problems = [f"{'.'.join(map(str, each['loc'])) or 'rubric'}: {each['msg']}" for each in error.errors()]
-        raise BadInputError(f"The rubric '{name}' has problems.", problems) from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise BadInputError(f"The rubric '{name}' cannot be read: {summarize_error(error)}") from error
-    return Opened(rubric=rubric, called=name, fingerprint=hashlib.sha256(content).hexdigest()[:12])
+        faults = [f"{'.'.join(map(str, part['loc'])) or 'rubric'}: {part['msg']}" for part in error.errors()]
+    if faults:
+        raise BadInputError(f"The rubric '{name}' has problems.", faults)
+    return OpenRubric(rubric=rubric, called=name, fingerprint=hashlib.sha256(content).hexdigest()[:12])
 
 
-def _accepted(value: str, values: set[str]) -> bool:
-    return value in values or (PRESENT in values and value != ABSENT)
+def _name_faults(rubric: Rubric) -> Iterator[str]:
+    """Yield names that are used twice, or that do not exist."""
+    dimensions = set(rubric.ranges)
+    yield from _repeated("questions", [question.name for question in rubric.questions])
+    for question in rubric.questions:
+        yield from _repeated(f"question '{question.name}'", [dimension.name for dimension in question.dimensions])
+        for dimension in question.dimensions:
+            if rubric.ranges[dimension.name] != question.range:
+                yield f"dimension '{dimension.name}' has two ranges"
+    for name in dict.fromkeys((*rubric.caps, *rubric.caps.values())):
+        if name not in dimensions:
+            yield f"caps: there is no dimension '{name}'"
+    for rule in rubric.rules:
+        for name in (rule.set, *rule.condition):
+            if name not in dimensions:
+                yield f"rules: there is no dimension '{name}'"
+        if rule.set in dimensions and not _in_range(rule.to, rubric.ranges[rule.set]):
+            yield f"rules: {rule.to:g} is outside the range of '{rule.set}'"
+    available = set(dimensions)
+    for score in rubric.scores:
+        for part in score.formulas:
+            for name in dict.fromkeys(names_of(part.formula)):
+                if name not in available:
+                    yield f"score '{score.name}' uses '{name}', and there is no such dimension or earlier score"
+        if score.name in available:
+            yield f"score '{score.name}' has the name of a dimension or of another score"
+        available.add(score.name)
+    for name in rubric.answers.values():
+        if name not in available:
+            yield f"answers: there is no dimension or score '{name}'"
+    yield from _repeated("sets", [set_score.name for set_score in rubric.sets])
+    for set_score in rubric.sets:
+        if set_score.of not in available:
+            yield f"set '{set_score.name}': there is no dimension or score '{set_score.of}'"
 
 
-def _text(value: str | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _repeated(owner: str, names: Sequence[str]) -> Iterator[str]:
+    yield from (f"{owner}: '{name}' occurs twice" for name in dict.fromkeys(names) if names.count(name) > 1)
 
 
-Values = Mapping[str, float | Unscored | None]
-"""What is known about each name; None when it was not asked, because it does not apply to the edit."""
-
-OPERATIONS = ("min", "mean", "root_of_product", "weighted", "scaled", "full_marks", "at_least", "if")
-
-
-def evaluate(formula: Any, values: Values) -> float | Unscored:
-    """The value of a formula.
-
-    A name stands for its value, a number for itself; operations are mappings:
-    `{min: [a, b]}`, `{mean: [a, b]}` (of those that apply), `{root_of_product: [a, b]}` (the n-th root of n values),
-    `{weighted: {a: 0.8, b: 0.2}}`, `{scaled: a, minus: 1, times: 25}`, `{full_marks: [a, b], is: 5}` (1 or 0),
-    `{at_least: 1, of: a}` and `{if: {a: {at_most: 2}}, then: …, else: …}`. What lacks a value has none itself.
-
-    >>> evaluate({"root_of_product": [{"min": ["a", "b"]}, "c"]}, {"a": 9.0, "b": 4.0, "c": 9.0})
-    6.0
-    """
-    if isinstance(formula, int | float):
-        return float(formula)
-    if isinstance(formula, str):
-        return _known(formula, values)
-    (operation,) = [name for name in OPERATIONS if name in formula]
-    operands = formula[operation]
-    if operation == "weighted":
-        parts = {name: evaluate(name, values) for name in operands}
-        return _first_gap(parts.values()) or sum(weight * _number(parts[name]) for name, weight in operands.items())
-    if operation == "scaled":
-        value = evaluate(operands, values)
-        return value if isinstance(value, Unscored) else (value - formula["minus"]) * formula["times"]
-    if operation == "at_least":
-        value = evaluate(formula["of"], values)
-        return value if isinstance(value, Unscored) else max(float(operands), value)
-    if operation == "if":
-        held = holds(operands, values)
-        return held if isinstance(held, Unscored) else evaluate(formula["then" if held else "else"], values)
-    parts_in_order = [evaluate(each, values) for each in operands]
-    if operation == "mean":
-        parts_in_order = [each for each in parts_in_order if not _does_not_apply(each)]
-        if not parts_in_order:
-            return Unscored("not_applicable", "none of what the mean is made of applies to this edit")
-    gap = _first_gap(parts_in_order)
-    if gap is not None:
-        return gap
-    numbers = [_number(each) for each in parts_in_order]
-    match operation:
-        case "min":
-            return min(numbers)
-        case "mean":
-            return sum(numbers) / len(numbers)
-        case "root_of_product":
-            return math.sqrt(math.prod(numbers)) if len(numbers) == 2 else math.prod(numbers) ** (1 / len(numbers))
-        case _:
-            return float(all(number >= formula["is"] for number in numbers))
+def _text_faults(rubric: Rubric) -> Iterator[str]:
+    """Yield slots in texts that nothing fills."""
+    slots = {*rubric.fields, "instruction"}
+    for question in rubric.questions:
+        for text in (question.asks, *(dimension.asks for dimension in question.dimensions)):
+            for slot in SLOT.findall(text):
+                if slot not in slots:
+                    available = ", ".join(sorted(slots))
+                    yield f"question '{question.name}': nothing fills {{{slot}}}; available are {available}"
 
 
-def holds(condition: Mapping[str, Mapping[str, float]], values: Values) -> bool | Unscored:
-    """Whether a condition on values holds: `{a: {at_most: 2}}` or `{a: {at_least: 4}}`."""
-    for name, bounds in condition.items():
-        value = _known(name, values)
-        if isinstance(value, Unscored):
-            return value
-        if value > bounds.get("at_most", math.inf) or value < bounds.get("at_least", -math.inf):
-            return False
-    return True
+def _condition_faults(rubric: Rubric) -> Iterator[str]:
+    """Yield edit types in conditions that do not exist."""
+    conditions = [question.when for question in rubric.questions]
+    conditions += [part.when for score in rubric.scores for part in score.formulas]
+    conditions += [part.when for part in rubric.sets]
+    types = {str(name) for when in conditions for name in when.get("type", ())}
+    yield from (f"when: there is no edit type '{name}'" for name in sorted(types - set(EDIT_TYPES)))
 
 
-def capped(values: Values, caps: Mapping[str, str]) -> dict[str, float | Unscored | None]:
-    """The values with none above the one that caps it.
-
-    >>> capped({"first": 3.0, "second": 5.0}, {"second": "first"})
-    {'first': 3.0, 'second': 3.0}
-    """
-    limited = dict(values)
-    for name, limit in caps.items():
-        value, most = limited.get(name), limited.get(limit)
-        if isinstance(value, float) and isinstance(most, float):
-            limited[name] = min(value, most)
-        elif isinstance(value, float) and isinstance(most, Unscored):
-            limited[name] = most
-    return limited
+def _grid_faults(rubric: Rubric) -> list[str]:
+    """Evaluate all scores on a grid of possible answers; return one fault per score that fails."""
+    faults: dict[str, str] = {}
+    for values in _possible_answers(rubric.ranges):
+        for formulas in _possible_formulas(rubric):
+            for caps in {True, rubric.released is None or rubric.released.caps}:
+                faults = _score_faults(rubric, values, formulas, caps=caps) | faults
+    return list(faults.values())
 
 
-def check_formula(formula: Any, known: Iterable[str]) -> None:
-    """Raises `BadInputError` for a formula that cannot be evaluated."""
-    names = set(known)
-    if isinstance(formula, bool) or not isinstance(formula, int | float | str | dict):
-        raise BadInputError(f"A formula is a name, a number or an operation; got {formula!r:.60}.")
-    if isinstance(formula, str) and formula not in names:
-        raise BadInputError(f"A formula names '{formula}', and there is no such dimension or earlier score.")
-    if not isinstance(formula, dict):
+def _score_faults(rubric: Rubric, values: Values, formulas: Mapping[str, Formula], *, caps: bool) -> dict[str, str]:
+    answers = ", ".join(f"{name}={value:g}" for name, value in values.items() if isinstance(value, float))
+    totals: dict[str, float | Unscored | None] = dict(rubric._combine(values, {}, caps=caps))
+    for score in rubric.scores:
+        try:
+            total = evaluate(formulas[score.name], totals)
+        except (ArithmeticError, ValueError) as error:
+            return {score.name: f"score '{score.name}' cannot be computed for {answers}: {error}"}
+        if isinstance(total, float) and not _in_range(total, score.range):
+            low, high = score.range
+            return {
+                score.name: f"score '{score.name}' is {total:g} for {answers}, outside its range [{low:g}, {high:g}]"
+            }
+        totals[score.name] = total
+    return {}
+
+
+def _possible_answers(ranges: Mapping[str, Range]) -> Iterator[Values]:
+    """Yield lowest, middle, highest and missing values of all dimensions; a sample if there are too many."""
+    levels = [(float(low), (low + high) / 2, float(high), None) for low, high in ranges.values()]
+    if math.prod(map(len, levels)) <= MAX_GRID:
+        yield from (dict(zip(ranges, choice, strict=True)) for choice in product(*levels))
         return
-    operations = [name for name in OPERATIONS if name in formula]
-    wanted = {"scaled": {"minus", "times"}, "full_marks": {"is"}, "at_least": {"of"}, "if": {"then", "else"}}
-    if len(operations) != 1 or set(formula) != {operations[0], *wanted.get(operations[0], ())}:
-        raise BadInputError(f"An operation is one of {', '.join(OPERATIONS)}, with its own words; got {formula!r:.80}.")
-    (operation,) = operations
-    operands = formula[operation]
-    if operation in ("min", "mean", "root_of_product", "full_marks"):
-        if not isinstance(operands, list) or not operands:
-            raise BadInputError(f"'{operation}' takes a list; got {operands!r:.60}.")
-        parts = operands
-    elif operation == "weighted":
-        if not isinstance(operands, dict) or not all(isinstance(each, int | float) for each in operands.values()):
-            raise BadInputError(f"'weighted' takes names with their weights; got {operands!r:.60}.")
-        parts = list(operands)
-    elif operation == "if":
-        parts = [*operands, formula["then"], formula["else"]]
-    else:
-        parts = [formula["of"] if operation == "at_least" else operands]
-    for part in parts:
-        check_formula(part, names)
+    for index in range(4):
+        yield {name: choices[index] for name, choices in zip(ranges, levels, strict=True)}
+    draw = random.Random(0)  # noqa: S311 - a fixed sample
+    for _ in range(MAX_GRID // 4):
+        yield {name: draw.choice(choices) for name, choices in zip(ranges, levels, strict=True)}
 
 
-def _known(name: str, values: Values) -> float | Unscored:
-    value = values.get(name)
-    return Unscored("not_applicable", f"'{name}' is not asked for this edit") if value is None else value
+def _possible_formulas(rubric: Rubric) -> Iterator[dict[str, Formula]]:
+    """Yield the formulas of all scores, every alternative at least once."""
+    count = max((len(score.formulas) for score in rubric.scores), default=1)
+    for index in range(count):
+        yield {score.name: score.formulas[min(index, len(score.formulas) - 1)].formula for score in rubric.scores}
 
 
-def _first_gap(values: Iterable[float | Unscored]) -> Unscored | None:
-    return next((each for each in values if isinstance(each, Unscored)), None)
+def _in_range(value: float, limits: Range) -> bool:
+    low, high = limits
+    margin = RANGE_TOLERANCE * (high - low)
+    return math.isfinite(value) and low - margin <= value <= high + margin
 
 
-def _does_not_apply(value: float | Unscored) -> bool:
-    return isinstance(value, Unscored) and value.reason == "not_applicable"
+def _accepts(values: Sequence[str | float | bool], value: str) -> bool:
+    texts = {_text(accepted) for accepted in values}
+    return value in texts or (PRESENT in texts and value != ABSENT)
 
 
-def _number(value: float | Unscored) -> float:
-    if isinstance(value, Unscored):
-        raise TypeError("a gap was looked for before")
-    return value
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 _LONE_DIGIT = re.compile(r"(?<![\d.])([1-5])(?![\d.])")
 
 
-def guessed(rule: str, text: str, form: Ratings) -> Mapping[str, float]:
-    """The numbers that a rule puts in place of an unreadable answer; raises `UnparsableReplyError` where it drops it.
+def guess_ratings(rule: str, text: str, form: Ratings) -> Mapping[str, float]:
+    """Return the numbers that released code puts in place of an unreadable reply.
 
     Args:
-        rule: `random` (a whole number each, drawn from the text itself, so that a second look gives the same),
-            `zero`, `middle`, `lone_digit` (the first digit from 1 to 5 that stands alone), or `dropped`
-        text: the answer
-        form: what was asked for
+        rule: `random` (integers seeded by the text, so that they are reproducible), `zero`, `middle`, `lone_digit`
+            (the first separate digit from 1 to 5), or `dropped`
+        text: the reply
+        form: the requested ratings
 
+    Raises:
+        UnparsableReplyError: if the rule drops the reply
     """
     names = [name for name, _ in form.names]
     if rule == "random":
@@ -378,13 +401,13 @@ def guessed(rule: str, text: str, form: Ratings) -> Mapping[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class GuessedRatings(Ratings):
-    """Ratings as released code reads them: what cannot be read is guessed by its rule."""
+    """Ratings as released code parses them, with guesses for unreadable replies."""
 
     rule: str = "dropped"
 
     def read(self, text: str) -> Mapping[str, float]:
-        """The numbers, read or guessed."""
+        """Return the numbers, parsed or guessed."""
         try:
             return Ratings.read(self, text)
         except UnparsableReplyError:
-            return guessed(self.rule, text, self)
+            return guess_ratings(self.rule, text, self)

@@ -19,7 +19,7 @@ from editgauge.analysis.captions import (
     caption_quality,
 )
 from editgauge.analysis.outcomes import scored_outcomes
-from editgauge.reports.figures.captions import STYLE, caption_quality_svg
+from editgauge.reports._figures import CAPTION_STYLE, caption_quality_svg
 from editgauge.reports.sections.standard import NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _content(context: Context) -> dict[str, Any] | None:
 
 def _drawn(curve: CaptionCurve) -> Markup:
     """The plot without a style of its own: the page's policy refuses it, and the page's style knows both themes."""
-    return Markup(caption_quality_svg(curve).replace(f"<style>{STYLE}</style>", ""))  # noqa: S704
+    return Markup(caption_quality_svg(curve).replace(f"<style>{CAPTION_STYLE}</style>", ""))  # noqa: S704
 
 
 def _tables(groups: Sequence[CaptionGroup]) -> dict[tuple[str, str], list[CaptionGroup]]:

@@ -12,7 +12,7 @@ from editgauge._render.svg import AxisRange
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.agree import LEVELS
 from editgauge.analysis.choice_agreement import JUDGE_SPEC as JUDGED
-from editgauge.reports.sections.profiles import ProfileRow, plot
+from editgauge.reports._figures import ProfileRow, plot_profile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -268,7 +268,7 @@ def _drawn(
     low = chance if lowest >= chance else max(-1.0, float(int(lowest * 5 - 1)) / 5)
     names = [score.spec.name for score, _ in scores]
     lines = [ProfileRow(_name(score, alone=names.count(score.spec.name) == 1), mean) for score, mean in scores]
-    return plot(lines, AxisRange(low, 1.0), DECIMALS, title)
+    return plot_profile(lines, AxisRange(low, 1.0), DECIMALS, title)
 
 
 def _name(score: RatedScore | ChoiceScore | SelectedScore | RankedScore, *, alone: bool) -> str:

@@ -12,16 +12,15 @@ from editgauge._render.text import interval, number
 from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
+from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._gallery import how_surely_read
 from editgauge.reports._highlights import highlights
 from editgauge.reports._outcomes import Why, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
-from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.sections.disputes import disputes
 from editgauge.reports.sections.overview import in_bold, sentences
 from editgauge.reports.sections.people import left_out, people_tables
-from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
@@ -113,7 +112,7 @@ def _overview(context: Context) -> Content:
 def _methods(context: Context) -> Content | None:
     if not context.tables:
         return None
-    plots = {m: [of_method(table, context.methods, m) for table in context.tables] for m in context.methods}
+    plots = {m: [plot_method_profile(table, context.methods, m) for table in context.tables] for m in context.methods}
     counts = {method: context.counts_of(method) for method in context.methods}
     cards = {method: read_card(Path(place)) for method, place in context.run.manifest.methods.items()}
     return {"plots": plots, "of_method": counts, "cards": cards}
@@ -124,7 +123,7 @@ def _edit_types(context: Context) -> Content | None:
         return None
     kinds = context.edit_types
     edits = Counter(edit.get("type") for edit in context.run.edits.values())
-    plots = {kind: [of_edit_type(table, context.methods, kind) for table in context.tables] for kind in kinds}
+    plots = {kind: [plot_type_profile(table, context.methods, kind) for table in context.tables] for kind in kinds}
     return {"plots": plots, "edits": edits, "folded": {table.key: table.folded for table in context.tables}}
 
 
@@ -178,7 +177,7 @@ summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHA
 sets = TemplateSection("sets", "Sets", 54, _sets, NUMBERS)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
-measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.as_text(context.run)}, SETUP)
+measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.methods_text(context.run)}, SETUP)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge.analysis.summary import ALL
-from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
+from editgauge.reports._figures import SweepLine, SweepPoint, plot_sweep
 from editgauge.reports.sections.standard import METHODS, TemplateSection
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def draw(each: Swept, table: ScoreTable, methods: Sequence[str]) -> Markup:
         )
         for others, values in each.series.items()
     ]
-    return plot(lines, each.option, table)
+    return plot_sweep(lines, each.option, table)
 
 
 def _content(context: Context) -> dict[str, Any] | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from editgauge._render import text as words
+from editgauge._util.variants import base_name
 from editgauge.analysis.aggregation import TOTAL, TrialCell, aggregations, count_trials, trial_cells
 from editgauge.edit_types import vocabulary
-from editgauge.reports.figures.side_by_side import Mark, Series, plot
+from editgauge.reports._figures import Mark, Series, plot_series
 from editgauge.reports.sections.standard import METHODS, NUMBERS, TemplateSection
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def plots(context: Context) -> list[Markup]:
 
 
 def _is_average(table: ScoreTable) -> bool:
-    return table.protocol.partition("[")[0] in PROTOCOLS and table.spec.name in {"fidelity", "consistency", "edit"}
+    return base_name(table.protocol) in PROTOCOLS and table.spec.name in {"fidelity", "consistency", "edit"}
 
 
 def _plot(context: Context, table: ScoreTable) -> Markup:
@@ -55,7 +56,7 @@ def _plot(context: Context, table: ScoreTable) -> Markup:
         series.append(Series(method, [*marks, _total(totals[method].get("by_type")) if all(marks) else None]))
     title = f"{table.title} {'↑' if table.spec.higher_is_better else '↓'}"
     spoken = [*(SPOKEN[kind] for kind in kinds), TOTAL]
-    return plot(series, spoken, table.scale, title, table.decimals)
+    return plot_series(series, spoken, table.scale, title, table.decimals)
 
 
 def _total(estimate: Estimate | None) -> Mark | None:

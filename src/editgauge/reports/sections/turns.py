@@ -8,8 +8,8 @@ from markupsafe import Markup
 
 from editgauge._render import text as words
 from editgauge.analysis._groups import TurnCell, TurnTable, turn_tables
+from editgauge.reports._figures import SweepLine, SweepPoint, plot_sweep
 from editgauge.reports._score_tables import ScoreTable
-from editgauge.reports.figures.sweep import SweepLine, SweepPoint, plot
 from editgauge.reports.sections.standard import TemplateSection
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _drawn(table: TurnTable) -> dict[str, Any]:
     return {
         "title": shown.title,
         "about": table.about,
-        "plot": plot(lines, "turn", shown),
+        "plot": plot_sweep(lines, "turn", shown),
         "turns": turns,
         "rows": rows,
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge._render.svg import axis, scale_for, whisker
 from editgauge._render.text import number
+from editgauge._util.variants import base_name
 from editgauge.reports.sections.standard import METHODS, TemplateSection
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def _content(context: Context) -> dict[str, Any] | None:
     """Every score that several variants of a protocol share; edit types on which all variants agree are left out."""
     groups: dict[tuple[str, str], list[ScoreTable]] = {}
     for table in context.tables:
-        groups.setdefault((table.protocol.partition("[")[0], table.spec.name), []).append(table)
+        groups.setdefault((base_name(table.protocol), table.spec.name), []).append(table)
     made = [_sweep(*key, members, context.methods) for key, members in groups.items() if len(members) > 1]
     sweeps = [sweep for sweep in made if sweep.rows]
     return {"sweeps": sweeps} if sweeps else None

@@ -84,12 +84,12 @@ def _ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None
     if question is not None and design.question(question) is None:
         raise UnknownNameError("question in this design", question, [each.id for each in design.questions])
     for page in pages:
-        (format_value,) = page.compared
+        (outcome,) = page.compared
         for name, answer in page.answers.items():
             value = rating_of(design, name, answer)
             if value is not None and question in (None, name):
-                line = {"edit": page.edit, "method": format_value["method"], "value": value}
-                line |= {"rater": page.rater, "question": name, "seed": format_value["seed"]}
+                line = {"edit": page.edit, "method": outcome["method"], "value": value}
+                line |= {"rater": page.rater, "question": name, "seed": outcome["seed"]}
                 yield line | ({} if page.probability is None else {"probability": page.probability})
 
 

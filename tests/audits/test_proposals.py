@@ -12,7 +12,7 @@ import skimage.data
 
 from editgauge._util.images import ImageFile, Pixels, write_png
 from editgauge._util.masks import BoolMask
-from editgauge.benchmarks.proposals import Photograph, propose, understood
+from editgauge.audits.proposals import Photograph, propose, understood
 from editgauge.methods.reference.editors import careless, classical
 from editgauge.models.answers import Detections, Instances
 from editgauge.recipes import Move, Paste, Recolor, Remove, Replace, Resize

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 from editgauge._util.progress import log_info
 from editgauge.analysis.summary import ALL
+from editgauge.reports._figures import plot_method_profile, plot_type_profile
 from editgauge.reports.context import Context
 from editgauge.reports.sections import edit_types
-from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.reports.sections.sweep import draw, swept
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ LOOKS: dict[str, dict[str, str]] = {
 """What the page's style sheet says about the plots, in its light colors; later ones win."""
 
 
-def figures(run: Run) -> dict[str, bytes]:
-    """File to content. Says what has no PDF, and why."""
+def write_figures(run: Run) -> dict[str, bytes]:
+    """Return the figures of a paper, path to content; log which have no PDF."""
     context = Context(run)
     drawn = {f"figures/{name}": svg for table in context.tables for name, svg in _of_score(context, table)}
     files = {f"{name}.svg": standalone(svg) for name, svg in drawn.items()}
@@ -65,13 +65,13 @@ def figures(run: Run) -> dict[str, bytes]:
 
 def _of_score(context: Context, table: ScoreTable) -> Iterator[tuple[str, str]]:
     folder = f"{_file_name(table.protocol)}-{_file_name(table.spec.name)}"
-    yield f"{folder}/all-edits", of_edit_type(table, context.methods, ALL)
+    yield f"{folder}/all-edits", plot_type_profile(table, context.methods, ALL)
     yield f"{folder}/heat-map", edit_types.draw(edit_types.heat_map(table, context.methods))
     for number, method in enumerate(context.methods, start=1):
-        yield f"{folder}/method-{number}-{_file_name(method)}", of_method(table, context.methods, method)
+        yield f"{folder}/method-{number}-{_file_name(method)}", plot_method_profile(table, context.methods, method)
     for kind in context.edit_types:
         if kind not in table.folded:
-            yield f"{folder}/type-{_file_name(kind)}", of_edit_type(table, context.methods, kind)
+            yield f"{folder}/type-{_file_name(kind)}", plot_type_profile(table, context.methods, kind)
     for number, each in enumerate(swept(context.methods), start=1):
         name = f"sweep-{number}-{_file_name(each.method)}-{_file_name(each.option)}"
         yield f"{folder}/{name}", draw(each, table, context.methods)

@@ -11,8 +11,8 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from editgauge._util.masks import Union
-from editgauge.benchmarks.proposals import places, words
-from editgauge.benchmarks.proposals.scene import CLEARLY, CutThing, Photograph
+from editgauge.audits.proposals import places, words
+from editgauge.audits.proposals.scene import CLEARLY, CutThing, Photograph
 from editgauge.recipes import (
     MATERIALS,
     STYLES,

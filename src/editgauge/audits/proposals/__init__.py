@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from editgauge.benchmarks.proposals import words
-from editgauge.benchmarks.proposals.edits import PROPOSALS, Draft, Drawing
-from editgauge.benchmarks.proposals.scene import Photograph, look_at, understood
+from editgauge.audits.proposals import words
+from editgauge.audits.proposals.edits import PROPOSALS, Draft, Drawing
+from editgauge.audits.proposals.scene import Photograph, look_at, understood
 from editgauge.benchmarks.wording import instruction
 from editgauge.types import Edit
 

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from editgauge._util.datasets import Faults, read_rows, require_data
+from editgauge.benchmarks._declared import RecordReader, about_edits, declared_layouts, load_declared
 from editgauge.benchmarks.image_store import ImageFolder
-from editgauge.benchmarks.public.declared import RecordReader, about_edits, declared_layouts, load_declared
 from editgauge.types import Benchmark, Edit
 
 NAME = "compbench"

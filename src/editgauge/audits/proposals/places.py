@@ -8,7 +8,7 @@ import numpy as np
 
 from editgauge._vision import geometry
 from editgauge._vision.geometry import box_overlap
-from editgauge.benchmarks.proposals.scene import CLEARANCE, Box, CutThing, Photograph
+from editgauge.audits.proposals.scene import CLEARANCE, Box, CutThing, Photograph
 from editgauge.recipes import MARGIN, Cutout, Move, Paste
 
 IN_THE_AIR = {"airplane", "kite", "bird", "frisbee", "sports ball"}
