@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from editgauge._util.variants import options_text
 from editgauge.judges._endpoint import parse_reply
 from editgauge.judges._panel import panel_members
 from editgauge.judges._transcripts import Transcripts
@@ -179,7 +180,7 @@ def _replies(folder: Path) -> dict[str, tuple[str, str]]:
 
 def _judges_in(protocol: str) -> set[str]:
     """Return the judges named in the brackets of a protocol, those of a panel individually."""
-    options = protocol.partition("[")[2].removesuffix("]").split(",")
+    options = options_text(protocol).split(",")
     return {member for option in options for member in panel_members(option.rpartition("=")[2])}
 
 

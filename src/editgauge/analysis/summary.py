@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from editgauge._stats.intervals import MIN_SOURCES, Bounds, Limits, Mean, bounds, clustered_mean, score_limits
+from editgauge._util.variants import base_name
 from editgauge.analysis.columns import Columns, Rows
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.types import QUESTIONS
@@ -116,7 +117,7 @@ def answers(cells: Iterable[Cell]) -> dict[Question, list[ScoreKey]]:
         if cell.mean is not None:
             values[cell.protocol, cell.spec.name] += cell.scored
             questions[cell.protocol, cell.spec.name] = cell.spec.question
-    order = sorted(values, key=lambda key: (-values[key], key[0].partition("[")[0] != OWN_PROTOCOL, key))
+    order = sorted(values, key=lambda key: (-values[key], base_name(key[0]) != OWN_PROTOCOL, key))
     by_question = {question: [key for key in order if questions[key] == question] for question in QUESTIONS}
     return {question: keys for question, keys in by_question.items() if keys}
 

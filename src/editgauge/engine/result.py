@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from editgauge._util.variants import base_name
 from editgauge.engine.verdict import HEADLINES, NO_RULE
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class ScoreResult:
     def __getitem__(self, name: str) -> ScoreRecord:
         """The score of this name, or of `PROTOCOL/NAME`; of several protocols, our own `editgauge` comes first."""
         matches = self._named(name)
-        own = [each for each in matches if each.protocol.partition("[")[0] == OWN_PROTOCOL]
+        own = [each for each in matches if base_name(each.protocol) == OWN_PROTOCOL]
         if len(matches) > 1 and len(own) != 1:
             full = ", ".join(f"'{each.protocol}/{each.name}'" for each in matches)
             raise KeyError(f"Several protocols have a score '{name}': {full}.")

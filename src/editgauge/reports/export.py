@@ -31,6 +31,7 @@ from editgauge._stats.pairwise import Rank
 from editgauge._stats.resampling import Estimate
 from editgauge._util.files import write_bytes, write_parts
 from editgauge._util.text import csv_text
+from editgauge._util.variants import base_name
 from editgauge.analysis._groups import divisions, group_cells, values_of
 from editgauge.analysis.aggregation import MeasuredFigure, measured_figures
 from editgauge.analysis.significance import RunTests
@@ -200,7 +201,7 @@ LEGEND = "Averages are means of the scores that a task has; totals are means ove
 
 def unibench_table(run: Run) -> str:
     """Table 1 of UniBench for every reading of the protocol in the run: methods by tasks, with averages and totals."""
-    readings = [name for name in run.manifest.protocols if name.partition("[")[0] == UNIBENCH]
+    readings = [name for name in run.manifest.protocols if base_name(name) == UNIBENCH]
     if not readings:
         raise BadInputError(
             f"The run '{run.folder}' has no scores of the protocol 'unibench', which table 1 is made of; "

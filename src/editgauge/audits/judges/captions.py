@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from editgauge._util.progress import log_info
+from editgauge._util.variants import paper_name
 from editgauge.benchmarks.editinspector.outcome_captions import Captions, OutcomeCaption, write_captions
 from editgauge.errors import BadInputError
 from editgauge.results import Run
@@ -60,7 +61,7 @@ def captions(
 
 
 def _protocol(run: Run, wanted: str | None) -> str:
-    candidates = [name for name in run.manifest.protocols if name.partition("[")[0].partition("@")[0] == PROTOCOL]
+    candidates = [name for name in run.manifest.protocols if paper_name(name) == PROTOCOL]
     if wanted in candidates:
         return str(wanted)
     if wanted is not None or len(candidates) != 1:

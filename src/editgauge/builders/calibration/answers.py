@@ -21,7 +21,7 @@ from editgauge.analysis.outcomes import (
 )
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.protocols import read_variant
+from editgauge.protocols import parse_variant
 from editgauge.protocols.editgauge import FURTHER
 from editgauge.results import Run
 from editgauge.types import ScoreSpec
@@ -93,8 +93,8 @@ def answers_of(
 def protocol_of(run: Run) -> str:
     """The name under which the run has the protocol: `editgauge`, or with a judge `editgauge[gpt-4o]`."""
     entries = run.manifest.protocols
-    mine = [name for name in entries if read_variant(name)[0] == PROTOCOL]
-    plain_ones = [name for name in mine if "calibration" not in read_variant(name)[1]]
+    mine = [name for name in entries if parse_variant(name)[0] == PROTOCOL]
+    plain_ones = [name for name in mine if "calibration" not in parse_variant(name)[1]]
     if len(plain_ones) == 1:
         return plain_ones[0]
     if plain_ones:

@@ -12,7 +12,7 @@ import numpy as np
 
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
-from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols import Part, Protocol, format_variant
 from editgauge.protocols._rules import attempt, attempt_all
 from editgauge.protocols.difference._caption_metrics import SETS, WORDING, set_scores, wording_scores
 from editgauge.protocols.difference._model_captions import (
@@ -105,7 +105,7 @@ class DifferenceCaptions(Protocol):
         self._judge = self.judge or "judge"
         self.grader = self._options.get(GRADER)
         base = "difference-captions@released" if released else "difference-captions"
-        self.name = variant_name(base, self._options | ({self._judge: ""} if "judge" in self._models else {}))
+        self.name = format_variant(base, self._options | ({self._judge: ""} if "judge" in self._models else {}))
         captioner = ("captioner",) if self._options.get("pipeline") == "" else ()
         self.needs = ("judge", *captioner, *(() if self.grader else ("text_similarity",)))
         self.prefers = ("detector",) if "pipeline" in self._options else ()
