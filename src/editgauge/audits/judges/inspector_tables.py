@@ -14,7 +14,7 @@ from editgauge._stats.resampling import Estimate, as_estimate
 from editgauge.analysis.binary_agreement import binary_agreement
 from editgauge.errors import BadInputError
 from editgauge.judges._panel import is_panel
-from editgauge.protocols import read_variant
+from editgauge.protocols import parse_variant
 from editgauge.results import Run
 
 INSPECTOR, CAPTIONS = "editinspector", "difference-captions"
@@ -104,7 +104,7 @@ def _columns(run: Run) -> Columns:
     """Who is examined by which protocol; a judge that was asked in several ways has a column for each."""
     columns: Columns = {}
     for protocol in run.manifest.protocols:
-        base, options = read_variant(protocol)
+        base, options = parse_variant(protocol)
         judge = next((option for option in options if option in run.manifest.judges or is_panel(option)), None)
         if judge is None or base.partition("@")[0] not in (INSPECTOR, CAPTIONS):
             continue
