@@ -237,7 +237,7 @@ class ModelService:
     async def similarity(self, text: str, other: str) -> float:
         """How alike two texts are in meaning, from -1 to 1."""
         model = self._model_for("text_similarity")
-        one, two = await asyncio.gather(*(self._answer(model, "embed", (), each, each) for each in (text, other)))
+        one, two = await asyncio.gather(*(self._answer(model, "embed", (), item, item) for item in (text, other)))
         return float(np.clip(np.dot(_unit(one), _unit(two)), -1, 1))
 
     async def _find(self, model: CachedModel, image: Pixels, words: tuple[str, ...]) -> Detections:
@@ -298,7 +298,7 @@ def crop(image: Pixels, box: Sequence[float]) -> Pixels:
     top, bottom = (round(min(max(side, 0), height)) for side in (box[1], box[3]))
     if right <= left or bottom <= top:
         raise UnscorableError(
-            "not_detected", f"the box {[round(each, 1) for each in box]} holds no pixel of the picture"
+            "not_detected", f"the box {[round(item, 1) for item in box]} holds no pixel of the picture"
         )
     return np.ascontiguousarray(image[top:bottom, left:right])
 
@@ -311,7 +311,7 @@ def together(detections: Iterable[Detections]) -> Detections:
     phrases = [phrase for part in parts for phrase in part.phrases]
     words = [word for part in parts for word in part.words]
     places = [part.places for part in parts if len(part)]
-    known = [each for each in places if each is not None]
+    known = [position for position in places if position is not None]
     return Detections(
         np.concatenate([part.boxes for part in parts])[order],
         confidences[order],

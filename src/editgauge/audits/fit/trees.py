@@ -35,8 +35,8 @@ class Trees:
         """Every tree as rows: an end is its value; a question has the mean of its ends, and where to go."""
         return [self._rows(nodes) for nodes in self.nodes]
 
-    def _said(self, nodes: NDArray[Any], place: int, values: Floats) -> Floats:
-        node = nodes[place]
+    def _said(self, nodes: NDArray[Any], index: int, values: Floats) -> Floats:
+        node = nodes[index]
         if node["is_leaf"]:
             return np.full(len(values), float(node["value"]))
         value, ramp = values[:, node["feature_idx"]], self.ramps[node["feature_idx"]]

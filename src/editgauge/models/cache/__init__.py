@@ -40,12 +40,12 @@ class CacheInfo:
     @property
     def entries(self) -> int:
         """How many answers there are."""
-        return sum(each.entries for each in self.models)
+        return sum(model.entries for model in self.models)
 
     @property
     def bytes(self) -> int:
         """How much room they take."""
-        return sum(each.bytes for each in self.models)
+        return sum(model.bytes for model in self.models)
 
 
 def info() -> CacheInfo:

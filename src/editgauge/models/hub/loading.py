@@ -123,7 +123,7 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
 
 def _whole(source: Source, report: Mapping[str, Any]) -> None:
     """Refuses a network with gaps: the library would fill them with random numbers and merely warn."""
-    gaps = [*report["missing_keys"], *(str(each[0]) for each in report["mismatched_keys"])]
+    gaps = [*report["missing_keys"], *(str(item[0]) for item in report["mismatched_keys"])]
     if gaps:
         raise BadInputError(
             f"The weights of '{source.name}' lack {len(gaps)} of the network's tensors, such as '{sorted(gaps)[0]}'. "

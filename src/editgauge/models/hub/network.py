@@ -179,6 +179,6 @@ def numbers(tensor: torch.Tensor) -> NDArray[np.float32]:
     return np.asarray(tensor.detach().float().cpu().numpy(), dtype=np.float32)
 
 
-def row_of(batch: Mapping[str, NDArray[np.float32]], place: int) -> dict[str, NDArray[np.float32]]:
+def row_of(batch: Mapping[str, NDArray[np.float32]], index: int) -> dict[str, NDArray[np.float32]]:
     """What is kept of one picture of a batch, copied, so that it does not keep the whole batch in memory."""
-    return {name: values[place].copy() for name, values in batch.items()}
+    return {name: values[index].copy() for name, values in batch.items()}

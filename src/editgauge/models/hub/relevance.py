@@ -44,7 +44,9 @@ def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -
             attentions.append(pooling)
         likeness = torch.nn.functional.cosine_similarity(vector, towards[None]).sum()
         gradients = torch.autograd.grad(likeness, attentions)
-    carried = [_positive(*pair) for pair in zip(gradients, (each.detach() for each in attentions), strict=True)]
+    carried = [
+        _positive(*pair) for pair in zip(gradients, (attention.detach() for attention in attentions), strict=True)
+    ]
     if network.config.model_type == "clip":
         shares = _rolled_out(carried)[0, 1:]  # the class token's view of all tokens but itself
     else:

@@ -134,7 +134,7 @@ def litert_outputs(network: Any, picture: NDArray[Any]) -> dict[str, NDArray[Any
     """What a TensorFlow Lite model makes of one picture: its outputs by name."""
     network.set_tensor(network.get_input_details()[0]["index"], picture[np.newaxis])
     network.invoke()
-    return {each["name"]: network.get_tensor(each["index"])[0] for each in network.get_output_details()}
+    return {detail["name"]: network.get_tensor(detail["index"])[0] for detail in network.get_output_details()}
 
 
 class _Watched:

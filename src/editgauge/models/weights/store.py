@@ -105,7 +105,7 @@ def pull(
 def verify(name: str) -> WeightFiles:
     """Hashes every file of a set again; raises `BadInputError` with all that are missing or damaged."""
     weights = weights_of(name)
-    faults = [find_fault(weights.files[each], each, sha256) for each, sha256 in (weights.hashes or {}).items()]
+    faults = [find_fault(weights.files[key], key, sha256) for key, sha256 in (weights.hashes or {}).items()]
     if problems := [fault for fault in faults if fault]:
         raise BadInputError(f"The weights '{name}' are not whole. Run `{_command(entry_of(name))}`.", problems)
     return weights
@@ -140,7 +140,7 @@ def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
         names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
 
     """
-    return list(dict.fromkeys(each for name in names for each in _wanted(name)))
+    return list(dict.fromkeys(item for name in names for item in _wanted(name)))
 
 
 def _wanted(name: str) -> list[tuple[str, ...]]:

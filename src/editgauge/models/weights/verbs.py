@@ -78,9 +78,9 @@ def pull_each(
 ) -> list[WeightFiles]:
     """Download, several at a time, the first set that can be had of each list of alternatives."""
     with downloads_shown(quiet=quiet) as show, ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
-        downloads = [pool.submit(_pull_first, each, show, accept, revision, quiet=quiet) for each in wanted]
+        downloads = [pool.submit(_pull_first, name, show, accept, revision, quiet=quiet) for name in wanted]
         try:
-            return [each.result() for each in downloads]
+            return [download.result() for download in downloads]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -89,7 +89,7 @@ def pull_each(
 def _pull_first(
     alternatives: Sequence[str], show: ShowDownload, accept: str | None, revision: str | None, *, quiet: bool
 ) -> WeightFiles:
-    for place, name in enumerate(alternatives, start=1):
+    for index, name in enumerate(alternatives, start=1):
         about = store.info(name)
         remark = partial(_remark, name, quiet)
         remark(f"{about.source}; license {license_of(about)}")
@@ -98,9 +98,9 @@ def _pull_first(
                 name, say=remark, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision
             )
         except FetchError as failed:
-            if place == len(alternatives):
+            if index == len(alternatives):
                 raise
-            log_info(f"{failed}\n{alternatives[place]} is used instead of {name}.", quiet=quiet)
+            log_info(f"{failed}\n{alternatives[index]} is used instead of {name}.", quiet=quiet)
     raise ValueError("there is nothing to pull")
 
 
@@ -119,8 +119,8 @@ def verify(name: str | Sequence[str]) -> list[WeightFiles]:
         name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
 
     """
-    chosen = [next(filter(store.available, each), each[0]) for each in store.wanted(_listed(name))]
-    return [store.verify(each) for each in chosen]
+    chosen = [next(filter(store.available, element), element[0]) for element in store.wanted(_listed(name))]
+    return [store.verify(item) for item in chosen]
 
 
 def path(name: str) -> Path:
