@@ -80,7 +80,7 @@ def test_what_cannot_be_blended_is_told(
     run: Path, tmp_path: Path, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
 ) -> None:
     choices = tmp_path / "choices.jsonl"
-    with pytest.raises(BadInputError, match="--blend takes two scores") as error:
+    with pytest.raises(BadInputError, match="takes two scores") as error:
         agree(run, choices=choices, blend="toy/*,gain")
     assert set(error.value.problems) == {"toy/gain", "toy/loss"}
     with pytest.raises(BadInputError, match="--plot draws the agreement along a blend"):

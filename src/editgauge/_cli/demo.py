@@ -33,6 +33,7 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
     Args:
         out: folder for outcomes, run and report.
         quiet: print no progress or remarks.
+
     """
     folder = Path(out)
     missing = [names for names in (*_model_choices(), *ALONGSIDE) if not any(map(available, names))]

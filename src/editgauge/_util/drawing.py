@@ -36,7 +36,7 @@ def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE
     canvas = np.array(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
     thickness = max(2, round(max(size) / 400))
     labels = list(dict.fromkeys(piece.label for piece in pieces if isinstance(piece, Box | Region)))
-    colors = {label: COLORS[place % len(COLORS)] for place, label in enumerate(labels)}
+    colors = {label: COLORS[index % len(COLORS)] for index, label in enumerate(labels)}
     for piece in pieces:
         if isinstance(piece, Heat):
             canvas = _under_map(canvas, piece)
@@ -111,7 +111,7 @@ def colored(numbers: NDArray[np.floating], signed: bool = False) -> NDArray[np.u
 
 
 def _between(stops: tuple[Stop, ...], numbers: NDArray[np.floating]) -> NDArray[np.uint8]:
-    places, *channels = np.array(stops).T
-    mixed = np.stack([np.interp(numbers, places, channel) for channel in channels], axis=-1)
+    positions, *channels = np.array(stops).T
+    mixed = np.stack([np.interp(numbers, positions, channel) for channel in channels], axis=-1)
     mixed[..., 3] *= 255
     return np.asarray(np.rint(mixed), dtype=np.uint8)

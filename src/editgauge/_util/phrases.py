@@ -62,13 +62,13 @@ def read_placing(text: str) -> tuple[str, Position]:
     """
     pieces = without_article(text).split(" ")
     for cut in range(len(pieces)):
-        place = " ".join(pieces[cut:])
-        if any(pattern.fullmatch(place) for _, pattern in _PLACED):
+        remainder = " ".join(pieces[cut:])
+        if any(pattern.fullmatch(remainder) for _, pattern in _PLACED):
             if cut == 0:
                 raise UnscorableError("unknown_word", f"'{text}' names a place without a thing")
-            return " ".join(pieces[:cut]), read_position(place)
-        if _NO_PLACE.fullmatch(place):
-            read_position(place)
+            return " ".join(pieces[:cut]), read_position(remainder)
+        if _NO_PLACE.fullmatch(remainder):
+            read_position(remainder)
     raise UnscorableError("unknown_word", f"'{text}' names a thing without a place")
 
 
@@ -84,13 +84,13 @@ def read_size(text: str) -> Size:
     return sizes.pop()
 
 
-def without_article(thing: str) -> str:
+def without_article(phrase: str) -> str:
     """The thing alone.
 
     >>> without_article("An old car")
     'old car'
     """
-    return re.sub(r"^(?:the|a|an|some|one|another|this|that) ", "", _plain(thing))
+    return re.sub(r"^(?:the|a|an|some|one|another|this|that) ", "", _plain(phrase))
 
 
 def _plain(text: str) -> str:

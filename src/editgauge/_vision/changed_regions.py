@@ -93,12 +93,16 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     alignment = align(source, edited)
     height, width = source.shape[:2]
     scale = min(1.0, LONGER_SIDE / max(height, width))
-    known, after = _source(source, scale), _lab(alignment.aligned, scale)
-    before = known.lab
-    seen = _scaled(alignment.valid, before.shape[1], before.shape[0])
-    cast = _common_cast(*(_picked(each, seen) for each in (before, after))) if seen.any() else np.zeros(3, np.float32)
-    difference = _difference(known, after - _forgiven(cast))
-    difference[~seen] = 0
+    source_features, edited_lab = _source(source, scale), _lab(alignment.aligned, scale)
+    source_lab = source_features.lab
+    valid = _scaled(alignment.valid, source_lab.shape[1], source_lab.shape[0])
+    cast = (
+        _common_cast(*(_picked(lab, valid) for lab in (source_lab, edited_lab)))
+        if valid.any()
+        else np.zeros(3, np.float32)
+    )
+    difference = _difference(source_features, edited_lab - _forgiven(cast))
+    difference[~valid] = 0
     clean = _cleaned(difference)
     mask = _scaled(clean, width, height)
     full = np.asarray(cv2.resize(difference, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
@@ -106,10 +110,10 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     return Changes(alignment, full, (lightness, red, yellow), mask, _regions(mask, full))
 
 
-def _difference(source: _Source, after: Map) -> Map:
-    color = np.maximum(_beyond_reach(source.lab, after), _beyond_reach(after, source.lab))
+def _difference(source: _Source, edited_lab: Map) -> Map:
+    color = np.maximum(_beyond_reach(source.lab, edited_lab), _beyond_reach(edited_lab, source.lab))
     color = np.asarray(cv2.GaussianBlur(color, (0, 0), 1.5), np.float32)
-    structure = _structure_difference(source, np.ascontiguousarray(after[..., 0]))
+    structure = _structure_difference(source, np.ascontiguousarray(edited_lab[..., 0]))
     return np.asarray(np.maximum(color / CLEAR_COLOR, structure / CLEAR_STRUCTURE), np.float32)
 
 
@@ -174,12 +178,12 @@ def _cleaned(difference: Map) -> BoolMask:
     # The border is continued, or closing would lose what touches the picture's edge.
     padded = cv2.copyMakeBorder(weak, gap, gap, gap, gap, cv2.BORDER_REPLICATE)
     closed = np.asarray(cv2.morphologyEx(padded, cv2.MORPH_CLOSE, disc), np.uint8)[gap:-gap, gap:-gap]
-    kept = np.zeros(difference.shape, np.bool_)
+    cleaned = np.zeros(difference.shape, np.bool_)
     for part in _parts(_filled(closed)):
         clear = (difference >= 1) & part
         if clear.sum() >= SMALLEST * part.size:
-            kept |= part
-    return kept
+            cleaned |= part
+    return cleaned
 
 
 def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -202,8 +206,8 @@ def _regions(mask: BoolMask, difference: Map) -> tuple[ChangedRegion, ...]:
 
 
 def _parts(mask: NDArray[Any]) -> list[BoolMask]:
-    count, places = cv2.connectedComponents(mask.astype(np.uint8))
-    return [places == part for part in range(1, count)]
+    count, labels = cv2.connectedComponents(mask.astype(np.uint8))
+    return [labels == part for part in range(1, count)]
 
 
 def _box(mask: BoolMask) -> tuple[int, int, int, int]:
@@ -226,8 +230,8 @@ def _source(picture: Pixels, scale: float) -> _Source:
     lab = _lab(picture, scale)
     light = np.ascontiguousarray(lab[..., 0])
     source = _Source(lab, light, *_mean_and_variance(light))
-    for each in source:
-        each.setflags(write=False)
+    for array in source:
+        array.setflags(write=False)
     return source
 
 

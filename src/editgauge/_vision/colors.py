@@ -62,12 +62,12 @@ def rgb_of(name: str) -> Rgb:
     ((255, 215, 0), (173, 216, 230), (64, 30, 9))
     """
     words = " ".join(name.lower().replace("-", " ").split()).removesuffix(" color").removesuffix(" colour")
-    known = ALIASES.get(words, words)
-    if known in AS_SEEN:
-        return AS_SEEN[known]
-    if known.replace(" ", "").isalpha():  # Pillow also reads "#ff0000" and "hsl(…)", which are no names
+    canonical = ALIASES.get(words, words)
+    if canonical in AS_SEEN:
+        return AS_SEEN[canonical]
+    if canonical.replace(" ", "").isalpha():  # Pillow also reads "#ff0000" and "hsl(…)", which are no names
         try:
-            red, green, blue = ImageColor.getrgb(known.replace(" ", ""))[:3]
+            red, green, blue = ImageColor.getrgb(canonical.replace(" ", ""))[:3]
             return red, green, blue
         except ValueError:
             pass
@@ -85,10 +85,10 @@ def color_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
 
 def color_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
     """What `color_score` compares: the smoothed histogram of each channel, found and asked for."""
-    seen, wanted = _smooth(_shares(picture, where)), _wanted(target)
+    measured, target_histogram = _smooth(_shares(picture, where)), _wanted(target)
     names = ("red", "green", "blue")
-    rows = {name: tuple(seen[place].tolist()) for place, name in enumerate(names)}
-    return rows | {f"{name} asked": tuple(wanted[place].tolist()) for place, name in enumerate(names)}
+    rows = {name: tuple(measured[index].tolist()) for index, name in enumerate(names)}
+    return rows | {f"{name} asked": tuple(target_histogram[index].tolist()) for index, name in enumerate(names)}
 
 
 def color_likeness(before: Pixels, where_before: BoolMask, after: Pixels, where_after: BoolMask) -> float:
@@ -112,8 +112,8 @@ def _smooth(histograms: Histograms) -> Histograms:
 
 
 def _mean_correlation(one: Histograms, other: Histograms) -> float:
-    centered = [each - each.mean(axis=1, keepdims=True) for each in (one, other)]
-    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in centered]
+    centered = [histogram - histogram.mean(axis=1, keepdims=True) for histogram in (one, other)]
+    unit = [histogram / np.linalg.norm(histogram, axis=1, keepdims=True) for histogram in centered]
     return float(np.clip((unit[0] * unit[1]).sum(axis=1), -1, 1).mean())
 
 

@@ -84,7 +84,7 @@ def third(x: float, width: float) -> Third:
     return "right" if x > 2 * width / 3 else "center"
 
 
-def third_score(was: Third, now: Third, wanted: Third) -> float:
+def third_score(before: Third, after: Third, target: Third) -> float:
     """Is the object in the asked third? 1 if so, 0.5 when it went that way but stopped short or went too far, else 0.
 
     PixLens, section 7.4 and its released code. An object that did not leave its third gets 0.
@@ -92,20 +92,20 @@ def third_score(was: Third, now: Third, wanted: Third) -> float:
     >>> [third_score("left", now, "right") for now in ("left", "center", "right")]
     [0.0, 0.5, 1.0]
     """
-    if now == was:
+    if after == before:
         return 0.0
-    if now == wanted:
+    if after == target:
         return 1.0
-    return 0.5 if "center" in {now, wanted} and was not in {now, wanted, "center"} else 0.0
+    return 0.5 if "center" in {after, target} and before not in {after, target, "center"} else 0.0
 
 
-def way(was: Third, wanted: Third) -> Relation | None:
+def way(before: Third, target: Third) -> Relation | None:
     """The direction from one third to another; None when they are the same.
 
     >>> way("left", "center"), way("right", "left"), way("center", "center")
     ('right', 'left', None)
     """
-    steps = THIRDS.index(wanted) - THIRDS.index(was)
+    steps = THIRDS.index(target) - THIRDS.index(before)
     return None if steps == 0 else "right" if steps > 0 else "left"
 
 
