@@ -192,7 +192,7 @@ def _reason(client: str, stderr: str, *marks: str) -> str:
 
 
 def _telling(lines: list[str], client: str) -> str:
-    """pip tells most in its last line; npm after some bare codes, before advice and the place of its log."""
+    """Pip tells most in its last line; npm after some bare codes, before advice and the place of its log."""
     if client == "pip" or len(lines) < 2:
         return lines[-1]
     return next((line for line in lines if not line.startswith(BARE)), lines[0])

@@ -252,6 +252,7 @@ def attribute(
         second: values of the second run.
         shared_edits: edits of both benchmarks.
         cause_of: returns what differs about an item that is scored in both runs.
+
     """
     if not first or not second:
         return None

@@ -78,6 +78,7 @@ def summarize(run: Run, columns: Columns | None = None, *, by_type: bool = True)
         run: the run.
         columns: a selection of its scores; default: all.
         by_type: whether to add a cell for every edit type.
+
     """
     columns = columns or Columns.of(run)
     scores = {
