@@ -28,6 +28,7 @@ class EndpointAddress:
         key: name of the environment variable with the key.
         default_key: variable that is read for every endpoint except OpenAI's, so that a vendor's key is never sent to
             another server.
+
     """
 
     def __init__(self, url: str, key: str | None, default_key: str) -> None:

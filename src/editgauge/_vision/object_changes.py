@@ -91,6 +91,7 @@ def object_changes(
         seen_after: things in the edited picture, the same
         changed: where the pictures differ
         point: minimum confidence at which something counts as seen
+
     """
     before, after = _single(detected_before), _single(detected_after)
     pairs_in_place = _pairs(before, after, lambda one, other: one.label == other.label, _standing)

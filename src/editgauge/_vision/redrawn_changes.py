@@ -129,6 +129,7 @@ def meaning_of(before: Tokens, after: Tokens, valid: BoolMask) -> Meaning:
         before: tokens of the source
         after: tokens of the edited picture, in the source's frame
         valid: the pixels that both pictures show
+
     """
     tokens = _units(before), _units(after)
     change = 1 - (tokens[0] * tokens[1]).sum(axis=2)

@@ -239,6 +239,7 @@ def movements_of_points(one: Gray, other: Gray, initial: Matrix, *, near: bool =
         other: the edited picture
         known: the movement near which corners are looked for
         near: no larger movement than corners can follow is possible
+
     """
     first, second = one.astype(np.uint8), other.astype(np.uint8)
     movements = _movements_of_corners(first, second, initial)
