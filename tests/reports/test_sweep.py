@@ -12,7 +12,7 @@ import pytest
 from editgauge.methods.card import read_card
 from editgauge.reports._paper_figures import write_figures
 from editgauge.reports.report import report
-from editgauge.reports.sections.sweep import swept
+from editgauge.reports.sections.methods import swept
 from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:

@@ -91,14 +91,14 @@ def _loader(name: str) -> Callable[..., Benchmark]:
     return load
 
 
-def _files(name: str, place: Path, layout: PublicLayout) -> list[Path]:
-    if place.is_file():
-        return [place]
+def _files(name: str, path: Path, layout: PublicLayout) -> list[Path]:
+    if path.is_file():
+        return [path]
     for pattern in layout.files:
-        if files := sorted(file for file in place.glob(pattern) if not file.name.startswith(".")):
+        if files := sorted(file for file in path.glob(pattern) if not file.name.startswith(".")):
             return files
     raise BadInputError(
-        f"'{place}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}."
+        f"'{path}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}."
     )
 
 
@@ -155,8 +155,8 @@ class RecordReader:
         source, *others = pictures
         groups = {name: text for name, fields in layout.groups.items() if (text := _text(_first(values, fields)))}
         key = [text for field in _key_fields(layout.key) if (text := _text(_value(values, field)))]
-        for place, text in enumerate(texts, start=1):
-            of_each = {layout.each: str(place)} if layout.each else {}
+        for index, text in enumerate(texts, start=1):
+            of_each = {layout.each: str(index)} if layout.each else {}
             edit = Edit(
                 id=self.ids.give(*(key or [str(record)]), *of_each.values()),
                 source=source,
@@ -166,7 +166,7 @@ class RecordReader:
                 target_caption=_text(_first(values, layout.target_caption)) or None,
                 reference=references[0] if references else None,
                 mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
-                inputs=tuple(InputImage(each, layout.role) for each in others),
+                inputs=tuple(InputImage(candidate, layout.role) for candidate in others),
                 groups=groups | of_each,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
             )
@@ -205,8 +205,8 @@ class RecordReader:
         some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
         if not some and needed:
             self.faults.add(record, f"'{fields[0]}' is missing: the source picture")
-        pictures = [self._picture(each, record, image_folders, fields[0]) for each in some]
-        return [each for each in pictures if each]
+        pictures = [self._picture(item, record, image_folders, fields[0]) for item in some]
+        return [image for image in pictures if image]
 
     def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> ImageFile | None:
         value = image_value(value)

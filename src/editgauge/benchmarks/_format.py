@@ -230,7 +230,7 @@ def _union(value: Any, spot: Location, names: Names, depth: int) -> Union | None
     if not isinstance(value, list) or not value:
         spot.report(f"'union' is a list of masks, got {format_value(value)}")
         return None
-    parts = [read_mask(part, spot.within(place), names, depth + 1) for place, part in enumerate(value)]
+    parts = [read_mask(part, spot.within(index), names, depth + 1) for index, part in enumerate(value)]
     whole = tuple(part for part in parts if part is not None)
     return Union(whole) if len(whole) == len(parts) else None
 
@@ -352,7 +352,7 @@ def _outlines(names: Any, spot: Location, images: RecipeSources) -> tuple[Polygo
     if not isinstance(names, list) or not names:
         spot.report(f"a background keeps a list of the source's objects, got {format_value(names)}")
         return None
-    read = [_outline(name, spot.within(place), images) for place, name in enumerate(names)]
+    read = [_outline(name, spot.within(index), images) for index, name in enumerate(names)]
     kept = tuple(outline for outline in read if outline is not None)
     return kept if len(kept) == len(read) else None
 
@@ -382,14 +382,14 @@ def _scene(word: Any, spot: Location, images: RecipeSources) -> str | ImageFile 
 
 def _point(value: Any, spot: Location, images: RecipeSources) -> tuple[float, float] | None:
     if not isinstance(value, list) or len(value) != 2 or not all(is_number(part) for part in value):
-        spot.report(f"'{spot.place[-1]}' is a pixel position [x, y], got {format_value(value)}")
+        spot.report(f"'{spot.path[-1]}' is a pixel position [x, y], got {format_value(value)}")
         return None
     return float(value[0]), float(value[1])
 
 
 def _amount(value: Any, spot: Location, images: RecipeSources) -> float | None:
     if not is_number(value) or value <= 0:
-        spot.report(f"'{spot.place[-1]}' is a number over 0, got {format_value(value)}")
+        spot.report(f"'{spot.path[-1]}' is a number over 0, got {format_value(value)}")
         return None
     return float(value)
 
@@ -452,9 +452,9 @@ def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where:
     here = Lines(1)
     document.lines = Lines(1, {"edits": here})
     whole = (line.removesuffix("\n") for line in lines)
-    for place, (number, value) in enumerate(parse_json_lines(whole, document)):
-        here.parts = {place: Lines(number)}  # what is wrong with a line is said before the next is read
-        edit = reader.read(value, Location(document, ("edits", place)), place)
+    for index, (number, value) in enumerate(parse_json_lines(whole, document)):
+        here.parts = {index: Lines(number)}  # what is wrong with a line is said before the next is read
+        edit = reader.read(value, Location(document, ("edits", index)), index)
         if edit is not None and not document.faults:
             edits.append(edit)
     benchmark = None if document.faults or not edits else Benchmark(name, edits.settled())
@@ -497,7 +497,7 @@ def _read_sources(values: Mapping[str, Any], spot: Location, find: Find) -> dict
 
 
 def _read_source(name: str, value: Any, spot: Location, find: Find) -> RecipeSource | None:
-    spot = Location(spot.document, spot.place, f"source {format_value(name)}")
+    spot = Location(spot.document, spot.path, f"source {format_value(name)}")
     if not name.strip() or looks_like_path(name):
         spot.report("a source's name must not look like a path")
     fields = read_fields(SourceFields, value, spot)
@@ -528,9 +528,9 @@ class _EditReader:
         self.paths: dict[str, RecipeSource] = {}
         self.lines_of_ids: dict[str, int] = {}
 
-    def read(self, value: Any, spot: Location, place: int) -> Edit | None:
+    def read(self, value: Any, spot: Location, index: int) -> Edit | None:
         """The edit; None after reporting everything that is wrong with it."""
-        spot = Location(spot.document, spot.place, _owner(value, place))
+        spot = Location(spot.document, spot.path, _owner(value, index))
         fields = read_fields(EditFields, value, spot)
         if not isinstance(value, dict):
             return None
@@ -577,10 +577,10 @@ class _EditReader:
 
     def _inputs(self, values: Any, spot: Location) -> tuple[InputImage, ...]:
         """The further pictures that are there; what else is wrong with them was reported with the fields."""
-        entries = [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+        entries = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
         pictures = [
-            (_picture(each.get("image"), spot.within(place, "image"), self.find), each.get("role", "image"))
-            for place, each in enumerate(entries)
+            (_picture(entry.get("image"), spot.within(index, "image"), self.find), entry.get("role", "image"))
+            for index, entry in enumerate(entries)
         ]
         return tuple(InputImage(picture, role) for picture, role in pictures if picture)
 
@@ -611,9 +611,9 @@ class _EditReader:
         return self.paths[word]
 
 
-def _owner(value: Any, place: int) -> str:
+def _owner(value: Any, index: int) -> str:
     name = value.get("id") if isinstance(value, dict) else None
-    return f"edit {format_value(name)}" if isinstance(name, str) and name.strip() else f"edit number {place + 1}"
+    return f"edit {format_value(name)}" if isinstance(name, str) and name.strip() else f"edit number {index + 1}"
 
 
 def _same_file(name: str) -> str:

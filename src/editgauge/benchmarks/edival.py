@@ -99,7 +99,7 @@ class _Reader:
             value = ast.literal_eval(row.get(name) or "")
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             value = None
-        is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if is_list and (value or name == "unchanged_objects"):
             return list(value)
         self.faults.add(

@@ -73,6 +73,7 @@ def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
         name: `editreward-bench`, `editscore-bench` or `genai-bench`.
         data: folder with its Parquet, Arrow or JSON lines files, or one such file.
         out: folder to write.
+
     """
     if name not in READERS:
         raise UnknownNameError("set of compared outcomes", name, READERS)
@@ -144,7 +145,7 @@ def _genai_bench(values: Mapping[str, Any], record: str, number: int, reader: _P
 
 def _editreward_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> ComparedOutcomes:
     """Two to four candidates with a ranking such as `A>B=C` (Wu et al. 2025)."""
-    places = [place for place in range(1, len(LETTERS) + 1) if values.get(f"candidate_{place}") is not None]
+    places = [index for index in range(1, len(LETTERS) + 1) if values.get(f"candidate_{index}") is not None]
     candidates = [
         Candidate(
             reader.picture(record, values[f"candidate_{place}"], f"candidate_{place}"),
@@ -191,10 +192,10 @@ def _editscore_bench(values: Mapping[str, Any], record: str, number: int, reader
         reader.faults.add(record, "'output_images' must be two pictures, the better one first")
         pictures = []
     names = (
-        [str(each) for each in keys] if isinstance(keys, list) and len(keys) == 2 else [f"{number}-1", f"{number}-2"]
+        [str(item) for item in keys] if isinstance(keys, list) and len(keys) == 2 else [f"{number}-1", f"{number}-2"]
     )
     contents = [
-        (key, reader.picture(record, each, "output_images")) for key, each in zip(names, pictures, strict=False)
+        (key, reader.picture(record, image, "output_images")) for key, image in zip(names, pictures, strict=False)
     ]
     in_order = sorted(contents)  # by key, so that the place says nothing
     chosen = "first" if in_order == contents else "second"
@@ -218,7 +219,7 @@ READERS: dict[str, Callable[[Mapping[str, Any], str, int, _Pictures], ComparedOu
 COLUMNS = (
     *("key", "id", "conv_id", "instruction", "instruct_prompt", "source_image", "input_image", "output_images"),
     *("left_output_image", "right_output_image", "left_model", "right_model", "vote_type", "vote"),
-    *(f"{part}_{place}" for part in ("candidate", "model") for place in range(1, 9)),
+    *(f"{part}_{index}" for part in ("candidate", "model") for index in range(1, 9)),
     *("ranking", "dataset", "task_type", "dimension"),
 )
 
@@ -229,33 +230,33 @@ def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
     edits: list[dict[str, Any]] = []
     lines: dict[str, list[dict[str, str]]] = {}
     methods: dict[str, None] = {}
-    for each in compared:
-        known = written.get((each.key, each.instruction))
-        name = known or ids.give(each.key)
-        labels = _labels(each.candidates)
+    for element in compared:
+        known = written.get((element.key, element.instruction))
+        name = known or ids.give(element.key)
+        labels = _labels(element.candidates)
         if known is None:
-            written[each.key, each.instruction] = name
-            source = f"images/{name}{image_suffix(each.source, '.png')}"
-            write_bytes(folder / "benchmark" / source, each.source)
-            groups = {"groups": dict(each.groups)} if each.groups else {}
-            edits.append({"id": name, "source": source, "instruction": each.instruction, **groups})
-            for label, candidate in zip(labels, each.candidates, strict=True):
+            written[element.key, element.instruction] = name
+            source = f"images/{name}{image_suffix(element.source, '.png')}"
+            write_bytes(folder / "benchmark" / source, element.source)
+            groups = {"groups": dict(element.groups)} if element.groups else {}
+            edits.append({"id": name, "source": source, "instruction": element.instruction, **groups})
+            for label, candidate in zip(labels, element.candidates, strict=True):
                 methods[label] = None
                 file = f"{name}{image_suffix(candidate.content, '.png')}"
                 write_bytes(folder / "outcomes" / label / file, candidate.content)
-        file = f"choices-{slug(each.dimension)}.jsonl" if each.dimension else "choices.jsonl"
-        for one, two, chosen in each.choices:
+        file = f"choices-{slug(element.dimension)}.jsonl" if element.dimension else "choices.jsonl"
+        for one, two, chosen in element.choices:
             line = {"edit": name, "first": labels[one], "second": labels[two], "chosen": chosen}
             lines.setdefault(file, []).append(line)
     write_jsonl(folder / "benchmark" / "edits.jsonl", edits)
     for file, some in lines.items():
         write_jsonl(folder / file, some)
     counts = {file: len(some) for file, some in lines.items()}
-    return PairFiles(folder, len(edits), tuple(methods), counts, sum(each.both_bad for each in compared))
+    return PairFiles(folder, len(edits), tuple(methods), counts, sum(item.both_bad for item in compared))
 
 
 def _labels(candidates: Sequence[Candidate]) -> list[str]:
     """A folder's name for each: its method, or its letter where methods are unknown or the same."""
-    names = [slug(each.method) if each.method.strip() else "" for each in candidates]
+    names = [slug(candidate.method) if candidate.method.strip() else "" for candidate in candidates]
     usable = all(names) and len(set(names)) == len(names)
     return names if usable else [f"output-{letter.lower()}" for letter in LETTERS[: len(candidates)]]

@@ -13,7 +13,7 @@ from editgauge.analysis.summary import ALL
 from editgauge.reports._figures import plot_method_profile, plot_type_profile
 from editgauge.reports.context import Context
 from editgauge.reports.sections import edit_types
-from editgauge.reports.sections.sweep import draw, swept
+from editgauge.reports.sections.methods import plot_swept, swept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _of_score(context: Context, table: ScoreTable) -> Iterator[tuple[str, str]]:
             yield f"{folder}/type-{_file_name(kind)}", plot_type_profile(table, context.methods, kind)
     for number, each in enumerate(swept(context.methods), start=1):
         name = f"sweep-{number}-{_file_name(each.method)}-{_file_name(each.option)}"
-        yield f"{folder}/{name}", draw(each, table, context.methods)
+        yield f"{folder}/{name}", plot_swept(each, table, context.methods)
 
 
 def _file_name(name: str) -> str:

@@ -77,7 +77,11 @@ class Drawing:
     def cutouts(self) -> list[tuple[CutThing, Cutout]]:
         """Things of other photographs that are not in this one, whole and large enough to be pasted."""
         candidates = [(thing, other.picture) for other in self._others for thing in other.things]
-        fit = [each for each in candidates if _can_be_cut(each[0]) and not self.photo.names[each[0].name]]
+        fit = [
+            candidate
+            for candidate in candidates
+            if _can_be_cut(candidate[0]) and not self.photo.names[candidate[0].name]
+        ]
         return self.shuffled([(thing, Cutout(picture, thing.outline)) for thing, picture in fit])
 
 
@@ -126,7 +130,7 @@ def _move(drawing: Drawing) -> Draft | None:
 def _resize(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
     variants = [(thing, to, Resize(thing.outline, by)) for thing in _free_standing(photo) for to, by in SIZES.items()]
-    fitting = [each for each in variants if places.is_free(each[2].placed().box(), photo, besides=each[0])]
+    fitting = [variant for variant in variants if places.is_free(variant[2].placed().box(), photo, besides=variant[0])]
     chosen = drawing.one(fitting)
     return Draft(chosen[2], chosen[0].name, to=chosen[1]) if chosen else None
 

@@ -63,7 +63,7 @@ def elsewhere(thing: CutThing, photo: Photograph) -> list[tuple[geometry.Third, 
 def outermost(thing: CutThing, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
     """Is it the first or the last of its kind from left to right, by more than a little?"""
     own = thing.outline.box()
-    others = [each.box for each in photo.sights if each.name == thing.name and not _same(each.box, own)]
+    others = [sight.box for sight in photo.sights if sight.name == thing.name and not _same(sight.box, own)]
     if all(own[2] <= (box[0] + box[2]) / 2 for box in others):
         return "leftmost"
     return "rightmost" if all(own[0] >= (box[0] + box[2]) / 2 for box in others) else None

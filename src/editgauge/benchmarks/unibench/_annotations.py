@@ -190,9 +190,9 @@ def described(annotations: Annotations) -> dict[str, Any]:
 
 def _whole(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _whole(each) for key, each in value.items()}
+        return {key: _whole(element) for key, element in value.items()}
     if isinstance(value, list):
-        return [_whole(each) for each in value]
+        return [_whole(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -241,14 +241,14 @@ def image_faults(image: AnnotatedImage) -> Iterator[Fault]:
     if path.is_absolute() or ".." in path.parts or "\\" in image.file:
         yield f"file: {format_value(image.file)} must be a path inside the folder of images, with forward slashes"
     ids = Counter(instance.id for instance in image.instances)
-    for place, instance in enumerate(image.instances):
-        at = f"instances[{place}]"
+    for index, instance in enumerate(image.instances):
+        at = f"instances[{index}]"
         if ids[instance.id] > 1:
             yield f"{at}.id: '{instance.id}' is given twice"
         yield from (f"{at}.{fault}" for fault in _outline_faults(instance, image))
     owners = Counter((task.type, instance_id(task)) for task in image.tasks)
-    for place, task in enumerate(image.tasks):
-        at = f"tasks[{place}]"
+    for index, task in enumerate(image.tasks):
+        at = f"tasks[{index}]"
         if owners[task.type, instance_id(task)] > 1:
             whose = f" of '{instance_id(task)}'" if instance_id(task) else ""
             yield f"{at}: {task.type}{whose} is given twice"
@@ -293,10 +293,10 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
             yield f"colors: '{word}' is the color of '{task.instance}' already"
     if isinstance(task, MoveTask | Generate):
         yield from _place_faults(task.places, by_id, instance_id(task))
-    for place, template in enumerate(task.templates):
+    for index, template in enumerate(task.templates):
         problem = template_problem(template, task.type)
         if problem:
-            yield f"templates[{place}]: {format_value(template)} {problem}"
+            yield f"templates[{index}]: {format_value(template)} {problem}"
 
 
 def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
@@ -470,7 +470,7 @@ class TaskRecipes:
         ]
         if not outlines:
             return None
-        outline, file = max(outlines, key=lambda each: box_area(each[0].box()))
+        outline, file = max(outlines, key=lambda item: box_area(item[0].box()))
         return Cutout(self._pictures[file], outline)
 
 
@@ -563,8 +563,8 @@ def draw(annotations: Annotations, seed: int, trials: int = 1) -> list[Drawn]:
 
 
 def _of_image(image: AnnotatedImage, seed: int, trial: int) -> Iterator[Drawn]:
-    order = {instance.id: place for place, instance in enumerate(sorted(image.instances, key=lambda each: each.id))}
-    for task in sorted(image.tasks, key=lambda each: (order.get(instance_id(each), len(order)), each.type)):
+    order = {instance.id: index for index, instance in enumerate(sorted(image.instances, key=lambda item: item.id))}
+    for task in sorted(image.tasks, key=lambda element: (order.get(instance_id(element), len(order)), element.type)):
         yield _drawn(image, task, trial, chance_by_key(seed, trial, image.file, instance_id(task), task.type))
 
 
@@ -725,7 +725,7 @@ def _fields(task: Drawn) -> dict[str, Any]:
 
 def _others(task: Drawn, name: str, meant: Instance | None) -> list[str]:
     """Objects of the same class that are not meant: they must not be taken for the one that is."""
-    return [each.id for each in task.image.instances if each.class_ == name and each is not meant]
+    return [instance.id for instance in task.image.instances if instance.class_ == name and instance is not meant]
 
 
 def _class_of(anchor: str, task: Drawn) -> str:

@@ -131,7 +131,7 @@ def _fields(task: Drawn) -> dict[str, Any]:
 
 def _others(task: Drawn, name: str, meant: Instance | None) -> list[str]:
     """Objects of the same class that are not meant: they must not be taken for the one that is."""
-    return [each.id for each in task.image.instances if each.class_ == name and each is not meant]
+    return [instance.id for instance in task.image.instances if instance.class_ == name and instance is not meant]
 
 
 def _class_of(anchor: str, task: Drawn) -> str:

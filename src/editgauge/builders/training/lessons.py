@@ -171,7 +171,7 @@ async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterat
     try:
         reading = await author.read(edit)
     except UnscorableError as unable:  # what people said about the outcome is known all the same
-        action = next((each for each in ACTIONS if each == edit.extras.get("action")), None)
+        action = next((item for item in ACTIONS if item == edit.extras.get("action")), None)
         if action is None:
             yield left_out(edit.id, ALL, unable)
             return

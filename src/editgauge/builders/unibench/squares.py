@@ -103,7 +103,7 @@ def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPictu
     Raises `BadInputError` when too few objects are left in it.
     """
     size = picture.width
-    instances = [cut for each in picture.instances if (cut := _cut(each, picture, square)) is not None]
+    instances = [cut for instance in picture.instances if (cut := _cut(instance, picture, square)) is not None]
     if len(instances) < FEWEST_OBJECTS:
         raise BadInputError(f"only {len(instances)} of the {len(picture.instances)} objects are left in that square")
     path = PurePosixPath(picture.file)

@@ -76,7 +76,7 @@ def _with_prefix(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Layout:
     prefixes = Counter(prefix for prefix, _, rest in parts if prefix and folded(rest) in wanted)
     if not prefixes:
         return layout
-    plain, prefix = layout.paths, min(prefixes, key=lambda each: (-prefixes[each], each))
+    plain, prefix = layout.paths, min(prefixes, key=lambda item: (-prefixes[item], item))
     return replace(layout, paths=lambda edit: (f"{prefix}_{path}" for path in plain(edit)))
 
 

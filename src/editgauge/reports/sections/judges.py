@@ -12,8 +12,8 @@ from editgauge._render import text
 from editgauge._stats.raters import krippendorff
 from editgauge.judges._panel import is_panel
 from editgauge.protocols import format_variant, parse_variant
-from editgauge.reports.sections.disputes import notes_of
-from editgauge.reports.sections.standard import TemplateSection
+from editgauge.reports.sections import TemplateSection
+from editgauge.reports.sections.agreement import notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from editgauge._render.text import interval, number
 from editgauge.analysis._groups import divisions, group_cells
@@ -18,23 +18,16 @@ from editgauge.reports._highlights import highlights
 from editgauge.reports._outcomes import Why, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
-from editgauge.reports.sections.disputes import disputes
+from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
+from editgauge.reports.sections.agreement import disputes, left_out, people_tables
 from editgauge.reports.sections.overview import in_bold, sentences
-from editgauge.reports.sections.people import left_out, people_tables
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from markupsafe import Markup
-
     from editgauge.reports._outcomes import Missing
     from editgauge.reports.context import Context
 
-Content = dict[str, Any]
-EDIT_TYPES, METHODS, NUMBERS, SETUP = "Edit types", "Methods", "Numbers", "Setup"
-"""Tabs that hold several sections."""
 MOST_SAID = 4
 """This many different details are quoted; the gallery has all."""
 
@@ -76,23 +69,6 @@ def failures(context: Context) -> list[UnscoredReason]:
                 if score.detail:
                     failure.details[score.detail] += 1
     return list(by_reason.values())
-
-
-@dataclass(frozen=True, slots=True)
-class TemplateSection:
-    """A section drawn by one of the report's own templates from what `content` gives; nothing for None."""
-
-    name: str
-    title: str
-    order: float
-    content: Callable[[Context], Content | None]
-    tab: str = ""
-    """The tab in which it stands with others; its own without one."""
-
-    def render(self, context: Context) -> Markup | None:
-        """The content below the heading."""
-        content = self.content(context)
-        return None if content is None else context.render(f"{self.name}.html.j2", **content)
 
 
 def _overview(context: Context) -> Content:

@@ -10,14 +10,14 @@ from markupsafe import Markup
 from editgauge._render.svg import drawing
 from editgauge._render.text import number, shortened
 from editgauge._util.profiling import FOLDER, TIMELINE, Profile, read_profile
-from editgauge.reports.sections.standard import SETUP, TemplateSection
+from editgauge.reports.sections import SETUP, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from editgauge.reports.context import Context
 
-DRAWN = {"decode": "work", "score": "work", "compute": "work"} | {
+STAGE_STYLES = {"decode": "work", "score": "work", "compute": "work"} | {
     stage: stage for stage in ("load", "prepare", "forward", "remember")
 }
 """The stages in which a processor is at work, and how each is drawn."""
@@ -29,14 +29,14 @@ LEGEND = {
     "remember": "keeping and recalling its answers",
 }
 NAMES = {"pictures": "decoding pictures"}
-ROW, BAR, TOP, BOTTOM = 26, 14, 2, 4
-LABEL, PLOT, NUMBER = 200, 420, 64
-LONGEST_LABEL = 30
+ROW_HEIGHT, BAR_HEIGHT, TOP, BOTTOM = 26, 14, 2, 4
+LABEL_WIDTH, PLOT_WIDTH, NUMBER_WIDTH = 200, 420, 64
+MAX_LABEL_CHARACTERS = 30
 
 
 @dataclass(slots=True)
 class Bar:
-    """What one model, protocol or function took."""
+    """The time that one model, protocol or function took."""
 
     of: str
     seconds: dict[str, float] = field(default_factory=dict)
@@ -44,24 +44,24 @@ class Bar:
 
     @property
     def total(self) -> float:
-        """All its seconds."""
+        """The sum over stages, in seconds."""
         return sum(self.seconds.values())
 
     @property
     def label(self) -> str:
-        """What stands next to it."""
-        return shortened(NAMES.get(self.of, self.of), LONGEST_LABEL)
+        """The text next to the bar."""
+        return shortened(NAMES.get(self.of, self.of), MAX_LABEL_CHARACTERS)
 
 
 class ModelUsage(NamedTuple):
-    """What was asked of one model; None where nothing of the kind happened."""
+    """What was model_usage of one model; None where nothing of the kind happened."""
 
     model: str
     questions: int
     recalled: float
     """The share of them that was recalled."""
     answered: int
-    """Requests that reached the model itself: the same question of several items is asked once."""
+    """Requests that reached the model itself: the same question of several items is model_usage once."""
     waited: float | None
     """Seconds until a request went out, on average."""
     prepared: float | None
@@ -70,76 +70,77 @@ class ModelUsage(NamedTuple):
     """Seconds of forward passes, for one request."""
 
 
-def bars(profile: Profile) -> list[Bar]:
-    """What took time, the longest first."""
+def time_bars(profile: Profile) -> list[Bar]:
+    """Return one bar per model, protocol or function, the longest first."""
     by_name: dict[str, Bar] = {}
     for spent in profile.spent:
-        if drawn := DRAWN.get(spent.stage):
+        if drawn := STAGE_STYLES.get(spent.stage):
             seconds = by_name.setdefault(spent.of, Bar(spent.of)).seconds
             seconds[drawn] = seconds.get(drawn, 0.0) + spent.seconds
     return sorted(by_name.values(), key=lambda bar: -bar.total)
 
 
-def asked(profile: Profile) -> list[ModelUsage]:
-    """What was asked of every model."""
+def model_usage(profile: Profile) -> list[ModelUsage]:
+    """Return the requests to every model."""
     times: dict[str, dict[str, int]] = {}
     seconds: dict[str, dict[str, float]] = {}
     for spent in profile.spent:
         times.setdefault(spent.of, {})[spent.stage] = spent.times
         seconds.setdefault(spent.of, {})[spent.stage] = spent.seconds
     rows = []
-    for model, counted in times.items():
-        known, questions = counted.get("recalled", 0), counted.get("recalled", 0) + counted.get("unknown", 0)
-        answered = counted.get("queue", 0)
+    for model, counts in times.items():
+        cached = counts.get("recalled", 0)
+        questions = cached + counts.get("unknown", 0)
+        answered = counts.get("queue", 0)
         if questions:
-            each = (seconds[model].get(stage, 0.0) / answered if answered else None for stage in _FOR_ONE)
-            rows.append(ModelUsage(model, questions, known / questions, answered, *each))
+            per_request = (seconds[model].get(stage, 0.0) / answered if answered else None for stage in REQUEST_STAGES)
+            rows.append(ModelUsage(model, questions, cached / questions, answered, *per_request))
     return rows
 
 
-_FOR_ONE = ("queue", "prepare", "forward")
+REQUEST_STAGES = ("queue", "prepare", "forward")
 
 
-def plot(shown: Sequence[Bar]) -> Markup:
-    """A bar for each, its stages one after another, on one scale."""
-    longest = max(bar.total for bar in shown) or 1.0
-    rows = [_row(bar, longest, TOP + ROW * place) for place, bar in enumerate(shown)]
-    width, height = LABEL + PLOT + NUMBER, TOP + ROW * len(shown) + BOTTOM
-    spoken = "; ".join(f"{bar.label} {number(bar.total, 1)} seconds" for bar in shown)
+def plot_time(bars: Sequence[Bar]) -> Markup:
+    """Plot one stacked bar per entry on one scale."""
+    longest = max(bar.total for bar in bars) or 1.0
+    rows = [_time_row(bar, longest, TOP + ROW_HEIGHT * index) for index, bar in enumerate(bars)]
+    width, height = LABEL_WIDTH + PLOT_WIDTH + NUMBER_WIDTH, TOP + ROW_HEIGHT * len(bars) + BOTTOM
+    spoken = "; ".join(f"{bar.label} {number(bar.total, 1)} seconds" for bar in bars)
     return drawing(rows, width, height, f"Where the time went: {spoken}", "spent")
 
 
-def _row(bar: Bar, longest: float, top: float) -> Markup:
-    middle = top + ROW / 2
-    parts = [Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(LABEL - 10, middle + 4, bar.label)]
-    x = float(LABEL)
+def _time_row(bar: Bar, longest: float, top: float) -> Markup:
+    middle = top + ROW_HEIGHT / 2
+    parts = [Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(LABEL_WIDTH - 10, middle + 4, bar.label)]
+    x = float(LABEL_WIDTH)
     for stage in LEGEND:
-        if width := PLOT * bar.seconds.get(stage, 0.0) / longest:
+        if width := PLOT_WIDTH * bar.seconds.get(stage, 0.0) / longest:
             title = f"{LEGEND[stage]}: {number(bar.seconds[stage], 2)} s"
             parts.append(
                 Markup(
                     '<rect class="spent-{}" x="{:.2f}" y="{:g}" width="{:.2f}" height="{}"><title>{}</title></rect>'
-                ).format(stage, x, middle - BAR / 2, width, BAR, title)
+                ).format(stage, x, middle - BAR_HEIGHT / 2, width, BAR_HEIGHT, title)
             )
             x += width
     markup = Markup('<text class="number" x="{:.1f}" y="{:g}">{} s</text>')
     return Markup().join([*parts, markup.format(x + 6, middle + 4, number(bar.total, 1))])
 
 
-def _content(context: Context) -> dict[str, Any] | None:
+def _time_content(context: Context) -> dict[str, Any] | None:
     profile = read_profile(context.run.folder)
-    shown = bars(profile) if profile else []
-    if profile is None or not shown:
+    bars = time_bars(profile) if profile else []
+    if profile is None or not bars:
         return None
-    drawn = {stage for bar in shown for stage in bar.seconds}
+    drawn = {stage for bar in bars for stage in bar.seconds}
     return {
         "profile": profile,
-        "work": sum(bar.total for bar in shown),
-        "plot": plot(shown),
+        "work": sum(bar.total for bar in bars),
+        "plot": plot_time(bars),
         "legend": {stage: meaning for stage, meaning in LEGEND.items() if stage in drawn},
-        "asked": asked(profile),
+        "asked": model_usage(profile),
         "timeline": f"{FOLDER}/{TIMELINE}",
     }
 
 
-section = TemplateSection("profile", "Time", 85, _content, SETUP)
+time_section = TemplateSection("profile", "Time", 85, _time_content, SETUP)
