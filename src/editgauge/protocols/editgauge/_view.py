@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.images import Lab, Pixels, as_lab, cache_latest_images
+from editgauge._util.images import ImageArray, Lab, Pixels, as_lab, cache_latest_images
 from editgauge._util.masks import BoolMask, Rectangle, dilate_mask
 from editgauge._vision.changed_regions import Changes
 from editgauge._vision.disturbances import Disturbance, measure_disturbance
@@ -19,7 +19,6 @@ from editgauge._vision.object_changes import HALF_SURE, DetectedObject
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
-from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._changes import changes_of
 from editgauge.protocols._objects import operating_point
 from editgauge.protocols.editgauge._appearance import Color, middle_color, style_fit
@@ -196,8 +195,7 @@ async def build_view(item: Item, perception: Perception) -> View:
     changes = changes_of(item.source, item.edited)
     edited, valid = in_frame(changes.alignment, item.edited)
     if item.original is not None:
-        framed = changes.alignment.in_own_size(item.original)
-        perception = in_own_pixels(in_own_pixels(perception, item.edited, item.original), edited, framed)
+        edited = ImageArray(edited, changes.alignment.in_own_size(item.original))
     roles = roles_of(item.edit)
     point = operating_point(perception)
     labels = {role: label for role, label in roles.words().items() if label}
