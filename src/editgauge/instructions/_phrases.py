@@ -240,7 +240,7 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
 def is_boundary(tokens: Words, at: int) -> bool:
     """Tell whether no noun phrase goes on across this word."""
     token = tokens[at]
-    if token in MARKS or token in _COORDINATORS or token.quoted or token in words("relatives"):
+    if token in MARKS or token in _COORDINATORS or token.quoted or token in words("relatives") or token == "there":
         return True
     _, length = match_any((*lists_in("relations"), "instead"), tokens, at)
     if token in _PREPOSITIONS or length:

@@ -89,6 +89,8 @@ def split_requests(tokens: Sequence[Word]) -> list[ClauseRequest]:
         if token in _ENDS or _splits(tokens, at, pieces[-1]):
             pieces.append([] if token in _ENDS | _JOINTS or token == "a" else [token])
             joined.append(token == "and")
+        elif token == ":" and len(pieces[-1]) <= 3:  # "Request: ..."
+            pieces[-1].clear()
         else:
             pieces[-1].append(token)
     requests: list[ClauseRequest] = []
@@ -156,6 +158,8 @@ def _says_how(clause: Sequence[Word]) -> bool:
 def classify(clause: list[Word]) -> ClauseRequest:
     """Find the request behind words of politeness."""
     at = begin = 0
+    if "if" in clause[2:] and clause[0] in {"i", "we", "it"}:  # "it would look better if", "I'd love it if"
+        return ClauseRequest("wish", clause[list(clause).index(Word("if")) + 1 :])
     while at < len(clause):
         if wish := match("wishes", clause, at):
             inner = classify(clause[at + wish :]) if len(clause) > at + wish else None
@@ -195,6 +199,9 @@ def classify(clause: list[Word]) -> ClauseRequest:
             "all",
             "everyone",
             "that",
+            "someone",
+            "somebody",
+            "anyone",
             "instead",
             "is",
             "are",
@@ -222,6 +229,10 @@ def _kernel(clause: list[Word]) -> int | None:
 
 def _is_finite(clause: list[Word]) -> bool:
     """Tell whether a clause is a complete sentence about how things are: "my mom blinked"."""
+    if clause[0] == "there" and token_at(clause, 1) in {"is", "are", "'s", "was", "were"}:
+        return True
+    if clause[0] in {"i", "we", "you"} and "see" in clause[1:4]:
+        return True
     parsed = parse_clause(clause)
     if any(word.tag == "MD" or word in {"needs", "need", "now", "should", "must"} for word in parsed):
         return False
@@ -263,7 +274,7 @@ def _without_purpose(clause: list[Word]) -> list[Word]:
         is_purpose = (
             not (token == "so" and clause[0] in _PURPOSEFUL)
             and token in {"so", "because", "but", "such"}
-            and following != "much"
+            and following not in {"much", "in", "with", "as", "at"}
             and not is_contrast
         )
         keeps_rest = token in {"while", "without"} and is_activity(following) and following != "wearing"

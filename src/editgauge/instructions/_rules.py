@@ -141,13 +141,9 @@ def _read(kind: str, clause: list[Word], context: Discourse) -> Steps:
         return _question(parsed[1:], context)
     if "look" in clause and clause[0] in {"what", "how"}:
         return _how_it_looks(parsed, context)
-    steps = statement(parsed, context) or instead_of(*_split_first(parsed), context)
+    new, old = split_instead(parsed)
+    steps = statement(parsed, context) or (_replacing(comes_to_exist(new, context), old, context) if old else [])
     return steps or ([] if kind == "command" else _unlisted_verb(clause, context))
-
-
-def _split_first(parsed: Words) -> tuple[Phrase, Words]:
-    phrase, end = read_phrase(parsed)
-    return phrase, parsed[end:]
 
 
 def _question(parsed: Words, context: Discourse) -> Steps:
@@ -181,6 +177,8 @@ def _how_it_looks(parsed: Words, context: Discourse) -> Steps:
 
 def _instead_first(tail: list[Word], context: Discourse) -> Steps:
     """Read "instead of the clock, a bell should be there"."""
+    if is_activity(tail[0]) and "," in tail:
+        return read_request(classify(tail[tail.index(Word(",")) + 1 :]), context)
     old, end = read_phrase(parse_clause(tail))
     rest = [token for token in tail[end:] if token != ","]
     steps = read_request(classify(rest), context) if old and rest else []
@@ -202,7 +200,10 @@ def _read_wish(tail: list[Word], context: Discourse) -> Steps:
     parsed = parse_clause(tail)
     if "look" in tail and tail[0] in {"what", "how"}:
         return _how_it_looks(parsed, context)
-    return statement(parsed, context) or comes_to_exist(parsed, context, sure=False)
+    if steps := statement(parsed, context, question=True):
+        return steps
+    first, _ = read_phrase(parsed)
+    return [] if first.pronoun else comes_to_exist(parsed, context, sure=False)
 
 
 def _existential(clause: list[Word]) -> list[Word] | None:
@@ -245,10 +246,13 @@ def command(clause: list[Word], context: Discourse) -> Steps:
     rule = COMMANDS.get(group)
     if rule is None:
         return []
+    body, old = split_instead(body)
+    if not body:
+        return []
     is_linked = group == "change" and verb not in _CAUSATIVES and _linker_at(body, _LINKERS) is not None
     predicate = group in _PREDICATIVE and not is_linked and not (group == "paint" and body[0] in {"a", "an"})
     pairs = read_objects(body, predicate=predicate)
-    return [step for phrase, tail in pairs for step in rule(verb, phrase, tail, context)]
+    return _replacing([step for phrase, tail in pairs for step in rule(verb, phrase, tail, context)], old, context)
 
 
 def _unfronted(body: Words) -> Words:
@@ -283,8 +287,6 @@ def _unlisted_verb(clause: list[Word], context: Discourse) -> Steps:
 
 def add_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "add a cat on the sofa", "add a hat to the dog", "add a car instead of the bike"."""
-    if swapped := instead_of(phrase, tail, context):
-        return swapped
     if phrase.words == ("one",) and context.mentioned:
         phrase = replace(context.mentioned[-1], determiner="a", count=None)
     if match("in_its_place", tail) and context.mentioned:
@@ -306,22 +308,32 @@ def _recipient(tail: Words) -> Phrase | None:
     return None
 
 
-def instead_of(new: Phrase, tail: Words, context: Discourse) -> Steps:
-    """Read "a pizza instead of the sandwich"."""
-    at = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
-    if at is None or not new or at + match("instead", tail, at) >= len(tail):
-        return []
-    olds, _ = read_phrases(tail, at + match("instead", tail, at))
-    placement = next((found for k in range(at) if (found := read_placement(tail, k))), None)
-    if new.is_definite and placement and placement.anchor and not placement.anchor.is_definite:
-        new = placement.anchor  # "put the rabbit on a rock instead of the trunk"
-    return [] if is_activity(tail[-1]) else [swap(old, new, context) for old in olds]
+def split_instead(tokens: Words) -> tuple[Words, Words]:
+    """Split at "instead of": what comes, and what it takes the place of."""
+    at = next((at for at in range(len(tokens)) if match("instead", tokens, at)), len(tokens))
+    return tokens[:at], tokens[at + match("instead", tokens, at) :] if at < len(tokens) else []
+
+
+def _replacing(steps: Steps, old: Words, context: Discourse) -> Steps:
+    """Turn steps into replacements of what follows "instead of"."""
+    if not old or is_activity(old[0]) or len(steps) != 1 or not steps[0].to:
+        return steps
+    step = steps[0]
+    if step.type in {"color", "texture", "shape", "style", "text", "background"}:
+        return [replace(step, from_=written_text(old) if step.type == "text" else read_value(old).text)]
+    if step.type in {"action", "position_replacement"}:
+        return steps
+    if old[0] in adjective_kinds() and len(old) == 1 and step.attributes:
+        return [replace(step, from_=str(old[0]))]
+    new = Phrase(words=tuple(map(Word, step.to.split())), count=step.count)
+    olds = [phrase for phrase in read_phrases(old)[0] if phrase.name != step.to]
+    return [swap(phrase, new, context) for phrase in olds] or steps
 
 
 def put(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read an addition or, with a definite article, a move: "put a cat on the mat", "put the cat on the mat"."""
     is_move = phrase.is_definite and phrase.determiner != "all"
-    if not is_move or match("in_its_place", tail) or instead_of(phrase, tail, context):
+    if not is_move or match("in_its_place", tail):
         return add_object(verb, phrase, tail, context)
     return relocate(phrase, tail, context)
 
@@ -367,7 +379,7 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
         return _give_bare(phrase, context)
     if tail[0] == "to":
         return [give(read_phrase(tail, 1)[0], phrase, context)]
-    gifts, end = read_phrases(tail)
+    gifts, _end = read_phrases(tail)
     if not gifts:
         return say_of(phrase, tail, context)
     if gifts[0].head in _PROPERTIES["color"]:  # "give the door a different color"
@@ -378,8 +390,6 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
     if has_style and 0 < len(style) < len(gifts[0].words):
         subject = phrase.name if phrase.head == "sky" else None
         return [ParsedStep(type="style", subject=subject, to=text_of(style), sure=True)]
-    if swapped := instead_of(gifts[0], tail[end:], context):
-        return swapped
     value = read_value([token for token in tail if token != "the"])
     if value.kind in {"texture", "color", "shape"}:
         return [describe(phrase, value, context.resolve(phrase))]
@@ -409,7 +419,7 @@ def replace_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) -
     """Read "replace X with Y", "swap X for Y"."""
     at = _linker_at(tail, _LINKERS)
     if at is None:
-        return instead_of(phrase, tail, context)
+        return []
     new, after = tail[at + 1 :], read_phrase(tail, at + 1)[0]
     if (
         phrase.words[:1]
@@ -626,24 +636,6 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     ):
         return steps
     return _incomplete(verb, phrase, context)
-
-
-def _say_instead(phrase: Phrase, tail: Words, at: int, context: Discourse) -> Steps:
-    """Read "the shirt navy instead of green", "it a pizza instead of the sandwich", "him hold a pen instead of a cup"."""
-    new, old = tail[:at], tail[at + match("instead", tail, at) :]
-    if not old or is_activity(old[0]):
-        return say_of(phrase, new, context)
-    if not new or not phrase.is_definite:
-        return instead_of(phrase, tail, context)
-    steps = say_of(phrase, new, context)
-    if len(steps) != 1 or not steps[0].to:
-        return steps
-    if steps[0].type in {"color", "texture", "shape", "style", "action"}:
-        return [replace(steps[0], from_=None if steps[0].type == "action" else read_value(old).text)]
-    before = read_phrase(old)[0].name or None
-    return [
-        replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))
-    ]
 
 
 def _change_by(body: Words, context: Discourse) -> Steps:
@@ -869,7 +861,8 @@ def statement(clause: Words, context: Discourse, *, question: bool = False) -> S
         or verb in {"now", "disappear", "vanish"}
         or bool(match_any(lists_in("participles"), clause, start)[1])
     )
-    if not has_verb and not (acts and (question or first.is_definite)):
+    describes = question and first.is_definite and read_value(clause[start:]).kind not in {"object", "other"}
+    if not has_verb and not describes and not (acts and (question or first.is_definite)):
         placement = read_placement(clause, end)
         if placement and placement.anchor and placement.anchor.is_definite and not first.is_definite:
             return [add_placed(phrase, clause[end:], context, sure=False) for phrase in phrases]
@@ -890,9 +883,9 @@ def say_of(phrase: Phrase, tail: Words, context: Discourse, *, may_be_new: bool 
         context: objects named earlier.
         may_be_new: whether naming an object without a definite article asks for it: "have a dog".
     """
-    instead = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
-    if instead is not None:
-        return _say_instead(phrase, tail, instead, context)
+    tail, old = split_instead(tail)
+    if old:
+        return _replacing(say_of(phrase, tail, context, may_be_new=may_be_new), old, context)
     tail = tail[skip(tail, words("modals") | _SKIPPED) :]
     if not tail:
         return [] if phrase.is_definite else [add_placed(phrase, [], context, sure=may_be_new)]
@@ -960,6 +953,9 @@ def _negated(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
 
 def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Steps:
     """Read what follows "there should be": "a dog on the sofa", "no people"."""
+    tail, old = split_instead(tail)
+    if old:
+        return _replacing(comes_to_exist(tail, context, sure=sure), old, context)
     if not tail:
         return []
     if tail[0] in {"no", "not", "n't", "fewer", "less"}:
@@ -969,8 +965,6 @@ def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Ste
     if not pairs:
         return []
     first, after = pairs[0]
-    if swapped := instead_of(first, after, context):
-        return swapped
     if first.is_scene and words("backgrounds") & set(after):
         return [set_background(first, sure=False)]
     if first.is_definite and (seen := _is_seen_from(first, after, context)):
@@ -990,8 +984,6 @@ def _new_object(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     body = _after_be(tail)
     if list(body[:1]) == ["the"] and set(body[1:2]) & words("backgrounds"):
         return [set_background(phrase)]
-    if swapped := instead_of(phrase, tail, context):
-        return swapped
     if body and (action_base(body[0]) or is_activity(body[0])):
         first = body[0]
         body = [Word(to_activity([first])).placed(first.index, first.tag, first.dep, first.head), *body[1:]]
@@ -1141,6 +1133,8 @@ def _is_what(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
         return steps
     if (owned := _owns(phrase, tail, context)) is not None and tail[0] not in words("have"):
         return owned
+    if tail[0] in {"better", "nicer", "cooler", "prettier"} and tail[1:2] and tail[1] in {"with", "in"}:
+        return say_of(phrase, tail[1:], context)
     if tail[0] in {"full", "filled"} and (steps := fill("fill", phrase, tail, context)):
         return steps
     if list(tail) in (["on"], ["off"], ["on", "fire"]):

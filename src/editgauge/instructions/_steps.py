@@ -88,7 +88,8 @@ class Discourse:
         if referent is None and kind in {"man", "woman"}:
             referent = next((candidate for candidate in candidates if in_list("people", candidate.head)), None)
         if referent is None and kind == "many":
-            referent = next((inner for candidate in candidates if (inner := _contents(candidate))), None)
+            contents = (inner for candidate in candidates if (inner := _contents(candidate)))
+            referent = next(contents, self.mentioned[-1] if self.mentioned else None)
         return referent.without(referent.adjectives).name if referent else None
 
     def in_caption(self, noun: str) -> Phrase | None:

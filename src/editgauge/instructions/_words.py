@@ -105,8 +105,23 @@ def tokenize(text: str) -> list[Word]:
             tokens.append(Word(piece.replace("&", "and")))
         elif piece.casefold() not in _FILLERS:
             tokens += _split(piece, tokens[-1] if tokens else "")
-    tokens = tokens[:MAX_WORDS]
+    tokens = _with_instead(tokens[:MAX_WORDS])
     return [_corrected(token, index, tokens) for index, token in enumerate(tokens)]
+
+
+def _with_instead(tokens: list[Word]) -> list[Word]:
+    """Write "white, not black" and "rather a bike than a car" with "instead of"."""
+    instead = [Word("instead"), Word("of")]
+    for at, token in enumerate(tokens[:-1]):
+        after = tokens[at + 1]
+        is_contrast = (
+            token == "not" and tokens[at - 1] == "," and (after in {"a", "an", "the"} or after in adjective_kinds())
+        )
+        if is_contrast and at > 1:
+            return [*tokens[: at - 1], *instead, *tokens[at + 1 :]]
+        if token in {"than", "over"} and {"rather", "prefer"} & set(tokens[:at]):
+            return [*(word for word in tokens[:at] if word != "rather"), *instead, *tokens[at + 1 :]]
+    return tokens
 
 
 def _split(piece: str, previous: str) -> list[Word]:
