@@ -12,7 +12,7 @@ from editgauge.instructions._captions import caption_objects, compare_captions, 
 from editgauge.instructions._english import MissingParserError
 from editgauge.instructions._lexicon import lists_in, match, mentions, singular, words
 from editgauge.instructions._requests import ClauseRequest, split_requests
-from editgauge.instructions._rules import mention, read_request
+from editgauge.instructions._rules import mention, read_fragment, read_request
 from editgauge.instructions._steps import NOT_UNDERSTOOD, Discourse
 from editgauge.instructions._words import MAX_WORDS, Word, tokenize
 from editgauge.types import ParsedInstruction, ParsedStep
@@ -59,6 +59,11 @@ def _parse_english(
             return ParsedInstruction(
                 (ParsedStep(type=NOT_UNDERSTOOD),), "rules", f"{text.strip()} (asks for no change)"
             )
+        is_fragment = (
+            len(clauses) == 1 and clauses[0].kind in {"statement", "description"} and _opens_fragment(clauses[0].words)
+        )
+        if is_fragment and form is None and (steps := read_fragment(clauses[0].words, Discourse())):
+            return _finished(steps, [], source_caption, target_caption)
         asks = any(request.kind in {"command", "wish", "question"} for request in clauses)
         if asks or not is_caption(clauses[0].words):
             return _parse_requests(clauses, source_caption, target_caption)
@@ -68,6 +73,13 @@ def _parse_english(
     if (not as_caption and _is_bare(tokens, step)) or step.type == NOT_UNDERSTOOD:
         return ParsedInstruction((step if as_caption else ParsedStep(type=NOT_UNDERSTOOD),), "rules", text.strip())
     return ParsedInstruction((step,), "rules")
+
+
+def _opens_fragment(words_: Sequence[Word]) -> bool:
+    """Tell whether a text begins with a noun without an article, or is short: "hat on the dog"."""
+    opening = words_[0] if words_ else Word("")
+    has_article = opening in words("definite") | words("pronouns") | {"a", "an", "there", "no", "more", "less", "fewer"}
+    return not has_article or "for" in words_
 
 
 def _is_bare(tokens: Sequence[Word], step: ParsedStep) -> bool:

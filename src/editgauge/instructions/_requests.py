@@ -159,7 +159,8 @@ def classify(clause: list[Word]) -> ClauseRequest:
     """Find the request behind words of politeness."""
     at = begin = 0
     if "if" in clause[2:] and clause[0] in {"i", "we", "it"}:  # "it would look better if", "I'd love it if"
-        return ClauseRequest("wish", clause[list(clause).index(Word("if")) + 1 :])
+        inner = classify(clause[list(clause).index(Word("if")) + 1 :])
+        return inner if inner.kind == "command" else ClauseRequest("wish", inner.words)
     while at < len(clause):
         if wish := match("wishes", clause, at):
             inner = classify(clause[at + wish :]) if len(clause) > at + wish else None

@@ -195,6 +195,10 @@ def _read_wish(tail: list[Word], context: Discourse) -> Steps:
     tail = tail[skip(tail, {"that", "to", "if", "have", "see"}) :]
     if not tail:
         return []
+    group, length = match_any(lists_in("participles"), tail, 1)
+    if tail[0] in words("pronouns.self") and length:  # "what if we swapped the sofa for a bed"
+        verb = next(iter(table(group.replace("participles", "verbs"))))
+        return command([Word(verb), *tail[1 + length :]], context)
     if (existing := _existential(tail)) is not None:
         return comes_to_exist(parse_clause(existing), context)
     parsed = parse_clause(tail)
@@ -252,6 +256,14 @@ def command(clause: list[Word], context: Discourse) -> Steps:
     is_linked = group == "change" and verb not in _CAUSATIVES and _linker_at(body, _LINKERS) is not None
     predicate = group in _PREDICATIVE and not is_linked and not (group == "paint" and body[0] in {"a", "an"})
     pairs = read_objects(body, predicate=predicate)
+    if group == "give" and len(pairs) > 1 and not any(tail for _, tail in pairs):
+        owner = _give_bare(pairs[0][0], context)
+        others = (
+            [give(Phrase(words=(Word(owner[0].subject or ""),)), phrase, context) for phrase, _ in pairs[1:]]
+            if owner
+            else []
+        )
+        return [*owner, *others]  # "give the lion glasses and a mustache"
     return _replacing([step for phrase, tail in pairs for step in rule(verb, phrase, tail, context)], old, context)
 
 
@@ -323,16 +335,19 @@ def _replacing(steps: Steps, old: Words, context: Discourse) -> Steps:
         return [replace(step, from_=written_text(old) if step.type == "text" else read_value(old).text)]
     if step.type in {"action", "position_replacement"}:
         return steps
-    if old[0] in adjective_kinds() and len(old) == 1 and step.attributes:
+    if len(old) == 1 and known_kind(old[0]) in {"color", "size", "shape"} and step.attributes:
         return [replace(step, from_=str(old[0]))]
     new = Phrase(words=tuple(map(Word, step.to.split())), count=step.count)
+    if new.head in words("moods"):
+        return [ParsedStep(type="style", from_=read_value(old).text, to=step.to, sure=True)]
     olds = [phrase for phrase in read_phrases(old)[0] if phrase.name != step.to]
     return [swap(phrase, new, context) for phrase in olds] or steps
 
 
 def put(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read an addition or, with a definite article, a move: "put a cat on the mat", "put the cat on the mat"."""
-    is_move = phrase.is_definite and phrase.determiner != "all"
+    is_relative = not phrase.determiner and len(phrase.words) == 1 and phrase.head in words("relatives_of")
+    is_move = (phrase.is_definite and phrase.determiner != "all") or is_relative
     if not is_move or match("in_its_place", tail):
         return add_object(verb, phrase, tail, context)
     return relocate(phrase, tail, context)
@@ -886,6 +901,8 @@ def say_of(phrase: Phrase, tail: Words, context: Discourse, *, may_be_new: bool 
     tail, old = split_instead(tail)
     if old:
         return _replacing(say_of(phrase, tail, context, may_be_new=may_be_new), old, context)
+    if tail[:1] and tail[0] in {"need", "needs"} and (needed := read_phrases(tail, 1)[0]):
+        return [give(phrase, item, context) for item in needed]
     tail = tail[skip(tail, words("modals") | _SKIPPED) :]
     if not tail:
         return [] if phrase.is_definite else [add_placed(phrase, [], context, sure=may_be_new)]
@@ -1159,11 +1176,41 @@ def _is_placed(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     anchor = placement.anchor or Phrase()
     if phrase.head in words("backgrounds"):
         return [set_background(anchor)]
+    if anchor.head in words("moods") and not anchor.is_scene:  # "the bridge at night"
+        return [ParsedStep(type="style", to=anchor.name, sure=True)]
+    if tail[0] == "in" and read_value(tail[1:]).kind in {"color", "texture"}:  # "this dress in blue"
+        return [becomes(phrase, tail[1:], context)]
     if tail[0] == "in" and anchor.is_worn:
         return [give(phrase, anchor, context, "wear")]
     if tail[0] == "in" and is_style(tail):
         return [ParsedStep(type="style", to=style_text(tail), sure=True)]
     return relocate(phrase, tail, context)
+
+
+def _located(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
+    """Read "the man in a suit", "the bridge at night"."""
+    return _is_placed(phrase, tail, context) or None if read_placement(tail, 0) else None
+
+
+def read_fragment(clause: list[Word], context: Discourse) -> Steps:
+    """Read a request without a verb: "sunglasses on the dog", "coffee to tea", "door open", "a crown for the king"."""
+    parsed = parse_clause(clause)
+    phrase, end = read_phrase(parsed, predicate=True)
+    tail = parsed[end:]
+    if not phrase.words or not tail:
+        return []
+    known = replace(phrase, determiner="the")
+    if tail[0] == "to" and len(tail) > 1:
+        return [_unsure(becomes(known, tail[1:], context))]
+    if tail[0] == "for" and (recipient := read_phrase(tail, 1)[0]):
+        return [_unsure(add_to(phrase, recipient, context))]
+    if tail[0] == "without" or (list(tail) == ["off"] and phrase.is_worn):
+        return [_unsure(remove(read_phrase(tail, 1)[0] if tail[1:] else known, [], context))]
+    if read_value(tail).kind not in {"object", "other", "style"}:
+        return [_unsure(step) for step in say_of(known, tail, context)]
+    phrase, end = read_phrase(parsed)
+    is_placed = read_placement(parsed, end) is not None and parsed[end] not in {"with", "from"}
+    return [add_placed(phrase, parsed[end:], context, sure=False)] if is_placed else []
 
 
 def _passive(group: str, phrase: Phrase, tail: Words, length: int, context: Discourse) -> Steps:
@@ -1205,6 +1252,6 @@ def _acts(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
 
 
 _PREDICATES: tuple[Callable[[Phrase, Words, Discourse], Steps | None], ...] = (
-    _says, _shows, _owns, _is_seen_from, _turns_into, _disappears, _is, _looks, _seems, _acts,
+    _says, _shows, _owns, _is_seen_from, _turns_into, _disappears, _is, _located, _looks, _seems, _acts,
 )  # fmt: skip
 """Rules for what is said of an object, in order; None means that a rule does not apply."""

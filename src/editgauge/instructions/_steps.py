@@ -395,6 +395,7 @@ def _color(tokens: Words) -> Value | None:
 def _size(tokens: Words) -> Value | None:
     if list(tokens[:3]) == ["the", "size", "of"]:
         return Value("size", "large")
+    tokens = tokens[: tokens.index(Word("than"))] if "than" in tokens[1:] else tokens
     sizes = {table("sizes")[str(token)] for token in tokens if token in words("sizes")}
     allowed = words("sizes") | words("before_values") | words("around_sizes")
     if len(sizes) != 1 or not all(token in allowed or token.isdigit() or not at for at, token in enumerate(tokens)):
