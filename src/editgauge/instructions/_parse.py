@@ -120,7 +120,8 @@ def _merged(steps: list[ParsedStep], new: list[ParsedStep], clause: Sequence[Wor
     follows_removal = bool(steps) and len(new) == 1 and "removal" in steps[-1].type
     if follows_removal and new[0].from_ == steps[-1].subject:
         return [*steps[:-1], new[0]]
-    if follows_removal and (mentions("in_its_place", clause) or clause[-1] == "there") and new[0].to:
+    comes = new[0].to if "addition" in new[0].type else None
+    if follows_removal and comes and (mentions("in_its_place", clause) or clause[-1] == "there"):
         old = steps[-1].subject
         merged = replace(new[0], type="object_replacement", subject=old, from_=old, position=None, sure=True)
         return [*steps[:-1], merged]

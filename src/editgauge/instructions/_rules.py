@@ -121,6 +121,8 @@ def mention(request: ClauseRequest, context: Discourse) -> None:
 
 
 def _read(kind: str, clause: list[Word], context: Discourse) -> Steps:
+    if clause[0] == "do" and token_at(clause, 1) in words("definite"):  # "do the hair blue"
+        return command([Word("make"), *clause[1:]], context)
     if (existing := _existential(clause)) is not None:
         return comes_to_exist(parse_clause(existing), context)
     if kind == "wish":
@@ -182,6 +184,7 @@ def _instead_first(tail: list[Word], context: Discourse) -> Steps:
     old, end = read_phrase(parse_clause(tail))
     rest = [token for token in tail[end:] if token != ","]
     steps = read_request(classify(rest), context) if old and rest else []
+    steps = steps or (comes_to_exist(parse_clause(rest), context) if rest else [])
     if len(steps) != 1 or not steps[0].to or steps[0].type not in {"object_addition", "positional_addition"}:
         return steps
     before = context.resolve(old)
@@ -269,10 +272,12 @@ def command(clause: list[Word], context: Discourse) -> Steps:
 
 def _unfronted(body: Words) -> Words:
     """Move a prepositional phrase behind the object: "put in the sky some birds", "take off the hat"."""
+    if (length := match("instead", body)) and (end := read_phrase(body, length)[1]) < len(body):
+        return [*body[end:], *body[:end]]
     if body[0] in {"of", "away", "off", "out"} and len(body) > 1:
         return [*body[1:], body[0]]
     placement = read_placement(body, 0)
-    end = placement.end if placement else read_phrase(body, 1)[1] if body[0] in {"to", "from"} else 0
+    end = placement.end if placement else read_phrase(body, 1)[1] if body[0] in {"to", "from", "for"} else 0
     return [*body[end:], *body[:end]] if end < len(body) else body
 
 
@@ -374,7 +379,7 @@ def relocate(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
             )
         ]
     is_attached = phrase.is_worn or phrase.is_part
-    if anchor.is_scene and relation in {"in", "on", "next to", "in front of"} and not is_attached:
+    if anchor.is_scene and relation in {"in", "on", "next to", "in front of", "center"} and not is_attached:
         return [set_background(anchor, subject)]
     if is_attached and (anchor.is_scene or relation == "on"):
         return [add_placed(phrase, tail, context, sure=False)]
@@ -768,6 +773,8 @@ def _image_becomes(phrase: Phrase, new: Words, subject: str | None, context: Dis
     """Read a new style, season, hour or weather of the whole image."""
     is_image = not phrase.pronoun
     is_shown = context.in_caption(read_phrase(new)[0].head) is not None
+    cut = next((at for at, token in enumerate(new) if at and token in {",", "with"}), len(new))
+    new = new[:cut] if is_mood(new[:cut]) else new
     if (is_style(new) or is_mood(new)) and not is_shown:
         return ParsedStep(type="style", to=style_text(new), sure=is_image or subject is None)
     if is_image and phrase.head not in {"painting", "drawing"}:
@@ -901,6 +908,8 @@ def say_of(phrase: Phrase, tail: Words, context: Discourse, *, may_be_new: bool 
     tail, old = split_instead(tail)
     if old:
         return _replacing(say_of(phrase, tail, context, may_be_new=may_be_new), old, context)
+    if list(tail[:2]) in (["has", "to"], ["have", "to"], ["had", "to"]):
+        tail = tail[2:]
     if tail[:1] and tail[0] in {"need", "needs"} and (needed := read_phrases(tail, 1)[0]):
         return [give(phrase, item, context) for item in needed]
     tail = tail[skip(tail, words("modals") | _SKIPPED) :]
@@ -993,7 +1002,15 @@ def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Ste
     colors = [word for word in first.adjectives if kind_of(word) == "color"]
     if not sure and len(pairs) == 1 and colors and (same or not context.caption) and not placement:
         return [replace(redescribe(same or first.without(colors), first, None), sure=same is not None)]
-    return [step for phrase, rest in pairs for step in add_all(phrase, rest, context, sure=sure or same is None)]
+    return [
+        step
+        for phrase, rest in pairs
+        for step in (
+            [remove(phrase, [], context)]
+            if phrase.determiner == "no"
+            else add_all(phrase, rest, context, sure=sure or same is None)
+        )
+    ]
 
 
 def _new_object(phrase: Phrase, tail: Words, context: Discourse) -> Steps:

@@ -87,6 +87,7 @@ class Discourse:
         referent = next((candidate for candidate in candidates if _AGREES.get(kind, bool)(candidate)), None)
         if referent is None and kind in {"man", "woman"}:
             referent = next((candidate for candidate in candidates if in_list("people", candidate.head)), None)
+            referent = referent or next((candidate for candidate in candidates if candidate.is_alive), None)
         if referent is None and kind == "many":
             contents = (inner for candidate in candidates if (inner := _contents(candidate)))
             referent = next(contents, self.mentioned[-1] if self.mentioned else None)

@@ -28,13 +28,13 @@ _WORD = r"\d+[.,:]\d+|[^\W_]+(?:[-'][^\W_]+)*'?"
 _TOKEN = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<word>{_WORD})|(?P<mark>[,.;!?:&])")
 _NUMBERING = re.compile(r"(?:^|\s)\(?\d{1,2}[.)]\s+(?=[A-Za-z])")
 _LABELED = re.compile(
-    r"^\s*(?:change\s+)?((?:the\s+)?(?!request|edit|task|instruction|wish|note|prompt|step)[a-z]+)\s*:\s+",
+    r"^\s*(?:change\s+)?((?:the\s+)?(?!request|edit|task|instruction|wish|note|title|prompt|step)[a-z]+)\s*:\s+",
     re.IGNORECASE,
 )
 """A property with its new value: "Background: mountains"."""
 _KEYWORDS = ("colors", "backgrounds", "instead", "relations.behind", "sizes")
 """Lists whose words are corrected when misspelled."""
-_FILLERS = frozenset({"um", "umm", "uh", "er", "erm", "hmm", "alexa", "siri"})
+_FILLERS = frozenset({"please", "pls", "plz", "kindly", "um", "umm", "uh", "er", "erm", "hmm", "alexa", "siri"})
 _UNSPLIT = frozenset({"dont", "doesnt", "didnt", "isnt", "arent", "wont", "cant", "shouldnt", "wouldnt"})
 _BEFORE_COMMANDS = frozenset({"and", "then", "please", ",", ".", "to", "you", "'s", "we"})
 
