@@ -9,6 +9,7 @@ from functools import lru_cache
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.instructions._captions import caption_objects, compare_captions, is_caption, read_caption
+from editgauge.instructions._chinese import is_chinese, parse_chinese
 from editgauge.instructions._english import MissingParserError
 from editgauge.instructions._lexicon import is_function_word, lists_in, match, mentions, singular, words
 from editgauge.instructions._parser import parse_clause
@@ -42,6 +43,8 @@ def parse_instruction(
         raise BadInputError(
             "The instruction is empty. Say in words what should change, such as 'add a hat to the dog'."
         )
+    if is_chinese(text):
+        return parse_chinese(text)
     if problem := _unreadable(text):
         return ParsedInstruction((ParsedStep(type=NOT_UNDERSTOOD),), "rules", problem)
     try:
