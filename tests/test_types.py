@@ -14,7 +14,7 @@ from editgauge._util.images import ImageFile
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.results.edits import to_lines
-from editgauge.types import LONGEST_ID, REASONS, Benchmark, Edit, Outcome, Position, Score, Unscored, id_problem
+from editgauge.types import MAX_ID_BYTES, REASONS, Benchmark, Edit, Outcome, Position, Score, Unscored, id_problem
 
 SOURCE = ImageFile("cat.png", Path("/photos/cat.png"))
 
@@ -42,7 +42,7 @@ def test_an_accepted_id_is_a_single_file_name_inside_a_folder(name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["cat-black", "猫-black", "v1.5", "a b", "imagic[eta=0.8]", "é" * (LONGEST_ID // 2), "-x", "a."]
+    "name", ["cat-black", "猫-black", "v1.5", "a b", "imagic[eta=0.8]", "é" * (MAX_ID_BYTES // 2), "-x", "a."]
 )
 def test_sensible_ids_are_accepted(name: str) -> None:
     assert id_problem(name) is None
@@ -66,8 +66,8 @@ def test_sensible_ids_are_accepted(name: str) -> None:
         ("a\u2029b", "control character"),
         ("a\u202eb", "control character"),
         ("\udcff", "control character"),
-        ("x" * (LONGEST_ID + 1), f"longer than {LONGEST_ID} bytes"),
-        ("猫" * 67, f"longer than {LONGEST_ID} bytes"),
+        ("x" * (MAX_ID_BYTES + 1), f"longer than {MAX_ID_BYTES} bytes"),
+        ("猫" * 67, f"longer than {MAX_ID_BYTES} bytes"),
     ],
 )
 def test_other_ids_are_refused_with_the_reason(name: str, problem: str) -> None:

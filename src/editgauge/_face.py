@@ -66,7 +66,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "data": {
         **{name: f"{_DATA}:{name}" for name in ("pull", "verify", "info", "ratings")},
         "feedback": "editgauge.analysis.feedback:feedback",
-        "pairs": "editgauge.benchmarks.public.pairs:pairs",
+        "pairs": "editgauge.benchmarks.pairs:pairs",
     },
     "judges": {
         "check": "editgauge.audits.judges.ledger:check",
@@ -164,7 +164,7 @@ FACE: dict[str, str] = {
     },
     **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchError", "UnknownNameError")},
     "Run": "editgauge.results:Run",
-    "RunSummary": "editgauge.analysis.run_result:RunSummary",
+    "RunSummary": "editgauge.analysis.summary:RunSummary",
     "ScoreRecord": "editgauge.results:ScoreRecord",
     "Verdict": "editgauge.engine.verdict:Verdict",
     "Scorer": "editgauge.engine.scorer:Scorer",

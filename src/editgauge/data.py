@@ -2,6 +2,6 @@
 
 from editgauge.analysis.feedback import feedback
 from editgauge.benchmarks.datasets import info, pull, ratings, verify
-from editgauge.benchmarks.public.pairs import pairs
+from editgauge.benchmarks.pairs import pairs
 
 __all__ = ["feedback", "info", "pairs", "pull", "ratings", "verify"]

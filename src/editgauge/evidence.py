@@ -54,7 +54,7 @@ class Heat:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A way from one point to another on one of the two pictures."""
+    """An arrow from one point to another on one of the two images."""
 
     on: Side
     from_x: float
@@ -74,7 +74,7 @@ class Curves:
 
 @dataclass(frozen=True, slots=True)
 class ScatterPoint:
-    """One point of a scatter: what it is called, and the group by which it is drawn."""
+    """One point of a scatter plot, with its name and group."""
 
     name: str
     group: str
@@ -84,7 +84,7 @@ class ScatterPoint:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Named points in a plane, and perhaps a line through it: x and y of its two ends."""
+    """Named points in a plane, and optionally a line: x and y of its two ends."""
 
     label: str
     points: tuple[ScatterPoint, ...]
@@ -93,7 +93,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence a person can read."""
+    """A sentence for people."""
 
     text: str
 
@@ -104,13 +104,13 @@ class ImageNote(Note):
 
 
 WEIGHTS_OF_ATTRIBUTES = "weights of attributes"
-"""How the label of a scatter ends whose x is what each attribute weighs."""
+"""End of the label of a scatter plot of attribute weights."""
 
 Evidence = Box | Region | Heat | Arrow | Curves | Scatter | Note
 
 _ONE_BIT = (cv2.IMWRITE_PNG_BILEVEL, 1, cv2.IMWRITE_PNG_COMPRESSION, 3)
-"""Level 3: a third of the size of OpenCV's own choice in the same time, where 9 takes up to forty times as long."""
-_LONGEST_MAP = 64
+"""Level 3 gives a third of the default's size in the same time; 9 takes up to forty times as long."""
+_MAX_MAP_SIDE = 64
 
 
 def check_evidence(evidence: Evidence) -> None:
@@ -119,6 +119,7 @@ def check_evidence(evidence: Evidence) -> None:
     Raises:
         TypeError: a text is no text, or a number no number.
         ValueError: a number is not finite, or a map is not two-dimensional or leaves its range.
+
     """
     texts: tuple[str, ...]
     numbers: tuple[float, ...] = ()
@@ -156,7 +157,7 @@ def _check_map(heat: Heat) -> None:
 
 
 def to_json(evidence: Evidence) -> dict[str, Any]:
-    """A JSON value; a mask travels as a one-bit PNG (a 512 x 512 mask takes about a kilobyte)."""
+    """Return evidence as a JSON value; a mask becomes a one-bit PNG (about a kilobyte for 512 x 512)."""
     match evidence:
         case Box():
             sides = (evidence.left, evidence.top, evidence.right, evidence.bottom)
@@ -177,7 +178,8 @@ def to_json(evidence: Evidence) -> dict[str, Any]:
             return {"curves": rows, "label": evidence.label}
         case Scatter():
             points = [
-                [each.name, each.group, round(float(each.x), 4), round(float(each.y), 4)] for each in evidence.points
+                [point.name, point.group, round(float(point.x), 4), round(float(point.y), 4)]
+                for point in evidence.points
             ]
             line = {} if evidence.line is None else {"line": [round(float(end), 4) for end in evidence.line]}
             return {"scatter": points, "label": evidence.label, **line}
@@ -186,7 +188,7 @@ def to_json(evidence: Evidence) -> dict[str, Any]:
 
 
 def from_json(stored: dict[str, Any]) -> Evidence:
-    """The inverse of `to_json`."""
+    """Restore evidence from the JSON value of `to_json`."""
     if "box" in stored:
         left, top, right, bottom = stored["box"]
         return Box(stored["on"], left, top, right, bottom, stored["label"], stored.get("confidence"))
@@ -207,10 +209,10 @@ def from_json(stored: dict[str, Any]) -> Evidence:
 
 
 def _packed(heat: Heat) -> str:
-    """An 8-bit PNG: 0 to 255 for 0 to 1; signed 1 to 255 for -1 to 1, so that 128 is exactly 0."""
+    """Encode a map as 8-bit PNG: 0 to 255 for 0 to 1; signed 1 to 255 for -1 to 1, so that 128 is exactly 0."""
     _check_map(heat)
     height, width = heat.map.shape
-    scale = min(1.0, _LONGEST_MAP / max(height, width))
+    scale = min(1.0, _MAX_MAP_SIDE / max(height, width))
     size = max(1, round(width * scale)), max(1, round(height * scale))
     small = cv2.resize(heat.map.astype(np.float32), size, interpolation=cv2.INTER_AREA)
     levels = np.rint(128 + 127 * small if heat.signed else 255 * small).clip(0, 255).astype(np.uint8)

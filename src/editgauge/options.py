@@ -1,7 +1,7 @@
-"""Options that several verbs share: their words, types and limits stand here once.
+"""Options that several verbs share: types, limits and help texts.
 
-A verb takes them flat (`editgauge.run("sample", outcomes=…, models="lite", judge="openai:gpt-4o")`), hands them on as
-one of these classes, and need not explain them again: the command line and the reference find their words here.
+A verb takes them as keyword arguments (`editgauge.run("sample", outcomes=…, models="lite", judge="openai:gpt-4o")`) and
+passes them on as one of these classes. The command line and the reference take the help texts from here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 
 class NumberRange(NamedTuple):
-    """The smallest and the largest value of a number, both included."""
+    """Smallest and largest value of a number, inclusive."""
 
     low: float
     high: float | None = None
@@ -40,12 +40,13 @@ Paths = Mapping[str, str | Path] | Sequence[str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataOptions:
-    """Where a benchmark's files are, and how many of its edits are used.
+    """Files of a benchmark, and how many of its edits are used.
 
     Attributes:
         data: folder or file with the benchmark's public files, for benchmarks that are not shipped.
         images: folder with the source images, if they are elsewhere, such as a COCO folder.
         limit: limit to the first N edits.
+
     """
 
     data: str | Path | None = None
@@ -61,6 +62,7 @@ class ModelOptions:
         models: model profile: lite, lite-plus, paper or best.
         model: use another model for a role, as `ROLE=NAME`; `ROLE=none` leaves the role out. On the command line
             `--detector NAME` is short for `--model detector=NAME`, and so on for every role.
+
     """
 
     models: str | None = None
@@ -83,6 +85,7 @@ class JudgeOptions:
         temperature: sampling temperature of the judges; default 0.
         top_p: share of the probability mass that judges sample from.
         judge_seed: random seed for endpoints that take one; repetitions count up from it.
+
     """
 
     judge: str | Pairs | None = ()
@@ -102,5 +105,5 @@ _Options = TypeVar("_Options", DataOptions, ModelOptions, JudgeOptions)
 
 
 def select_options(options: type[_Options], values: Mapping[str, Any]) -> _Options:
-    """Those of the flat options of a verb that belong to a class."""
+    """Build an options class from the keyword arguments of a verb."""
     return options(**{field.name: values[field.name] for field in fields(options) if field.name in values})

@@ -1,4 +1,4 @@
-"""The words of the project as types: edits, outcomes, items, scores."""
+"""Types of the data flow: edits, outcomes, items, scores."""
 
 from __future__ import annotations
 
@@ -41,31 +41,31 @@ PlaneRelation = Literal["left", "right", "above", "below", "on", "center"]
 """Relations that can be determined in the plane of the picture."""
 Relation = Literal["left", "right", "above", "below", "on", "center", "next to", "in", "behind", "in front of"]
 
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-"""Unpaired surrogates: what a shell passes on of bytes that are no UTF-8; no file, hash or model takes them."""
+UNPAIRED_SURROGATE = re.compile("[\ud800-\udfff]")
+"""What a shell passes on for bytes that are not UTF-8; no file, hash or model accepts them."""
 GROUP_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
-LONGEST_ID = 200  # bytes; with a suffix it still fits every common file system
+MAX_ID_BYTES = 200  # with a suffix it still fits every common file system
 
 
 def id_problem(name: str) -> str | None:
-    """Why a name cannot serve as an id and a file name, or None when it can.
+    """Return why a name cannot be an id and a file name, or None if it can.
 
     >>> id_problem("猫-black") is None
     True
     >>> id_problem("../x")
     "id '../x' holds a path separator"
     """
-    shown = repr(name if len(name) <= 60 else name[:57] + "...")
+    excerpt = repr(name if len(name) <= 60 else name[:57] + "...")
     if not name.strip():
         return "id is empty"
-    if len(name.encode("utf-8", "surrogatepass")) > LONGEST_ID:
-        return f"id {shown} is longer than {LONGEST_ID} bytes"
+    if len(name.encode("utf-8", "surrogatepass")) > MAX_ID_BYTES:
+        return f"id {excerpt} is longer than {MAX_ID_BYTES} bytes"
     if any(sign in name for sign in "/\\:"):
-        return f"id {shown} holds a path separator"
+        return f"id {excerpt} holds a path separator"
     if name.startswith(".") or name != name.strip():
-        return f"id {shown} begins with a dot, or begins or ends with a blank"
+        return f"id {excerpt} begins with a dot, or begins or ends with a blank"
     if any(unicodedata.category(sign) in {"Cc", "Cs", "Cf", "Zl", "Zp"} for sign in name):
-        return f"id {shown} holds a control character"
+        return f"id {excerpt} holds a control character"
     return None
 
 
@@ -172,7 +172,7 @@ class Edit:
         anchor = self.position.anchor if self.position else None
         texts = (self.instruction, self.subject, self.from_, self.to, anchor, self.source_caption, self.target_caption)
         for text in texts:
-            if text and not text.isascii() and HALF_CHARACTER.search(text):
+            if text and not text.isascii() and UNPAIRED_SURROGATE.search(text):
                 raise BadInputError(
                     f"The text {text[:60]!a} of the edit '{self.id}' holds half a character; is it in another "
                     "encoding than UTF-8?"
@@ -180,7 +180,7 @@ class Edit:
 
     @property
     def origin(self) -> str:
-        """The name of the photograph: outcomes of edits that share it are not independent."""
+        """Name of the photograph; outcomes of edits that share it are not independent."""
         return self.photograph or self.source.name
 
 
@@ -240,19 +240,24 @@ class Item:
     unchanged: BoolMask | None = None
     """What no turn so far may change; None where a turn has no mask."""
     resized_from: tuple[int, int] | None = None
-    original: Pixels | None = None
-    """The edited picture in its own size, where that is another: models look at this one."""
     notes: tuple[str, ...] = ()
     """What was done to the pictures when they were read; stands in the evidence of every score."""
 
     @property
+    def original(self) -> Pixels | None:
+        """The edited image in its native size, if that differs; models look at this one."""
+        from editgauge._util.images import native_pixels
+
+        return native_pixels(self.edited)
+
+    @property
     def as_made(self) -> Pixels:
-        """The edited picture in its own size, as the method made it."""
+        """The edited image in its native size, as the method made it."""
         return self.edited if self.original is None else self.original
 
     @property
     def pixel_bytes(self) -> int:
-        """The memory of both pictures, and of the edited one in its own size."""
+        """Memory of both images, and of the edited one in its native size."""
         return self.source.nbytes + self.edited.nbytes + (0 if self.original is None else self.original.nbytes)
 
 

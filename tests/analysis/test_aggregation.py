@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -118,7 +119,8 @@ def test_every_cell_has_its_mean_deviation_and_interval(run: Run) -> None:
     assert cells["color"].means == pytest.approx((0.3, 0.7, 0.1))
     assert cells["color"].mean == pytest.approx(11 / 30)
     assert cells["color"].deviation == pytest.approx(np.std([0.3, 0.7, 0.1], ddof=1))
-    assert cells["color"].interval == pytest.approx(
+    assert cells["color"].interval == (0.0, 1.0), "an interval stays on the scale of the score"
+    assert replace(cells["color"], scale=(-np.inf, np.inf)).interval == pytest.approx(
         stats.t.interval(0.95, 2, loc=11 / 30, scale=stats.sem([0.3, 0.7, 0.1]))
     )
 

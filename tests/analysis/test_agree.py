@@ -225,7 +225,7 @@ def test_one_score_has_no_rival(run: Path, tmp_path: Path) -> None:
 
 
 def test_something_to_agree_with_is_needed(run: Path) -> None:
-    with pytest.raises(BadInputError, match="give --ratings FILE or --choices FILE"):
+    with pytest.raises(BadInputError, match="Nothing to agree with"):
         agree(run)
 
 
@@ -249,8 +249,11 @@ def test_a_score_is_compared_at_edit_types_that_another_protocol_has_no_rule_for
     assert set(ruled.levels["by_type"].parts) == set(ruled.by_type_within_methods) == {"size"}
     assert ruled.unscored == len(METHODS) * EDITS / 2
     assert set(free.by_type_within_methods) == {"size", "style"}
-    assert free.by_type_within_methods["style"].value == pytest.approx(1)
-    assert free.by_type_within_methods["style"].n == len(METHODS) * EDITS / 2
+    style = free.by_type_within_methods["style"]
+    assert style.spearman.value == style.pearson.value == pytest.approx(1)
+    assert style.cosine.value == pytest.approx(1)
+    assert style.spearman.n == len(METHODS) * EDITS / 2
+    assert set(style.parts) == set(METHODS)
 
 
 def test_people_s_means_and_agreement_come_with_the_ratings(run: Path, ratings: Path) -> None:

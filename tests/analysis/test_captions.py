@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from editgauge.analysis.captions import caption_quality, quantile_groups
 from editgauge.errors import BadInputError
-from editgauge.reports.figures.captions import caption_quality_svg
+from editgauge.reports._figures import caption_quality_svg
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 
 
-def by_name(comparisons: list[Comparison]) -> dict[str, Comparison]:
+def by_name(comparisons: Sequence[Comparison]) -> dict[str, Comparison]:
     return {each.spec.name: each for each in comparisons}
 
 
@@ -144,16 +144,55 @@ def test_an_unknown_method_gets_a_suggestion(clear: Path) -> None:
 
 @pytest.mark.parametrize("methods", [["mine", "mine"], ["mine"], [], ["mine", "theirs", "mine"]])
 def test_two_different_methods_are_needed(methods: list[str], clear: Path) -> None:
-    with pytest.raises(BadInputError, match="two different methods"):
-        compare(clear, methods=methods)  # type: ignore[arg-type]
+    with pytest.raises(BadInputError, match="different methods"):
+        compare(clear, methods=methods)
 
 
-def test_without_names_the_only_two_methods_are_compared(clear: Path) -> None:
+def test_without_names_all_methods_are_compared(clear: Path) -> None:
     first, second = Run.open(clear).manifest.methods
     assert compare(clear) == compare(clear, methods=(first, second))
 
 
-def test_with_more_methods_two_must_be_named(make_run: MakeRun, make_record: Make) -> None:
-    three = make_run(*(make_record("cat", {"gain": 0.5}, method=name) for name in "abc"))
-    with pytest.raises(BadInputError, match=r"has 3 methods \(a, b, c\); name two to compare, such as --methods a b"):
-        compare(three)
+@pytest.fixture
+def three(make_run: MakeRun, make_record: Make) -> Path:
+    """Twenty edits; `a` is best, `c` worst, and both scores say so."""
+    random = np.random.default_rng(1)
+    levels = {"a": 0.8, "b": 0.5, "c": 0.2}
+    records = [
+        make_record(
+            f"e{n}",
+            {"gain": level + random.uniform(-0.1, 0.1), "loss": 1 - level},
+            method=method,
+            place=n,
+            source=f"{n}",
+        )
+        for n in range(20)
+        for method, level in levels.items()
+    ]
+    return make_run(*records)
+
+
+def test_several_methods_are_compared_in_all_pairs(three: Path) -> None:
+    comparisons = compare(three, score=["gain"])
+    assert [(each.first, each.second, each.verdict) for each in comparisons] == [
+        ("a", "b", "first"),
+        ("a", "c", "first"),
+        ("b", "c", "first"),
+    ]
+    assert compare(three, methods=["c", "a", "b"], score=["gain"])[0].verdict == "second"
+
+
+def test_a_pair_has_the_same_result_alone_and_among_others(three: Path) -> None:
+    among = next(each for each in compare(three, score=["gain"]) if (each.first, each.second) == ("a", "b"))
+    (alone,) = compare(three, methods=("a", "b"), score=["gain"])
+    assert (among.p, among.difference) == (alone.p, alone.difference)
+
+
+def test_comparisons_become_a_frame_with_a_row_per_pair_and_score(three: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    comparisons = compare(three)
+    frame = comparisons.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert len(frame) == len(comparisons) == 6
+    assert {"protocol", "score", "first", "second", "difference", "low", "high", "p", "better", "n"} <= set(frame)
+    assert set(frame["better"]) == {"a", "b"}

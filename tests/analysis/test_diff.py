@@ -276,7 +276,7 @@ def test_the_command_shows_the_causes_as_a_table_and_as_json(
     there = make_run(make_record("a", {"gain": 0.9}, **{**IMAGES, **OTHER_PIXELS}), name="2")
 
     table = editgauge("diff", here, there, code=1).stdout
-    assert "where the change of each mean comes from" in table
+    assert "The causes add up to the change" in table
     assert "+0.4000" in table
     told = json.loads(editgauge("diff", here, there, "--json", code=1).stdout)
     (shift,) = told["shifts"]

@@ -28,8 +28,8 @@ from editgauge.protocols import open_protocol
 from editgauge.reports.context import Context
 from editgauge.reports.export import export, means_of
 from editgauge.reports.leaderboard import leaderboard
+from editgauge.reports.sections.numbers import turns_section
 from editgauge.reports.sections.standard import groups as groups_section
-from editgauge.reports.sections.turns import section as turns_section
 from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.results.sets import SetScore, write_sets

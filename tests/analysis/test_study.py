@@ -85,3 +85,17 @@ def test_a_rater_alone_is_beside_nobody() -> None:
 def test_deviations_of_all_raters_cancel_out_where_everybody_answers(rows: list[list[int]]) -> None:
     found = rater_bias(rows, ["a", "b", "c"], np.arange(len(rows)))
     assert sum(one.deviation.value for one in found if one.deviation) == pytest.approx(0, abs=1e-9)
+
+
+@given(data=st.data(), lowest=st.integers(-1, 1), options=st.integers(2, 5))
+def test_means_stay_on_the_scale_of_the_question(data: st.DataObject, lowest: int, options: int) -> None:
+    levels = tuple(AnswerLevel(str(n), float(lowest + n)) for n in range(options))
+    answers = [
+        LevelAnswer(f"o{n}", "mine", "color", f"{n // 2}", "ada", data.draw(st.integers(0, options - 1)))
+        for n in range(data.draw(st.integers(2, 12)))
+    ]
+    cells = question_findings(CountedQuestion("quality", "Quality", levels), answers).cells
+    for cell in cells.values():
+        assert cell.mean is not None
+        if cell.mean.low is not None and cell.mean.high is not None:
+            assert lowest <= cell.mean.low <= cell.mean.high <= lowest + options - 1

@@ -15,7 +15,7 @@ from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import ratings
 from editgauge.benchmarks.editinspector import load
-from editgauge.benchmarks.editinspector.labels import read_inspected
+from editgauge.benchmarks.editinspector._labels import read_inspected
 from editgauge.errors import BadInputError, UnknownNameError
 
 SESSIONS = {

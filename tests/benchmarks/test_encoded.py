@@ -16,8 +16,7 @@ from PIL import Image
 
 from editgauge._util.documents import Document, Location
 from editgauge._util.masks import Mask
-from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired
-from editgauge.benchmarks.format.regions import Names, read_mask
+from editgauge.benchmarks._format import Erased, Names, RunLengths, paired, read_mask
 from editgauge.errors import BadImageError
 
 

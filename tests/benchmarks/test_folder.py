@@ -21,9 +21,8 @@ from editgauge._util.fields import BenchmarkFields, EditFields, SourceFields
 from editgauge._util.images import ImageFile
 from editgauge._util.masks import Dilated, Mask, MaskFile, Outside, Polygons, Rectangle, Union
 from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks._format import FORMS, RECIPES, Names, read_mask
 from editgauge.benchmarks.folder import load
-from editgauge.benchmarks.format.recipes import RECIPES
-from editgauge.benchmarks.format.regions import FORMS, Names, read_mask
 from editgauge.errors import BadInputError
 from editgauge.recipes import Background, Cutout, Move, Paste, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.types import Benchmark, Position

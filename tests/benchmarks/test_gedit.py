@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.public.gedit import TASKS, load
+from editgauge.benchmarks.gedit import TASKS, load
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark
 

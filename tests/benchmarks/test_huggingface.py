@@ -16,7 +16,7 @@ import yaml
 
 from editgauge._util.masks import MaskFile
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.format.encoded_masks import Erased
+from editgauge.benchmarks._format import Erased
 from editgauge.errors import BadInputError
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "benchmarks.md"

@@ -13,7 +13,7 @@ import pytest
 
 from editgauge.analysis.ratings import read_choices
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.public.pairs import pairs
+from editgauge.benchmarks.pairs import pairs
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.format.encoded_masks import RunLengths
+from editgauge.benchmarks._format import RunLengths
 from editgauge.benchmarks.pie_bench import TYPES, load
 
 RECORD: dict[str, Any] = {

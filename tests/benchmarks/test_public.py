@@ -135,9 +135,9 @@ def test_files_are_given_themselves_or_by_their_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_set_says_what_it_needs(name: str, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match=f"The benchmark '{name}' is not shipped with EditGauge. Give --data: "):
+    with pytest.raises(BadInputError, match=f"The benchmark '{name}' is not shipped with EditGauge. Pass `data`: "):
         open_benchmark(name)
-    with pytest.raises(BadInputError, match=r"There is nothing at .*needs there"):
+    with pytest.raises(BadInputError, match=r"does not exist.*needs `data`"):
         open_benchmark(name, data=tmp_path / "nowhere")
     (tmp_path / "notes.txt").touch()
     for useless in (tmp_path, tmp_path / "notes.txt"):

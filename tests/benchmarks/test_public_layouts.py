@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.public.declared import declared_layouts
+from editgauge.benchmarks._declared import declared_layouts
 from editgauge.errors import BadInputError
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.types import Benchmark

@@ -16,7 +16,7 @@ from editgauge._util.documents import read_yaml
 from editgauge._util.masks import Polygons
 from editgauge.benchmarks import datasets as data
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.format.reader import read_benchmark
+from editgauge.benchmarks._format import read_benchmark
 from editgauge.benchmarks.sample import find
 from editgauge.errors import BadInputError
 from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture

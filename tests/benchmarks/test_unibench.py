@@ -18,11 +18,18 @@ from editgauge._vision.geometry import DIRECTIONS, direction_score, middle
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.photos import PHOTOS
 from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
-from editgauge.benchmarks.unibench.annotations import FORMAT, Annotations, ChangeColor, described, json_schema
-from editgauge.benchmarks.unibench.edits import EXTRA
-from editgauge.benchmarks.unibench.masks import mask_of, run_lengths
-from editgauge.benchmarks.unibench.templates import filled
-from editgauge.benchmarks.unibench.validate import faults_of
+from editgauge.benchmarks.unibench._annotations import (
+    EXTRA,
+    FORMAT,
+    Annotations,
+    ChangeColor,
+    described,
+    faults_of,
+    filled,
+    json_schema,
+    mask_of,
+    run_lengths,
+)
 from editgauge.errors import BadInputError
 from editgauge.recipes import Move
 from tests.benchmarks.unibench_example import cat_on_suitcase

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from editgauge.benchmarks.unibench import shipped_annotations
-from editgauge.benchmarks.unibench.annotations import Annotations, described
-from editgauge.benchmarks.unibench.sampling import Drawn, draw
-from editgauge.benchmarks.unibench.validate import faults_of
+from editgauge.benchmarks.unibench._annotations import Annotations, Drawn, described, draw, faults_of
 from tests.benchmarks.unibench_example import cat_on_suitcase
 
 CLASSES = ("cat", "dog", "bird", "teddy bear", "suitcase", "couch")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from editgauge.benchmarks.unibench.annotations import FORMAT
+from editgauge.benchmarks.unibench._annotations import FORMAT
 
 
 def cat_on_suitcase() -> dict[str, Any]:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from editgauge._util.coco import CocoObject, read_coco, read_counts, rendered
+from editgauge._util.coco import CocoObject, read_coco, read_counts, render_run_lengths
 from editgauge._util.masks import BoolMask
-from editgauge.benchmarks.unibench.masks import run_lengths
+from editgauge.benchmarks.unibench._annotations import run_lengths
 from editgauge.errors import BadInputError
 from tests.builders.toys import CAPTION, CocoFiles
 
@@ -43,7 +43,7 @@ def test_compressed_run_lengths_are_read_as_they_were_written(counts: list[int])
 def test_all_forms_of_an_outline_give_the_same_mask(mask: BoolMask) -> None:
     height, width = mask.shape
     counts = run_lengths(mask).counts
-    assert (rendered(counts, width, height) == mask).all()
+    assert (render_run_lengths(counts, width, height) == mask).all()
     for form in (counts, written(counts)):
         found = CocoObject(1, "cat", (0, 0, 1, 1), {"size": [height, width], "counts": form}, True)
         assert (found.render(width, height) == mask).all()

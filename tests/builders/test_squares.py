@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from editgauge._util.coco import CocoImage, CocoObject
 from editgauge._util.images import Pixels
 from editgauge._util.masks import Polygons, bounding_box
-from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.benchmarks.unibench._annotations import mask_of
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.unibench.scenes import Chosen, Criteria, EditableScene, make_scene
 from editgauge.builders.unibench.squares import Box, Square, best_square

@@ -252,7 +252,7 @@ def test_guesses_of_a_judge_are_refused(served: Served, bench: Path, tmp_path: P
 def test_what_cannot_be_used_is_explained(bench: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="has 0 edited images of its own among 68 edits"):
         training("sample", out=tmp_path / "out")
-    with pytest.raises(BadInputError, match="holds something already"):
+    with pytest.raises(BadInputError, match="is not empty"):
         training(bench, out=bench)
     with pytest.raises(BadInputError, match="NAME=FOLDER or reference"):
         training(bench, out=tmp_path / "out", outcomes=["mine"])

@@ -166,7 +166,7 @@ def test_compare_says_who_is_better(editgauge: Command, scored: Path) -> None:
 @pytest.mark.parametrize("methods", [("soft", "sof"), ("soft", "soft")])
 def test_compare_refuses_what_cannot_be_compared(editgauge: Command, scored: Path, methods: tuple[str, str]) -> None:
     told = editgauge("compare", "scored", "--methods", *methods, cwd=scored, code=2).stderr
-    assert "Did you mean 'soft'?" in told or "two different methods" in told
+    assert "Did you mean 'soft'?" in told or "different methods" in told
 
 
 @pytest.mark.parametrize("format", FORMATS)

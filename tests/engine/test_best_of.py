@@ -78,7 +78,7 @@ def test_what_cannot_be_chosen_is_explained(run: Path, tmp_path: Path) -> None:
         best(run, score="gain", out=tmp_path / "x", method=["three"])
     with pytest.raises(BadInputError, match="means 2 scores"):
         best(run, score="toy/*", out=tmp_path / "x")
-    with pytest.raises(BadInputError, match="holds something already"):
+    with pytest.raises(BadInputError, match="is not empty"):
         best(run, score="gain", out=tmp_path)
     write_png(np.full((8, 8, 3), 255, np.uint8), tmp_path / "one" / "a-1.png")
     with pytest.raises(BadInputError, match="another picture"):

@@ -12,7 +12,7 @@ from PIL import Image, ImageCms
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Dilated, Mask, Outside, Polygons, Rectangle, Union
-from editgauge.benchmarks.format.encoded_masks import RunLengths
+from editgauge.benchmarks._format import RunLengths
 from editgauge.engine._perception import MAX_IMAGE_BYTES, admission_bytes
 from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
@@ -61,7 +61,7 @@ OUTLINE = Polygons(((10.0, 10.0, 500.0, 10.0, 500.0, 40.0),))
     ],
 )
 def test_a_mask_that_was_drawn_on_another_picture_is_refused(mask: Mask) -> None:
-    with pytest.raises(BadImageError, match=r"leaves its picture of 64 x 64|another shape"):
+    with pytest.raises(BadImageError, match=r"leaves its image of 64 x 64|another shape"):
         build_item(edit(mask), OUTCOME, picture(64, 64), picture(64, 64))
 
 
@@ -79,7 +79,7 @@ def test_an_object_may_be_moved_half_out_of_the_picture() -> None:
 
     assert mask is not None
     assert mask[0, 30]
-    with pytest.raises(BadImageError, match="leaves its picture"):
+    with pytest.raises(BadImageError, match="leaves its image"):
         build_item(edit(Move(OUTLINE, (30.0, 0.0)).footprint()), OUTCOME, picture(64, 64), picture(64, 64))
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from editgauge._util.images import ImageFile, read_image
 from editgauge._vision.geometry import box_overlap
+from editgauge.audits.proposals import look_at, propose
 from editgauge.benchmarks import open_benchmark, photos
-from editgauge.benchmarks.proposals import look_at, propose
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import painted

@@ -131,6 +131,17 @@ def test_where_nothing_changed_nothing_suffered(staged: Stage) -> None:
     assert {score.value for score in scores.values() if isinstance(score, Score)} == {0.0}
 
 
+def test_with_a_black_mask_the_detected_change_is_inspected(staged: Stage) -> None:
+    source = np.full((480, 640, 3), 90, np.uint8)
+    edited = source.copy()
+    left, top, right, bottom = map(int, CAR[:4])
+    edited[top:bottom, left:right] = 250
+    item, eyes = staged(ADD_CUP, {"car": [(*CAR, 0.8)]}, {}, pictures=(source, edited))
+    item = replace(item, mask=np.zeros((480, 640), np.bool_))
+    scores = asyncio.run(artifacts.score(item, WithCard(eyes, ("car",))))  # type: ignore[arg-type]
+    assert scores["gone"] == Score(1.0)
+
+
 @pytest.mark.parametrize("options", [{"drop": "much"}, {"drop": "2"}, {"fall": "0.1"}])
 def test_wrong_options_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(BadInputError, match="drop"):

@@ -92,13 +92,14 @@ def test_a_mask_over_everything_leaves_no_outside(photo: Pixels) -> None:
         assert scores[f"{name}_outside"] == Unscored("not_applicable", "the edit's mask covers the whole picture")
 
 
-def test_an_empty_mask_says_nothing_about_the_outside(photo: Pixels) -> None:
+def test_a_black_mask_means_that_nothing_may_change(photo: Pixels) -> None:
     scores = score(photo, photo[::-1], np.zeros((128, 128), dtype=np.bool_))
 
     for name in METRICS:
-        outside = scores[f"{name}_outside"]
-        assert isinstance(outside, Unscored)
-        assert "empty" in outside.detail
+        whole, outside = scores[name], scores[f"{name}_outside"]
+        assert isinstance(whole, Score)
+        assert isinstance(outside, Score)
+        assert outside.value == pytest.approx(whole.value)
 
 
 @pytest.mark.parametrize("name", METRICS)

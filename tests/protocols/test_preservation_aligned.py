@@ -63,6 +63,12 @@ def shifted(pixels: Pixels, x: int, y: int) -> Pixels:
     return np.asarray(cv2.warpAffine(pixels, matrix, pixels.shape[1::-1], borderMode=cv2.BORDER_REFLECT), np.uint8)
 
 
+def test_a_black_mask_means_that_nothing_may_change(photo: Pixels) -> None:
+    edited = 255 - photo
+    scores = scored(preservation_aligned, photo, edited, np.zeros(photo.shape[:2], np.bool_))
+    assert value(scores, "aligned_l1_outside") == pytest.approx(value(scores, "aligned_l1"))
+
+
 def test_it_has_every_score_of_preservation_under_a_name_of_its_own() -> None:
     assert [spec.name for spec in preservation_aligned.scores] == [
         f"aligned_{spec.name}" for spec in preservation.scores

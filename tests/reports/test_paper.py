@@ -13,8 +13,8 @@ from xml.etree import ElementTree
 import pytest
 
 from editgauge.errors import BadInputError
+from editgauge.reports._paper_figures import NAMESPACE
 from editgauge.reports.export import export
-from editgauge.reports.figures.files import NAMESPACE
 from editgauge.results import JournalEntry, Run
 
 Make = Callable[..., JournalEntry]

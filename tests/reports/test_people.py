@@ -12,8 +12,7 @@ import pytest
 from editgauge.analysis.agree import agree
 from editgauge.errors import BadInputError
 from editgauge.reports.report import report
-from editgauge.reports.sections.disputes import disputes
-from editgauge.reports.sections.people import people_tables
+from editgauge.reports.sections.agreement import disputes, people_tables
 from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:

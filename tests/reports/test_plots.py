@@ -12,10 +12,9 @@ import pytest
 from editgauge._render.svg import scale_for
 from editgauge._stats.intervals import Mean
 from editgauge.analysis.summary import ALL, Cell
+from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._score_tables import score_tables
-from editgauge.reports.figures.tradeoff import trade_off
 from editgauge.reports.sections.edit_types import STEPS, heat_map
-from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def named(svg: ElementTree.Element, name: str) -> list[ElementTree.Element]:
 
 
 def test_a_profile_has_a_line_for_every_edit_type_and_the_others_in_gray() -> None:
-    svg = drawn(of_method(table(), METHODS, "one"))
+    svg = drawn(plot_method_profile(table(), METHODS, "one"))
     assert [each.text for each in named(svg, "label")] == ["all edits", "size", "color"]
     assert [len(re.findall("h0", each.get("d") or "")) for each in named(svg, "others")] == [2, 1, 1]
     assert [("unsure" in (dot.get("class") or "")) for dot in named(svg, "dot")] == [False, True, False]
@@ -91,7 +90,7 @@ def test_a_profile_has_a_line_for_every_edit_type_and_the_others_in_gray() -> No
 
 
 def test_an_edit_type_has_a_line_for_every_method() -> None:
-    svg = drawn(of_edit_type(table(), METHODS, "size"))
+    svg = drawn(plot_type_profile(table(), METHODS, "size"))
     assert [each.text for each in named(svg, "label")] == METHODS
     assert [each.text for each in named(svg, "number")] == ["0.200", "0.900", "none"]
     assert len(named(svg, "dot")) == 2
@@ -100,7 +99,10 @@ def test_an_edit_type_has_a_line_for_every_method() -> None:
 def test_all_plots_of_a_score_share_one_axis() -> None:
     ends = {
         tuple(each.text for each in named(drawn(plot), "end-label"))
-        for plot in (*(of_method(table(), METHODS, m) for m in METHODS), of_edit_type(table(), METHODS, "color"))
+        for plot in (
+            *(plot_method_profile(table(), METHODS, m) for m in METHODS),
+            plot_type_profile(table(), METHODS, "color"),
+        )
     }
     assert len(ends) == 1
 
@@ -112,7 +114,7 @@ def test_a_long_or_nasty_name_stays_in_its_place() -> None:
         for kind in (ALL, "size")
     ]
     (made,) = score_tables(cells, [name], ["size"])
-    (label,) = named(drawn(of_edit_type(made, [name], "size")), "label")
+    (label,) = named(drawn(plot_type_profile(made, [name], "size")), "label")
     assert (label.text or "").startswith("<script>alert(")
     assert (label.text or "").endswith("…")
 

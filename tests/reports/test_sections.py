@@ -70,10 +70,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
         points = "".join(f"{name} = costs_for_tests:{name}\n" for name in names)
         (about / "entry_points.txt").write_text(f"[editgauge.report_sections]\n{points}")
         monkeypatch.syspath_prepend(site)
-        vars(report_sections).pop("_from_others", None)
+        vars(report_sections).pop("_plugins", None)
 
     yield put
-    vars(report_sections).pop("_from_others", None)
+    vars(report_sections).pop("_plugins", None)
 
 
 @pytest.fixture

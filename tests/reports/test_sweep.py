@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from editgauge.methods.card import read_card
-from editgauge.reports.figures.files import figures
+from editgauge.reports._paper_figures import write_figures
 from editgauge.reports.report import report
-from editgauge.reports.sections.sweep import swept
+from editgauge.reports.sections.methods import swept
 from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_a_score_is_drawn_over_the_option_in_the_order_of_its_values(
 
 
 def test_the_plot_is_a_figure_of_its_own_too(run: Path) -> None:
-    found = figures(Run.open(run))
+    found = write_figures(Run.open(run))
     drawn = found["figures/toy-gain/sweep-1-imagic-eta.svg"].decode()
     assert "gain over eta" in drawn
     assert drawn.count("<circle") == 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from editgauge.reports.context import Context
-from editgauge.reports.sections.trials import side_by_side, trials
+from editgauge.reports.sections.numbers import side_by_side, trials
 from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import ScoreSpec

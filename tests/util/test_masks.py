@@ -167,7 +167,7 @@ def test_a_mask_file_is_scaled_without_shades(tmp_path: Path) -> None:
 def test_a_mask_file_of_another_shape_is_refused(tmp_path: Path) -> None:
     mask = saved(tmp_path / "m.png", np.full((64, 200), 255, dtype=np.uint8))
 
-    with pytest.raises(BadImageError, match=r"m\.png' is 200 x 64, its picture 256 x 256: another shape"):
+    with pytest.raises(BadImageError, match=r"m\.png' is 200 x 64, its image 256 x 256: another shape"):
         mask.render(256, 256)
 
 

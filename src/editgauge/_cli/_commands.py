@@ -56,6 +56,7 @@ class Verb:
 
         Raises:
             EditGaugeError: if the extra that the verb's group needs is not installed.
+
         """
         module, _, name = self.target.partition(":")
         try:
@@ -90,9 +91,28 @@ class VerbCommand(TyperCommand):
         return getattr(self, name)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; each `--ROLE NAME` stands for one more `--model ROLE=NAME`."""
+        """Parse the arguments; `--ROLE NAME` stands for `--model ROLE=NAME`, `--methods A B` for a repeated option."""
         takes_models = any(parameter.name == "model" and parameter.multiple for parameter in self.params)
+        if any(parameter.name == "methods" and parameter.multiple for parameter in self.params):
+            args = repeat_option(args, "--methods")
         return super().parse_args(ctx, expand_roles(args) if takes_models else args)
+
+
+def repeat_option(words: list[str], option: str) -> list[str]:
+    """Repeat an option before each of its values.
+
+    >>> repeat_option(["run", "--methods", "mine", "theirs", "--margin", "0.1"], "--methods")
+    ['run', '--methods', 'mine', '--methods', 'theirs', '--margin', '0.1']
+    """
+    repeated: list[str] = []
+    is_value = False
+    for word in words:
+        if word.startswith("-"):
+            is_value = word == option
+            repeated += [] if is_value else [word]
+        else:
+            repeated += [option, word] if is_value else [word]
+    return repeated
 
 
 def make_group(verbs: list[Verb]) -> type[TyperGroup]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from editgauge.analysis.outcomes import Matched
     from editgauge.analysis.ranking import RankedScore, Ranking
-    from editgauge.analysis.rating_agreement import People, RatedScore
+    from editgauge.analysis.rating_agreement import LevelAgreement, People, RatedScore
     from editgauge.types import ScoreSpec
 
 TWO_DECIMALS = "z.2f"  # z: never "-0.00"
@@ -177,7 +177,8 @@ def _show_ratings(question: str, scores: Sequence[RatedScore]) -> None:
         print_table(ResultTable(columns, rows, f"{title} with ratings{suffix}, and its 95% interval"), stacked=True)
     if len(scores) == 1:
         parts = {name: level.parts for name, level in scores[0].levels.items() if level.parts}
-        _show_parts({**parts, "by_type_within_methods": scores[0].by_type_within_methods})
+        _show_parts(parts)
+        _show_edit_types(scores[0].by_type_within_methods)
 
 
 def _explain_levels(scores: Sequence[RatedScore]) -> None:
@@ -196,6 +197,16 @@ def _show_parts(levels: Mapping[str, Mapping[str, Estimate]]) -> None:
             rows.append([spaced(level), name, value, _interval(part), part.n])
     columns = make_columns(["level", "part"], ["Spearman", "95% interval", "n"])
     print_table(ResultTable(columns, rows, "the parts of the averages"))
+
+
+def _show_edit_types(edit_types: Mapping[str, LevelAgreement]) -> None:
+    """Print the agreement by edit type, averaged over methods (EditVal, figures 6 and 10)."""
+    rows: list[list[TableCell]] = [
+        [name, *(_cell(getattr(level, measure)) for measure in MEASURES), level.spearman.n]
+        for name, level in edit_types.items()
+    ]
+    columns = make_columns(["edit type"], [*MEASURES, "n"])
+    print_table(ResultTable(columns, rows, "within each method, averaged over methods"), stacked=True)
 
 
 def _show_people(people: People) -> None:

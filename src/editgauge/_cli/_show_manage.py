@@ -17,7 +17,7 @@ from editgauge._util.text import format_count
 if TYPE_CHECKING:
     from editgauge.audits.probes.probes import Probe
     from editgauge.benchmarks.datasets import DatasetInfo
-    from editgauge.benchmarks.public.pairs import PairFiles
+    from editgauge.benchmarks.pairs import PairFiles
     from editgauge.builders.contact_sheets import ContactSheet
     from editgauge.models.cache import CacheInfo
     from editgauge.models.weights.files import WeightFiles

@@ -323,35 +323,37 @@ def _unscored(cell: Cell | None) -> int:
 
 
 def show_comparison(comparisons: Sequence[Comparison], options: Options | None = None) -> None:
-    """Print two methods side by side, which one is better, and the rank of each among all methods."""
+    """Print every pair of methods side by side, which one is better, and the rank of each among all methods."""
     if not comparisons:
         print_text("The run has no score to compare.")
         return
-    first, second = comparisons[0].first, comparisons[0].second
-    several = len({comparison.protocol for comparison in comparisons}) > 1
-    rows: list[list[TableCell]] = []
-    for comparison in comparisons:
-        spec = comparison.spec
-        of_first, of_second = comparison.standings or (None, None)
-        rows.append(
-            [
-                Label(directed(spec.name, spec.higher_is_better), comparison.protocol if several else ""),
-                _method_cell(comparison.first_mean, of_first, spec),
-                _method_cell(comparison.second_mean, of_second, spec),
-                _difference_cell(comparison),
-                _p_cell(comparison),
-                _better_cell(comparison),
-            ]
-        )
-    columns = [
-        Column("score", "left"),
-        *make_columns(numbers=[first, second, "difference", "p"], wrap=False),
-        Column("better", "left"),
-    ]
-    print_table(ResultTable(columns, rows), stacked=True)
+    pairs = dict.fromkeys((comparison.first, comparison.second) for comparison in comparisons)
+    for first, second in pairs:
+        of_pair = [comparison for comparison in comparisons if (comparison.first, comparison.second) == (first, second)]
+        several = len({comparison.protocol for comparison in of_pair}) > 1
+        columns = [
+            Column("score", "left"),
+            *make_columns(numbers=[first, second, "difference", "p"], wrap=False),
+            Column("better", "left"),
+        ]
+        rows = [_comparison_row(comparison, several=several) for comparison in of_pair]
+        print_table(ResultTable(columns, rows), stacked=True)
     for note in _comparison_notes(comparisons):
         print_text(note)
     _show_aggregations(comparisons)
+
+
+def _comparison_row(comparison: Comparison, *, several: bool) -> list[TableCell]:
+    spec = comparison.spec
+    of_first, of_second = comparison.standings or (None, None)
+    return [
+        Label(directed(spec.name, spec.higher_is_better), comparison.protocol if several else ""),
+        _method_cell(comparison.first_mean, of_first, spec),
+        _method_cell(comparison.second_mean, of_second, spec),
+        _difference_cell(comparison),
+        _p_cell(comparison),
+        _better_cell(comparison),
+    ]
 
 
 def show_elo(preferred: Preferred, options: Options | None = None) -> None:
@@ -429,7 +431,10 @@ def _comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
         and comparison.p_over_scores >= ALPHA
     ]
     if lost:
-        notes.append(f"Corrected for all {len(comparisons)} scores shown (Holm), not significant: {', '.join(lost)}.")
+        scores = len({(comparison.protocol, comparison.spec.name) for comparison in comparisons})
+        notes.append(
+            f"Corrected for all {scores} scores shown (Holm), not significant: {', '.join(dict.fromkeys(lost))}."
+        )
     if any(comparison.survives_missing is False for comparison in comparisons):
         notes.append("Not in the worst case: not significant if all missing scores were the worst possible for it.")
     margins = {comparison.margin for comparison in comparisons if comparison.within_margin}
@@ -466,10 +471,13 @@ def _show_aggregations(comparisons: Sequence[Comparison]) -> None:
     """Print the ways of averaging, if they disagree."""
     rows: list[list[TableCell]] = []
     by_paper = False
+    listed: set[tuple[str, str, str]] = set()
     for comparison in comparisons:
         spec, paper = comparison.spec, paper_aggregation(comparison.protocol)
         for method, standing in zip((comparison.first, comparison.second), comparison.standings or (), strict=False):
-            if aggregations_differ(standing.aggregated):
+            key = comparison.protocol, spec.name, method
+            if key not in listed and aggregations_differ(standing.aggregated):
+                listed.add(key)
                 averages = (
                     _average_cell(standing.aggregated[way], spec, marked=way == paper) for way in METHOD_AGGREGATIONS
                 )

@@ -1,4 +1,13 @@
-"""What can be asked, and a lane for each of them, so that none waits for another."""
+"""Batching of requests to models and services.
+
+    ask = Ask()
+    answer = await ask(backend, key, payload)          # networks: in batches, in a thread of their own
+    answer = await ask(judge, key, payload)            # services over HTTP: several at once
+    answer = await ask.call(function, *arguments)      # heavy pure functions: in a thread pool
+
+There are no timers. Items run as far as they can; when none can continue, the collected requests are sent. Equal
+requests share one answer. Each backend has its own lane, so that none waits for another.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +23,7 @@ from editgauge._util import profiling
 
 
 class Request(NamedTuple):
-    """One thing that is asked, under the name by which its answer is known."""
+    """A request, and the key under which its answer is shared."""
 
     key: Hashable
     payload: Any
@@ -22,41 +31,41 @@ class Request(NamedTuple):
 
 @runtime_checkable
 class Backend(Protocol):
-    """Answers batches. It is asked by one thread at a time, which is never the thread of the event loop."""
+    """Answers batches; called by one thread at a time, never by the thread of the event loop."""
 
     @property
     def batch(self) -> int:
-        """How many requests it likes at once."""
+        """Preferred number of requests in a batch."""
         ...
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> Sequence[Any]:
-        """One answer per request, in their order; all requests were asked under the same group."""
+        """Return one answer per request, in order; all requests belong to one group."""
         ...
 
 
 @runtime_checkable
 class AsyncBackend(Protocol):
-    """Answers one request at a time to each of a few who wait, as a service over HTTP does."""
+    """Answers single requests, several at a time, as a service over HTTP does."""
 
     @property
     def at_once(self) -> int:
-        """How many requests may be under way together."""
+        """Maximum number of concurrent requests."""
         ...
 
     async def reply(self, request: Request) -> Any:
-        """The answer."""
+        """Return the answer to a request."""
         ...
 
 
 Waiting = tuple[Request, asyncio.Future[Any], float]
-"""What was asked, who waits for it, and since when."""
+"""A request, the future of its answer, and the time at which it was made."""
 
 
 class BatchLane:
-    """What is asked of one backend; a single thread answers, batch after batch.
+    """Requests to one backend, answered in batches by a single thread.
 
-    Within a group the order is that of asking. Of several groups the youngest goes first: it holds questions that
-    follow from earlier answers, and answering those lets items end, and with them what they hold in memory.
+    Within a group, requests are answered in order. Of several groups the newest goes first: its requests follow from
+    earlier answers, and answering them lets items finish and release their memory.
     """
 
     def __init__(self, backend: Backend, answered: Callable[[], None]) -> None:
@@ -68,30 +77,30 @@ class BatchLane:
         self._busy = False
 
     def add(self, group: Hashable, request: Request, future: asyncio.Future[Any]) -> None:
-        """Takes a request; a batch that is full goes out at once."""
+        """Add a request; a full batch is sent at once."""
         waiting = self._groups.setdefault(group, [])
         waiting.append((request, future, time.perf_counter()))
         if len(waiting) >= self._batches.most and not self._busy:
             self._send(group)
 
     def flush(self) -> None:
-        """Send what there is, because nothing can be added to it: a full batch if there is one."""
+        """Send what there is, a full batch first, because no item can add to it."""
         while self._groups and not self._busy:
             self._send([*self._full(), *reversed(self._groups)][0])
 
     def close(self) -> None:
-        """Release the thread, and requests without a receiver."""
+        """Release the thread and drop pending requests."""
         self._groups.clear()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _full(self) -> list[Hashable]:
-        """The groups that can fill a batch, the youngest first."""
+        """Return the groups that can fill a batch, the newest first."""
         return [group for group, waiting in reversed(self._groups.items()) if len(waiting) >= self._batches.most]
 
     def _send(self, group: Hashable) -> None:
-        """Sends a batch of a group; requests without a receiver are dropped, even if nothing is left then."""
+        """Send a batch of a group, without requests that were cancelled."""
         waiting, most = self._groups[group], self._batches.most
-        waiting[:] = [each for each in waiting if not each[1].cancelled()]
+        waiting[:] = [entry for entry in waiting if not entry[1].cancelled()]
         batch = waiting[:most]
         del waiting[:most]
         if not waiting:
@@ -121,7 +130,7 @@ class BatchLane:
 
 
 class AsyncLane:
-    """What is asked of one service: each request goes out at once, as long as not too many are under way."""
+    """Requests to one service, sent at once up to a maximum number of concurrent requests."""
 
     def __init__(self, backend: AsyncBackend, _: Callable[[], None]) -> None:
         self._backend = backend
@@ -130,16 +139,16 @@ class AsyncLane:
         self._under_way: set[asyncio.Task[None]] = set()
 
     def add(self, _: Hashable, request: Request, future: asyncio.Future[Any]) -> None:
-        """Takes a request."""
+        """Send a request as soon as there is capacity."""
         task = asyncio.get_running_loop().create_task(self._reply(request, future))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
     def flush(self) -> None:
-        """Nothing is held back here."""
+        """Do nothing: requests are never held back."""
 
     def close(self) -> None:
-        """Gives up what is under way."""
+        """Cancel running requests."""
         for task in self._under_way:
             task.cancel()
 
@@ -165,24 +174,24 @@ class AsyncLane:
 
 
 def name_of(backend: Backend | AsyncBackend) -> str:
-    """What a backend is called in a profile: its name where it has one."""
+    """Return the name of a backend in profiles."""
     return str(getattr(backend, "name", type(backend).__name__))
 
 
 Answer = tuple[Any, BaseException | None]
-"""What was answered, or what was raised instead."""
+"""An answer, or the exception that was raised instead."""
 
 
 class Batches:
-    """Runs the batches of one backend, and remembers how large they may be."""
+    """Runs batches of one backend and adapts their size to the available memory."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.most = max(1, backend.batch)
-        """This many requests fit into memory, as far as is known."""
+        """Maximum number of requests that fit into memory, as far as observed."""
 
     def run(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
-        """One answer or one error per request; nothing is raised."""
+        """Return one answer or one error per request; raise nothing."""
         if len(requests) > self.most:
             return self.run(group, requests[: self.most]) + self.run(group, requests[self.most :])
         try:
@@ -202,28 +211,28 @@ class Batches:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Was memory short? Libraries have errors of their own for it, which are known by name or by what they say."""
-    named = any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__)
-    said = isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
-    return isinstance(error, MemoryError) or named or said
+    """Return whether memory was exhausted; libraries signal it by class name or by message."""
+    has_name = any(kind.__name__ == "OutOfMemoryError" for kind in type(error).__mro__)
+    has_message = isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
+    return isinstance(error, MemoryError) or has_name or has_message
 
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 QUIET_PASSES = 8
-"""This many passes of the event loop without a new request mean that no item can go on.
+"""Passes of the event loop without a new request after which no item is assumed to be able to continue.
 
-A woken item needs a few passes until it asks again: one for its task, one for each `gather` or task in between. One
-that needs more joins the next batch, and nothing else changes.
+A resumed item needs a few passes until its next request: one for its task, one for each `gather` or task in between.
+An item that needs more joins the next batch.
 """
 
 
 class Ask:
-    """What items wait for, in one event loop at a time.
+    """Collects, shares and batches requests, in one event loop at a time.
 
     Args:
-        pool: how many heavy functions may run at once; as many as there are processors when left out
+        pool: number of threads for heavy functions; the number of processors by default.
     """
 
     def __init__(self, pool: int | None = None) -> None:
@@ -231,37 +240,37 @@ class Ask:
         self._lanes: dict[int, BatchLane | AsyncLane] = {}
         self._shared: dict[tuple[int, Hashable], asyncio.Future[Any]] = {}
         self._waiting: Counter[asyncio.Future[Any]] = Counter()
-        """How many wait for each answer."""
-        self._asked = 0
+        """Number of callers that wait for each answer."""
+        self._requests = 0
         self._watching: asyncio.AbstractEventLoop | None = None
 
     async def __call__(
         self, backend: Backend | AsyncBackend, key: Hashable, payload: Any, group: Hashable = None
     ) -> Any:
-        """The backend's answer. Who asks the same key while it is pending waits for the same answer.
+        """Return the backend's answer; requests with the same key share one answer while it is pending.
 
         Args:
-            backend: who is asked
-            key: the request's identity; the same key must mean the same payload
-            payload: what the backend needs to answer it
-            group: only requests of one group go into one batch
+            backend: model or service that answers.
+            key: identity of the request; the same key must mean the same payload.
+            payload: input of the backend.
+            group: only requests of one group go into one batch.
         """
-        place = id(backend), key
-        known = self._shared.get(place)
-        if known is None or known.cancelled():
-            future = self._shared[place] = asyncio.get_running_loop().create_future()
-            future.add_done_callback(lambda done: self._forget(place, done))
+        identity = id(backend), key
+        pending = self._shared.get(identity)
+        if pending is None or pending.cancelled():
+            future = self._shared[identity] = asyncio.get_running_loop().create_future()
+            future.add_done_callback(lambda done: self._forget(identity, done))
             self._lane(backend).add(group, Request(key, payload), future)
-            self._asked += 1
+            self._requests += 1
             self._watch()
-        return await self._answer_to(self._shared[place])
+        return await self._answer_to(self._shared[identity])
 
-    def _forget(self, place: tuple[int, Hashable], done: asyncio.Future[Any]) -> None:
-        if self._shared.get(place) is done:  # what all gave up may have been asked again meanwhile
-            del self._shared[place]
+    def _forget(self, identity: tuple[int, Hashable], done: asyncio.Future[Any]) -> None:
+        if self._shared.get(identity) is done:  # a cancelled request may have been made again meanwhile
+            del self._shared[identity]
 
     async def _answer_to(self, future: asyncio.Future[Any]) -> Any:
-        """One who gives up must not take the answer from the others; when all have, it is not asked for any more."""
+        """Await a shared answer; it is cancelled only when all callers are."""
         self._waiting[future] += 1
         try:
             return await asyncio.shield(future)
@@ -269,20 +278,20 @@ class Ask:
             self._waiting[future] -= 1
             if not self._waiting[future]:
                 del self._waiting[future]
-                future.cancel()  # does nothing to an answer that is there
+                future.cancel()  # no effect on a finished future
 
     async def call(
         self, function: Callable[Arguments, Result], *arguments: Arguments.args, **named: Arguments.kwargs
     ) -> Result:
-        """What a heavy pure function returns, computed outside the event loop."""
+        """Run a heavy pure function in the thread pool."""
         return await asyncio.wrap_future(self._pool.submit(_timed(function), *arguments, **named))
 
     def close(self) -> None:
-        """Lets the threads go; what is still running ends by itself."""
+        """Release all threads; running calls end by themselves."""
         self._pool.shutdown(wait=False, cancel_futures=True)
         for lane in self._lanes.values():
             lane.close()
-        self._lanes.clear()  # they refer to us and to their models: break the cycle without the garbage collector
+        self._lanes.clear()  # breaks a reference cycle, so that models are freed without the garbage collector
 
     def _lane(self, backend: Backend | AsyncBackend) -> BatchLane | AsyncLane:
         if id(backend) not in self._lanes:
@@ -291,20 +300,20 @@ class Ask:
         return self._lanes[id(backend)]
 
     def _watch(self) -> None:
-        """Begins to wait for the moment when no item can go on."""
+        """Start to wait until no item can continue."""
         loop = asyncio.get_running_loop()
         if self._watching is not loop:  # an earlier loop may have ended before its watch did
             self._watching = loop
-            loop.call_soon(self._pass, self._asked, QUIET_PASSES)
+            loop.call_soon(self._pass, self._requests, QUIET_PASSES)
 
     def _pass(self, questions: int, left: int) -> None:
-        if self._asked == questions and left == 0:
+        if self._requests == questions and left == 0:
             self._watching = None
             for lane in self._lanes.values():
                 lane.flush()
             return
-        left = left - 1 if self._asked == questions else QUIET_PASSES
-        asyncio.get_running_loop().call_soon(self._pass, self._asked, left)
+        left = left - 1 if self._requests == questions else QUIET_PASSES
+        asyncio.get_running_loop().call_soon(self._pass, self._requests, left)
 
 
 def _timed(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

@@ -1,4 +1,4 @@
-"""MS-COCO's annotation files: images, their objects with outlines, and captions. JSON alone; no other package."""
+"""Reader of MS-COCO annotation files: images, objects with outlines, and captions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from editgauge._util.files import read_bytes
 from editgauge._util.masks import BoolMask, Polygons
 from editgauge.errors import BadInputError
 
-MOST_TOLD = 20
-"""Faults of a file that are reported individually; the rest is counted."""
+MAX_REPORTED_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +31,17 @@ class CocoObject:
     box: tuple[float, float, float, float]
     """Left, top, right, bottom."""
     segmentation: Any
-    """Polygons or run lengths, as the file has them."""
+    """Polygons or run lengths, as in the file."""
     is_crowd: bool
-    """One outline for many of a kind."""
+    """Whether one outline covers many objects of a class."""
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Its mask in a picture of that size; raises `BadInputError` when its outline makes no sense."""
+        """Return the mask for an image of that size; raise `BadInputError` for an invalid outline."""
         outline = self.segmentation
         try:
             if isinstance(outline, dict):
                 counts = outline["counts"]
-                return rendered(read_counts(counts) if isinstance(counts, str) else counts, width, height)
+                return render_run_lengths(read_counts(counts) if isinstance(counts, str) else counts, width, height)
             rings = tuple(tuple(map(float, ring)) for ring in outline)
             if not rings or any(len(ring) < 6 or len(ring) % 2 for ring in rings):
                 raise ValueError("a polygon needs pairs of x and y, three at least")
@@ -55,7 +54,7 @@ class CocoObject:
 
 @dataclass(frozen=True, slots=True)
 class CocoImage:
-    """One image and all that is known about it."""
+    """One image with its annotations."""
 
     number: int
     file: str
@@ -66,67 +65,69 @@ class CocoImage:
     captions: tuple[str, ...] = ()
 
     def count(self, class_: str) -> int:
-        """How many objects of a class there are; a crowd counts as several."""
-        return sum(2 if each.is_crowd else 1 for each in self.objects if each.class_ == class_)
+        """Return the number of objects of a class; a crowd counts as two."""
+        return sum(2 if entry.is_crowd else 1 for entry in self.objects if entry.class_ == class_)
 
     def named_objects(self) -> Iterator[tuple[str, CocoObject]]:
-        """Every object with a name of its own, such as `dining-table-2`."""
+        """Yield every object with a unique name, such as `dining-table-2`."""
         counts: Counter[str] = Counter()
-        for each in self.objects:
-            counts[each.class_] += 1
-            yield f"{slug(each.class_)}-{counts[each.class_]}", each
+        for entry in self.objects:
+            counts[entry.class_] += 1
+            yield f"{slug(entry.class_)}-{counts[entry.class_]}", entry
 
 
 @dataclass(frozen=True)
 class Coco:
-    """An annotation file."""
+    """Content of an annotation file."""
 
     images: tuple[CocoImage, ...]
     classes: Mapping[str, str] = field(default_factory=dict)
-    """The supercategory of every class, in the order of the file."""
+    """Supercategory of every class, in the order of the file."""
 
     @cached_property
     def together(self) -> Mapping[str, Counter[str]]:
-        """In how many images two classes are seen together."""
+        """Number of images in which two classes occur together."""
         counts: dict[str, Counter[str]] = defaultdict(Counter)
         for image in self.images:
-            for one, other in combinations(sorted({each.class_ for each in image.objects}), 2):
+            for one, other in combinations(sorted({entry.class_ for entry in image.objects}), 2):
                 counts[one][other] += 1
                 counts[other][one] += 1
         return counts
 
 
 def read_coco(annotations: Path, captions: Path | None = None) -> Coco:
-    """What COCO's files say; raises `BadInputError` with every fault found."""
+    """Read annotations and captions; raise `BadInputError` with every problem."""
     content = _mapping(annotations, ("images", "annotations", "categories"))
     problems: list[str] = []
     categories = {
-        each["id"]: (each["name"], str(each.get("supercategory", "")))
-        for each in _records(content["categories"], "categories", {"id": int, "name": str}, problems)
+        record["id"]: (record["name"], str(record.get("supercategory", "")))
+        for record in _records(content["categories"], "categories", {"id": int, "name": str}, problems)
     }
     objects = _objects(content["annotations"], categories, problems)
     sentences = _captions(captions, problems) if captions else {}
     licenses = {
-        each.get("id"): str(each.get("name", "")) for each in content.get("licenses", []) if isinstance(each, dict)
+        entry.get("id"): str(entry.get("name", "")) for entry in content.get("licenses", []) if isinstance(entry, dict)
     }
-    wanted = {"id": int, "file_name": str, "width": int, "height": int}
+    required = {"id": int, "file_name": str, "width": int, "height": int}
     images = tuple(
         CocoImage(
-            each["id"],
-            each["file_name"],
-            each["width"],
-            each["height"],
-            licenses.get(each.get("license"), ""),
-            tuple(objects.get(each["id"], ())),
-            tuple(sentences.get(each["id"], ())),
+            record["id"],
+            record["file_name"],
+            record["width"],
+            record["height"],
+            licenses.get(record.get("license"), ""),
+            tuple(objects.get(record["id"], ())),
+            tuple(sentences.get(record["id"], ())),
         )
-        for each in _records(content["images"], "images", wanted, problems)
+        for record in _records(content["images"], "images", required, problems)
     )
     numbers = Counter(image.number for image in images)
     problems += [f"images: {number} is given {count} times" for number, count in numbers.items() if count > 1]
     if problems:
-        more = [f"and {len(problems) - MOST_TOLD} more"] if len(problems) > MOST_TOLD else []
-        raise BadInputError(f"'{annotations}' cannot be used as COCO annotations:", [*problems[:MOST_TOLD], *more])
+        more = [f"and {len(problems) - MAX_REPORTED_PROBLEMS} more"] if len(problems) > MAX_REPORTED_PROBLEMS else []
+        raise BadInputError(
+            f"'{annotations}' cannot be used as COCO annotations:", [*problems[:MAX_REPORTED_PROBLEMS], *more]
+        )
     return Coco(images, dict(categories.values()))
 
 
@@ -134,28 +135,28 @@ def _objects(
     records: Any, categories: Mapping[int, tuple[str, str]], problems: list[str]
 ) -> dict[int, list[CocoObject]]:
     by_image: dict[int, list[CocoObject]] = defaultdict(list)
-    wanted: dict[str, type | tuple[type, ...]] = {"id": int, "image_id": int, "category_id": int}
-    wanted |= {"bbox": list, "segmentation": (list, dict)}
-    for each in _records(records, "annotations", wanted, problems):
-        if each["category_id"] not in categories:
-            problems.append(f"annotations: {each['id']} has the unknown category {each['category_id']}")
-        elif len(each["bbox"]) != 4:
-            problems.append(f"annotations: {each['id']} has a bbox of {len(each['bbox'])} numbers, not 4")
+    required: dict[str, type | tuple[type, ...]] = {"id": int, "image_id": int, "category_id": int}
+    required |= {"bbox": list, "segmentation": (list, dict)}
+    for record in _records(records, "annotations", required, problems):
+        if record["category_id"] not in categories:
+            problems.append(f"annotations: {record['id']} has the unknown category {record['category_id']}")
+        elif len(record["bbox"]) != 4:
+            problems.append(f"annotations: {record['id']} has a bbox of {len(record['bbox'])} numbers, not 4")
         else:
-            left, top, width, height = each["bbox"]
-            name = categories[each["category_id"]][0]
+            left, top, width, height = record["bbox"]
+            name = categories[record["category_id"]][0]
             box = (left, top, left + width, top + height)
-            crowd = bool(each.get("iscrowd", 0))
-            by_image[each["image_id"]].append(CocoObject(each["id"], name, box, each["segmentation"], crowd))
+            crowd = bool(record.get("iscrowd", 0))
+            by_image[record["image_id"]].append(CocoObject(record["id"], name, box, record["segmentation"], crowd))
     return by_image
 
 
 def _captions(file: Path, problems: list[str]) -> dict[int, list[str]]:
     by_image: dict[int, list[str]] = defaultdict(list)
     captions = _mapping(file, ("annotations",))["annotations"]
-    for each in _records(captions, "captions", {"image_id": int, "caption": str}, problems):
-        if each["caption"].strip():
-            by_image[each["image_id"]].append(" ".join(each["caption"].split()))
+    for record in _records(captions, "captions", {"image_id": int, "caption": str}, problems):
+        if record["caption"].strip():
+            by_image[record["image_id"]].append(" ".join(record["caption"].split()))
     return by_image
 
 
@@ -173,39 +174,39 @@ def _mapping(file: Path, keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _records(
-    records: Sequence[Any], what: str, wanted: Mapping[str, type | tuple[type, ...]], problems: list[str]
+    records: Sequence[Any], name: str, required: Mapping[str, type | tuple[type, ...]], problems: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Those that have what they need; the others are noted."""
-    for place, each in enumerate(records):
-        lacking = (
-            [key for key, kind in wanted.items() if not isinstance(each.get(key), kind)]
-            if isinstance(each, dict)
-            else list(wanted)
+    """Yield records with all required keys; report the others as problems."""
+    for index, record in enumerate(records):
+        missing = (
+            [key for key, kind in required.items() if not isinstance(record.get(key), kind)]
+            if isinstance(record, dict)
+            else list(required)
         )
-        if lacking:
-            problems.append(f"{what}[{place}]: needs {', '.join(lacking)}, got {format_value(each)}")
+        if missing:
+            problems.append(f"{name}[{index}]: needs {', '.join(missing)}, got {format_value(record)}")
         else:
-            yield each
+            yield record
 
 
-FIRST = 48
-"""The sign '0' stands for 0; each sign holds five bits, and a sixth that says whether more follow."""
+CHARACTER_OFFSET = 48
+"""The character '0' encodes 0; each character holds five bits, and a sixth that tells whether more follow."""
 
 
 def read_counts(text: str) -> list[int]:
-    """The run lengths that a compressed text stands for; raises `ValueError` when it stands for none.
+    """Decode compressed run lengths; raise `ValueError` for invalid text.
 
-    Each number is written as its difference to the one before the last, from the fourth on.
+    From the fourth number on, each is stored as its difference to the number before the last.
 
     >>> read_counts("111"), read_counts("4"), read_counts("PP1")
     ([1, 1, 1], [4], [1024])
     """
     counts: list[int] = []
     value = shift = 0
-    for sign in text:
-        bits = ord(sign) - FIRST
+    for character in text:
+        bits = ord(character) - CHARACTER_OFFSET
         if not 0 <= bits < 64:
-            raise ValueError(f"{sign!r} is no sign of compressed run lengths")
+            raise ValueError(f"{character!r} is no character of compressed run lengths")
         value |= (bits & 31) << shift
         shift += 5
         if bits & 32:
@@ -219,8 +220,8 @@ def read_counts(text: str) -> list[int]:
     return counts
 
 
-def rendered(counts: Sequence[int], width: int, height: int) -> BoolMask:
-    """The mask of run lengths, the first of them outside; raises `ValueError` when they do not fill the picture."""
+def render_run_lengths(counts: Sequence[int], width: int, height: int) -> BoolMask:
+    """Return the mask of run lengths, the first of them outside; raise `ValueError` when they do not fill the image."""
     if sum(counts) != width * height:
         raise ValueError(f"the run lengths cover {sum(counts)} pixels of {width} x {height}")
     flat = np.zeros(width * height, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What the loaders of public sets share: their files, ids, and faults that are reported all at once."""
+"""Helpers for readers of public datasets: files, tables, ids, and problems that are reported all at once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from editgauge._util.text import format_count
 from editgauge.errors import BadInputError
 from editgauge.types import Edit
 
-LONGEST_PART = 48
-"""Bytes of one part of an id; longer ones are cut and get a few digits of their hash."""
+MAX_SLUG_BYTES = 48
+"""Length of one part of an id; longer ones are cut and get a few digits of their hash."""
 
 
 class Faults:
-    """Collects what is wrong with a public set; each fault names the record it is in."""
+    """Problems of a dataset, each with the record in which it occurs."""
 
     def __init__(self, benchmark: str, file: Path) -> None:
         self.benchmark = benchmark
@@ -33,12 +33,12 @@ class Faults:
         self.problems: list[str] = []
 
     def add(self, record: object, text: str) -> None:
-        """Notes that something is wrong with a record: its key in the file, or its line."""
-        place = f"line {record}" if isinstance(record, int) else f"record {format_value(record)}"
-        self.problems.append(f"{self.file.name}: {place}: {text}")
+        """Add a problem of a record, which is named by its key in the file or by its line."""
+        location = f"line {record}" if isinstance(record, int) else f"record {format_value(record)}"
+        self.problems.append(f"{self.file.name}: {location}: {text}")
 
     def text(self, record: object, values: Mapping[str, Any], key: str) -> str | None:
-        """The text under a key, with single blanks; None after noting that it is missing, empty or no text."""
+        """Return the text under a key, with single spaces; add a problem and return None if there is none."""
         value = values.get(key)
         if isinstance(value, str) and value.strip():
             return " ".join(value.split())
@@ -48,36 +48,36 @@ class Faults:
         return None
 
     def done(self, edits: Iterable[Edit] = ()) -> tuple[Edit, ...]:
-        """The edits, if nothing was wrong and there are any; else one `BadInputError` with every fault."""
-        whole = tuple(edits)
+        """Return the edits; raise `BadInputError` with every problem, or if there are no edits."""
+        result = tuple(edits)
         if self.problems:
             count = "a problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
             raise BadInputError(f"The benchmark '{self.benchmark}' in '{self.file.parent}' has {count}:", self.problems)
-        if not whole:
+        if not result:
             raise BadInputError(f"'{self.file}' holds no edits for the benchmark '{self.benchmark}'.")
-        return whole
+        return result
 
 
 def require_data(benchmark: str, data: Path | None, what: str) -> Path:
-    """The place a user gave; raises `BadInputError` that says what to give when there is none."""
+    """Return the path of a dataset; raise `BadInputError` that describes what is needed when there is none."""
     if data is None:
-        raise BadInputError(f"The benchmark '{benchmark}' is not shipped with EditGauge. Give --data: {what}.")
+        raise BadInputError(f"The benchmark '{benchmark}' is not shipped with EditGauge. Pass `data`: {what}.")
     if not data.exists():
-        raise BadInputError(f"There is nothing at '{data}'. The benchmark '{benchmark}' needs there: {what}.")
+        raise BadInputError(f"'{data}' does not exist. The benchmark '{benchmark}' needs `data`: {what}.")
     return data
 
 
 def find_data_file(benchmark: str, data: Path | None, name: str, what: str) -> Path:
-    """The file of that name: given itself, or by the folder it is in."""
-    place = require_data(benchmark, data, what)
-    file = place / name if place.is_dir() else place
+    """Return a file of a dataset; `data` is the file itself or its folder."""
+    path = require_data(benchmark, data, what)
+    file = path / name if path.is_dir() else path
     if not file.is_file():
-        raise BadInputError(f"'{place}' has no '{name}'. The benchmark '{benchmark}' needs: {what}.")
+        raise BadInputError(f"'{path}' has no '{name}'. The benchmark '{benchmark}' needs: {what}.")
     return file
 
 
 def read_text(file: Path) -> str:
-    """A text file as UTF-8; raises `BadInputError` that says why it cannot be read."""
+    """Read a UTF-8 file; raise `BadInputError` if that is not possible."""
     try:
         return files.read_text(file, "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -87,9 +87,9 @@ def read_text(file: Path) -> str:
 
 
 def read_json(file: Path, faults: Faults, kind: type) -> Any:
-    """What a JSON file says: a `dict` or a `list`. A key given twice is a fault, for JSON would keep only the last."""
+    """Read a JSON file that must hold a `kind`; duplicate keys are reported, because JSON keeps only the last."""
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def check_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key, value in pairs:
             if key in values:
@@ -98,7 +98,7 @@ def read_json(file: Path, faults: Faults, kind: type) -> Any:
         return values
 
     try:
-        value = json.loads(read_text(file), object_pairs_hook=once)
+        value = json.loads(read_text(file), object_pairs_hook=check_duplicates)
     except json.JSONDecodeError as error:
         raise BadInputError(
             f"'{file}' is not valid JSON: {error.msg} (line {error.lineno}, column {error.colno})."
@@ -112,37 +112,37 @@ def read_json(file: Path, faults: Faults, kind: type) -> Any:
 
 
 def slug(text: str) -> str:
-    """The text as a part of a file name, the same on every machine.
+    """Return a text as part of a file name, the same on every machine.
 
     >>> slug("Wine glass to left!"), slug("stop_sign"), slug("?").startswith("x-")
     ('wine-glass-to-left', 'stop_sign', True)
     """
     plain = re.sub(r"[^\w]+", "-", unicodedata.normalize("NFKC", text).casefold()).strip("-_")
-    if plain and len(plain.encode()) <= LONGEST_PART:
+    if plain and len(plain.encode()) <= MAX_SLUG_BYTES:
         return plain
     digits = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{plain.encode()[: LONGEST_PART - 9].decode('utf-8', 'ignore').rstrip('-_') or 'x'}-{digits}"
+    return f"{plain.encode()[: MAX_SLUG_BYTES - 9].decode('utf-8', 'ignore').rstrip('-_') or 'x'}-{digits}"
 
 
 class Ids:
-    """Gives ids that are readable, fit for file names, and different even where capitals make no difference."""
+    """Generator of readable, unique ids that are valid file names, also on case-insensitive file systems."""
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._used: set[str] = set()
 
     def give(self, *parts: object) -> str:
-        """The parts joined; a second edit of the same name gets `-2`, a third `-3`, in the order of the file."""
-        name = require_data = "-".join(slug(str(part)) for part in parts)
+        """Return the joined parts; a second edit of the same name gets `-2`, a third `-3`."""
+        name = base = "-".join(slug(str(part)) for part in parts)
         count = 1
-        while name in self._given:
+        while name in self._used:
             count += 1
-            name = f"{require_data}-{count}"
-        self._given.add(name)
+            name = f"{base}-{count}"
+        self._used.add(name)
         return name
 
 
 def size_note(edits: Sequence[Edit], published: tuple[int, int]) -> str:
-    """How many edits and images were found, compared with what the paper says where that is another number."""
+    """Return the number of edits and images, and those of the paper where they differ."""
     sizes = len(edits), len({edit.source.name for edit in edits})
     size = f"{format_count(sizes[0], 'edit')} of {format_count(sizes[1], 'image')}"
     return size if sizes == published else f"{size} (the paper says {published[0]} of {published[1]})"
@@ -151,38 +151,37 @@ def size_note(edits: Sequence[Edit], published: tuple[int, int]) -> str:
 FORMATS = (".arrow", ".parquet", ".jsonl", ".json")
 PICKLES = (".pkl", ".pickle")
 NOT_RECORDS = {"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json"}
-"""What the `datasets` library writes next to the records."""
-ROWS_AT_ONCE = 64
-"""Rows hold whole pictures."""
+"""Metadata files that the `datasets` library writes next to the records."""
+BATCH_ROWS = 64  # small, because rows hold images
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One record, and the line or row of the file it stands in."""
+    """One record with its file and row number."""
 
     file: Path
     number: int
     values: dict[str, Any]
 
 
-def table_files(place: Path, split: str | None = None) -> list[Path]:
-    """The files with records in a folder or one level below it, all of one format; or the file itself.
+def table_files(path: Path, split: str | None = None) -> list[Path]:
+    """Return the files with records in a folder or one level below it, all of one format; or the file itself.
 
     A split is the beginning of a file's name (`dev-00000-of-00004.parquet`, `dev.jsonl`) or a folder's name.
     """
-    if place.is_file():
-        return [place]
-    by_format = {format_: _files_of(place, format_) for format_ in FORMATS}
+    if path.is_file():
+        return [path]
+    by_format = {format_: _files_of(path, format_) for format_ in FORMATS}
     files = next((files for files in by_format.values() if files), [])
     if not files:
-        raise BadInputError(f"'{place}' holds no records: no file that ends with {', '.join(FORMATS)}.")
+        raise BadInputError(f"'{path}' holds no records: no file that ends with {', '.join(FORMATS)}.")
     if split is None:
         return files
-    chosen = [file for file in files if _split_of(file, place) == split]
-    if not chosen:
-        known = sorted({_split_of(file, place) for file in files})
-        raise BadInputError(f"'{place}' has no split '{split}'. There are: {', '.join(known)}.")
-    return chosen
+    selection = [file for file in files if _split_of(file, path) == split]
+    if not selection:
+        splits = sorted({_split_of(file, path) for file in files})
+        raise BadInputError(f"'{path}' has no split '{split}'. There are: {', '.join(splits)}.")
+    return selection
 
 
 def _files_of(folder: Path, format_: str) -> list[Path]:
@@ -196,7 +195,7 @@ def _split_of(file: Path, folder: Path) -> str:
 
 
 def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> Iterator[FileRow]:
-    """The records in the order of the files; from Parquet and Arrow only these columns, where they are there."""
+    """Yield the records of all files; of Parquet and Arrow files only the given columns, where they exist."""
     for file in files:
         if file.suffix == ".jsonl":
             yield from _lines(file, faults)
@@ -213,21 +212,23 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], faults: Faults) -> 
 def _lines(file: Path, faults: Faults) -> Iterator[FileRow]:
     document = read_jsonl(read_text(file), file.name)
     faults.problems += document.problems()
-    for spot, values in document.entries():
-        yield from _row(file, spot.line, values, faults)
+    for location, values in document.entries():
+        yield from _row(file, location.line, values, faults)
 
 
 def _records(file: Path, value: Any, faults: Faults) -> Iterator[FileRow]:
-    """A list of records, or a mapping of keys to records or to lists of them."""
+    """Yield the records of a list, or of a mapping of keys to records or lists of records."""
     if isinstance(value, dict):
-        several = [(key, each) for key, some in value.items() for each in (some if isinstance(some, list) else [some])]
-        value = [{"key": key, **each} if isinstance(each, dict) else each for key, each in several]
+        records = [
+            (key, record) for key, entry in value.items() for record in (entry if isinstance(entry, list) else [entry])
+        ]
+        value = [{"key": key, **record} if isinstance(record, dict) else record for key, record in records]
     for number, values in enumerate(value if isinstance(value, list) else [value], start=1):
         yield from _row(file, number, values, faults)
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """Makes nothing but plain values: a pickle that names a class or a function is refused before anything is run."""
+    """Unpickler for plain values; a pickle that names a class or a function is refused before anything runs."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it names '{module}.{name}'")
@@ -237,9 +238,9 @@ class _PlainUnpickler(pickle.Unpickler):
 
 
 def read_plain_pickle(file: Path) -> Any:
-    """What a pickle of numbers, texts, lists and mappings holds; raises `BadInputError` for one that needs more than that.
+    """Load a pickle of numbers, texts, lists and mappings safely; raise `BadInputError` for anything else.
 
-    A pickle can run any code when it is read in the usual way. This way it cannot.
+    The usual way of loading a pickle can run any code.
     """
     try:
         with file.open("rb") as content:
@@ -260,7 +261,7 @@ def _row(file: Path, number: int, values: Any, faults: Faults) -> Iterator[FileR
 
 
 def column_names(file: Path, faults: Faults) -> list[str]:
-    """The columns of a table; of JSON, the keys of its first record."""
+    """Return the columns of a table; for JSON, the keys of the first record."""
     if file.suffix in {".parquet", ".arrow"}:
         with _opened(file) as table:
             return list(table.schema.names)
@@ -271,10 +272,10 @@ def column_names(file: Path, faults: Faults) -> list[str]:
 def _batches(file: Path, columns: Sequence[str]) -> Iterator[FileRow]:
     number = 0
     with _opened(file) as table:
-        there = [name for name in columns if name in table.schema.names]
-        for batch in table.batches(there):
-            for start in range(0, len(batch), ROWS_AT_ONCE):
-                for values in batch.slice(start, ROWS_AT_ONCE).to_pylist():
+        present = [name for name in columns if name in table.schema.names]
+        for batch in table.batches(present):
+            for start in range(0, len(batch), BATCH_ROWS):
+                for values in batch.slice(start, BATCH_ROWS).to_pylist():
                     number += 1
                     yield FileRow(file, number, values)
 
@@ -287,7 +288,7 @@ class _Table:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[_Table]:
-    """A Parquet or Arrow file; whatever is wrong with it, here or while it is read, is reported as `BadInputError`."""
+    """Open a Parquet or Arrow file; errors while it is read become `BadInputError`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -295,7 +296,7 @@ def _opened(file: Path) -> Iterator[_Table]:
         with pa.OSFile(str(file)) as source:
             if file.suffix == ".parquet":
                 parquet = pq.ParquetFile(source)
-                yield _Table(parquet.schema_arrow, lambda there: parquet.iter_batches(ROWS_AT_ONCE, columns=there))
+                yield _Table(parquet.schema_arrow, lambda names: parquet.iter_batches(BATCH_ROWS, columns=names))
             else:
                 yield _arrow(source)
     except (pa.ArrowException, OSError) as error:
@@ -303,14 +304,14 @@ def _opened(file: Path) -> Iterator[_Table]:
 
 
 def _arrow(source: Any) -> _Table:
-    """The `datasets` library writes streams; other tools write files with a table of contents."""
+    """Open an Arrow stream, as the `datasets` library writes, or an Arrow file, as other tools do."""
     import pyarrow as pa
 
     try:
         stream = pa.ipc.open_stream(source)
-        return _Table(stream.schema, lambda there: (batch.select(there) for batch in stream))
+        return _Table(stream.schema, lambda names: (batch.select(names) for batch in stream))
     except pa.ArrowInvalid:
         source.seek(0)
         table = pa.ipc.open_file(source)
         numbers = range(table.num_record_batches)
-        return _Table(table.schema, lambda there: (table.get_batch(number).select(there) for number in numbers))
+        return _Table(table.schema, lambda names: (table.get_batch(number).select(names) for number in numbers))

@@ -1,4 +1,4 @@
-"""The one image loader: any image file, PIL image or array becomes RGB uint8 in sRGB, or a clear error."""
+"""Loading, hashing and resizing of images: any file, PIL image or array becomes RGB uint8 in sRGB."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,15 +47,15 @@ ROUNDING = 1e-5
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF", "PPM")
 """What is decoded. Pillow knows forty more, among them EPS, which starts a program."""
-SAME_COLOR = 1
-"""Levels of 255 by which a profile may move colors and still be sRGB: the roundings of two conversions."""
+SRGB_TOLERANCE = 1
+"""Levels of 255 by which a profile may move colors and still be sRGB: the rounding of two conversions."""
 MIN_SIDE = 16
-"""Pixels; smaller pictures are not scored: windows of SSIM and patches of networks do not fit in."""
+"""Pixels; smaller images are not scored: windows of SSIM and patches of networks do not fit in."""
 MAX_ASPECT = 20
-"""How many times longer one side may be: networks stretch what they see to a square or nearly so."""
-LONGEST_PROFILE_NAME = 60
-ORIENTATION = 0x0112
-TURNED = frozenset({5, 6, 7, 8})
+"""Maximum aspect ratio: networks stretch images to a square or nearly so."""
+MAX_PROFILE_NAME = 60
+EXIF_ORIENTATION = 0x0112
+TRANSPOSED = frozenset({5, 6, 7, 8})
 """Values of the EXIF orientation that exchange width and height."""
 IGNORED_PROFILE = "its color profile does not fit the picture and was ignored"
 
@@ -70,26 +70,28 @@ class ImageFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedImage:
-    """The pixels of an image file, and what was done to its colors."""
+    """Pixels of an image, with notes about color conversions."""
 
     pixels: Pixels
     notes: tuple[str, ...] = ()
 
 
 def read_image(image: ImageLike, name: str = "image") -> Pixels:
-    """The image as RGB uint8, in sRGB, upright by its EXIF orientation, transparency over white.
+    """Return an image as RGB uint8, in sRGB, upright by its EXIF orientation, transparency over white.
 
-    16-bit images give their upper 8 bits, CMYK, palette and grayscale become RGB, an animation gives its first frame.
-    What is no regular file, other formats than `FORMATS`, truncated files, decompression bombs and images over the
-    limit of pixels are refused with `BadImageError`.
+    16-bit images give their upper 8 bits; CMYK, palette and grayscale become RGB; an animation gives its first frame.
+    Raises `BadImageError` for anything but a regular file, formats other than `FORMATS`, truncated files, decompression
+    bombs and images over the limit of pixels.
     """
     return load_image(image, name).pixels
 
 
 def load_image(image: ImageLike, name: str = "image") -> LoadedImage:
-    """The pixels of a file, a PIL image or an array, by the same rules, and notes on what was done to their colors.
+    """Load an image as `read_image` does, with notes about color conversions.
 
-    `name` is what error messages call an image that is not a file.
+    Args:
+        image: path, bytes, PIL image or array.
+        name: name in error messages for an image that is not a file.
     """
     if isinstance(image, str | Path):
         return _load_file(Path(image))
@@ -117,7 +119,7 @@ def _load_file(path: Path) -> LoadedImage:
 
 
 def _decoded(opened: Callable[[], Image.Image], name: str) -> LoadedImage:
-    """The image that is opened, or what is wrong with it as `BadImageError`."""
+    """Decode an image; raise `BadImageError` for whatever is wrong with it."""
     try:
         return _decode(opened(), name)
     except BadImageError:
@@ -152,14 +154,14 @@ def _from_array(array: NDArray[Any], name: str) -> Image.Image:
 
 
 def image_size(path: Path) -> tuple[int, int]:
-    """Width and height as they are shown, from the header alone; raises `OSError` when that cannot be read."""
+    """Return width and height after EXIF rotation, from the header alone; raise `OSError` if it cannot be read."""
     with open_regular(path) as file, _open(file) as image:
         width, height = image.size
-        return (height, width) if image.getexif().get(ORIENTATION, 1) in TURNED else (width, height)
+        return (height, width) if image.getexif().get(EXIF_ORIENTATION, 1) in TRANSPOSED else (width, height)
 
 
 def alpha_channel(path: Path) -> NDArray[np.uint8] | None:
-    """How opaque each pixel is, upright; None where nothing can be transparent. The file must be one that is read."""
+    """Return the opacity of each pixel, upright; None for a format or image without transparency."""
     with open_regular(path) as file, _open(file) as image:
         if not image.has_transparency_data:
             return None
@@ -167,7 +169,7 @@ def alpha_channel(path: Path) -> NDArray[np.uint8] | None:
 
 
 def max_pixels() -> int:
-    """The limit of pixels of one image: `MAX_PIXELS`, or what the environment variable sets."""
+    """Return the limit of pixels of one image: `MAX_PIXELS`, or the value of the environment variable."""
     setting = os.environ.get(MAX_PIXELS_VARIABLE, "").strip()
     if not setting:
         return MAX_PIXELS
@@ -182,8 +184,7 @@ def _limit_message(limit: int) -> str:
 
 def _open(file: BinaryIO) -> Image.Image:
     with warnings.catch_warnings():
-        # Our own limit is checked before any pixel is decoded. Should two threads get into each other's way here,
-        # nothing worse than this very filter stays behind.
+        # Our own limit is checked before any pixel is decoded. A race of two threads can at worst leave this filter on.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         return Image.open(file, formats=FORMATS)
 
@@ -203,7 +204,7 @@ def _decode(image: Image.Image, name: str) -> LoadedImage:
 
 
 def require_measurable(pixels: Pixels, name: str) -> None:
-    """Raises `BadImageError` for a picture so small or so narrow that models would see something stretched beyond use."""
+    """Raise `BadImageError` for an image so small or narrow that models would see it distorted."""
     height, width = pixels.shape[:2]
     if min(height, width) < MIN_SIDE:
         raise BadImageError(f"The {name} is {width} x {height}; at least {MIN_SIDE} x {MIN_SIDE} pixels are needed.")
@@ -214,12 +215,12 @@ def require_measurable(pixels: Pixels, name: str) -> None:
 def _upright(image: Image.Image) -> Image.Image:
     try:
         return ImageOps.exif_transpose(image)
-    except Exception:  # damaged EXIF says nothing about the orientation, and every viewer shows the picture as it is
+    except Exception:  # damaged EXIF has no orientation, and every viewer shows the image as it is
         return image
 
 
 def _in_srgb(image: Image.Image, profile: bytes) -> tuple[Image.Image, str]:
-    """The picture with its colors in sRGB, and a note when they were converted or could not be."""
+    """Convert an image to sRGB; return it with a note if colors were converted or could not be."""
     from PIL import ImageCms
 
     if image.mode in {"P", "PA"}:
@@ -242,7 +243,7 @@ def _in_srgb(image: Image.Image, profile: bytes) -> tuple[Image.Image, str]:
 
 @lru_cache(maxsize=16)
 def _conversion(profile: bytes, mode: str) -> tuple[ImageCms.ImageCmsTransform, str] | None:
-    """The way from a profile to sRGB and the profile's name; None when it is sRGB itself, as most profiles are."""
+    """Return the transform from a profile to sRGB and the profile's name; None for sRGB itself, the usual case."""
     from PIL import ImageCms
 
     source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
@@ -252,14 +253,14 @@ def _conversion(profile: bytes, mode: str) -> tuple[ImageCms.ImageCmsTransform, 
         steps = np.arange(0, 256, 15, dtype=np.uint8)
         colors = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(len(steps), -1, 3)
         moved = np.asarray(transform.apply(Image.fromarray(colors).convert(mode)).convert("RGB"))
-        if np.abs(moved.astype(np.int16) - colors).max() <= SAME_COLOR:
+        if np.abs(moved.astype(np.int16) - colors).max() <= SRGB_TOLERANCE:
             return None
-    name = printable(ImageCms.getProfileDescription(source) or "").strip()[:LONGEST_PROFILE_NAME]
+    name = printable(ImageCms.getProfileDescription(source) or "").strip()[:MAX_PROFILE_NAME]
     return transform, name or "without a name"
 
 
 def _eight_bit(image: Image.Image, name: str) -> Image.Image:
-    """16-bit and floating-point gray in 8 bits. Pillow's own conversion would clip everything over 255 to white."""
+    """Convert 16-bit and floating-point gray to 8 bits; Pillow would clip everything over 255 to white."""
     values = np.asarray(image)
     low, high = values.min(), values.max()
     if values.dtype.kind == "f" and low >= 0 and high <= 1 + ROUNDING:
@@ -280,37 +281,85 @@ def _rgb(image: Image.Image) -> Pixels:
 
 
 def write_png(pixels: Pixels, path: Path) -> None:
-    """Writes atomically: a kill leaves the old file or the new one, never half of one."""
+    """Write a PNG file atomically."""
     if path.suffix.lower() != ".png":
-        raise BadInputError(f"Pictures are written as PNG: give a name that ends with .png instead of '{path.name}'.")
+        raise BadInputError(f"Images are written as PNG: give a name that ends with .png instead of '{path.name}'.")
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.size == 0:
         raise TypeError(f"'{path}' takes pixels of height x width x 3, uint8; got {pixels.shape}, {pixels.dtype}")
     write_bytes(path, png_bytes(pixels))
 
 
 def png_bytes(pixels: Pixels) -> bytes:
-    """The picture as a PNG file."""
+    """Return an image as the content of a PNG file."""
     import cv2
 
     done, encoded = cv2.imencode(".png", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))
     if not done:
-        raise BadImageError(f"A picture of {pixels.shape[1]} x {pixels.shape[0]} could not be encoded as PNG.")
+        raise BadImageError(f"An image of {pixels.shape[1]} x {pixels.shape[0]} could not be encoded as PNG.")
     return bytes(encoded.tobytes())
 
 
+class ImageArray(np.ndarray[Any, np.dtype[np.uint8]]):
+    """An image as a read-only array that knows its content hash and, if it was resized, its native pixels.
+
+    It is used like any array of height x width x 3; results of arithmetic are plain arrays, and views have neither
+    hash nor native pixels.
+
+    Args:
+        pixels: height x width x 3, uint8; not to be changed any more.
+        native: the image in its native size, if `pixels` was resized; models look at this one.
+
+    """
+
+    native: Pixels | None
+    _hash: str | None
+
+    def __new__(cls, pixels: Pixels, native: Pixels | None = None) -> Self:
+        """Create a view of the pixels."""
+        image = np.asarray(pixels).view(cls)
+        image.setflags(write=False)
+        image.native = native
+        if isinstance(pixels, ImageArray):
+            image._hash = pixels._hash
+        return image
+
+    def __array_finalize__(self, _: object) -> None:
+        self.native, self._hash = None, None
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = (np.asarray(value) if isinstance(value, ImageArray) else value for value in inputs)
+        return getattr(ufunc, method)(*plain, **options)
+
+    @property
+    def hash(self) -> str:
+        """Content hash, computed once."""
+        if self._hash is None or self.flags.writeable:
+            self._hash = _content_hash(self)
+        return self._hash
+
+
+def native_pixels(image: Pixels) -> Pixels | None:
+    """Return the image in its native size; None if it was not resized."""
+    return image.native if isinstance(image, ImageArray) else None
+
+
 def pixel_hash(pixels: Pixels) -> str:
-    """SHA-256 of the decoded pixels and their shape: the identity of an image, whatever its file format."""
+    """Return the SHA-256 of the pixels and their shape: the identity of an image, whatever its file format."""
+    return pixels.hash if isinstance(pixels, ImageArray) else _content_hash(pixels)
+
+
+def _content_hash(pixels: Pixels) -> str:
     digest = hashlib.sha256(repr(pixels.shape).encode())
     digest.update(np.ascontiguousarray(pixels).data)
     return digest.hexdigest()
 
 
 UNITS = np.arange(256, dtype=np.float32) / np.float32(255)
-"""Every value of a pixel in [0, 1]: looked up, they take a tenth of the time."""
+"""Pixel levels in [0, 1]; a lookup takes a tenth of the time of a division."""
 
 
 def as_unit(image: Pixels) -> Unit:
-    """The picture in [0, 1] as float32, the form that metrics take."""
+    """Convert uint8 pixels to float32 in [0, 1], the form that metrics compute with."""
     if image.dtype != np.uint8:
         raise TypeError(f"as_unit wants uint8 pixels, got {image.dtype}; is this image already in [0, 1]?")
     import cv2
@@ -319,7 +368,7 @@ def as_unit(image: Pixels) -> Unit:
 
 
 def as_lab(image: Pixels) -> Lab:
-    """The picture in CIE Lab."""
+    """Convert an image to CIE Lab."""
     import cv2
 
     return np.asarray(cv2.cvtColor(as_unit(image), cv2.COLOR_RGB2LAB), np.float32)
@@ -355,7 +404,7 @@ def cache_latest_images(function: Function) -> Function:
 
 
 def working_size(width: int, height: int) -> tuple[int, int]:
-    """Width and height at which a picture is measured: its own, or scaled down to `WORKING_PIXELS`.
+    """Return the size at which an image is measured: its own, or scaled down to `WORKING_PIXELS`.
 
     >>> working_size(512, 512), working_size(8000, 4000)
     ((512, 512), (2828, 1414))
@@ -365,12 +414,12 @@ def working_size(width: int, height: int) -> tuple[int, int]:
 
 
 def to_working_size(pixels: Pixels) -> Pixels:
-    """The picture as it is measured."""
+    """Scale an image to the size at which it is measured."""
     return resize_image(pixels, *working_size(pixels.shape[1], pixels.shape[0]))
 
 
 def resize_image(pixels: Pixels, width: int, height: int) -> Pixels:
-    """The picture at another size, by Lanczos."""
+    """Resize an image by Lanczos."""
     if pixels.shape[:2] == (height, width):
         return pixels
     return np.asarray(Image.fromarray(pixels).resize((width, height), Image.Resampling.LANCZOS), dtype=np.uint8)

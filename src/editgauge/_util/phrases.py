@@ -1,4 +1,4 @@
-"""One small grammar for where, how large and which: positions, sizes and things as people and benchmarks write them."""
+"""A small grammar for positions and sizes as people and benchmarks write them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SIZES: dict[str, Size] = {
 
 
 def read_position(text: str) -> Position:
-    """Where something should be; raises `UnscorableError` for words that say nothing about the picture's plane.
+    """Parse a position; raise `UnscorableError` for phrases that say nothing about the image plane.
 
     >>> read_position("on top of the table")
     Position(relation='on', anchor='table')
@@ -53,7 +53,7 @@ def read_position(text: str) -> Position:
 
 
 def read_placing(text: str) -> tuple[str, Position]:
-    """A thing and where it should be.
+    """Split a phrase into an object and its position.
 
     >>> read_placing("wine glass to left")
     ('wine glass', Position(relation='left', anchor=None))
@@ -62,18 +62,18 @@ def read_placing(text: str) -> tuple[str, Position]:
     """
     pieces = without_article(text).split(" ")
     for cut in range(len(pieces)):
-        place = " ".join(pieces[cut:])
-        if any(pattern.fullmatch(place) for _, pattern in _PLACED):
+        remainder = " ".join(pieces[cut:])
+        if any(pattern.fullmatch(remainder) for _, pattern in _PLACED):
             if cut == 0:
                 raise UnscorableError("unknown_word", f"'{text}' names a place without a thing")
-            return " ".join(pieces[:cut]), read_position(place)
-        if _NO_PLACE.fullmatch(place):
-            read_position(place)
+            return " ".join(pieces[:cut]), read_position(remainder)
+        if _NO_PLACE.fullmatch(remainder):
+            read_position(remainder)
     raise UnscorableError("unknown_word", f"'{text}' names a thing without a place")
 
 
 def read_size(text: str) -> Size:
-    """Small or large.
+    """Parse a size as small or large.
 
     >>> read_size("a bit Bigger")
     'large'
@@ -84,13 +84,13 @@ def read_size(text: str) -> Size:
     return sizes.pop()
 
 
-def without_article(thing: str) -> str:
-    """The thing alone.
+def without_article(phrase: str) -> str:
+    """Remove a leading article.
 
     >>> without_article("An old car")
     'old car'
     """
-    return re.sub(r"^(?:the|a|an|some|one|another|this|that) ", "", _plain(thing))
+    return re.sub(r"^(?:the|a|an|some|one|another|this|that) ", "", _plain(phrase))
 
 
 def _plain(text: str) -> str:

@@ -22,10 +22,10 @@ from pip._internal.req.constructors import install_req_from_line
 
 
 class DownloadOnly(DownloadCommand):
-    """Finds and downloads an archive; looks into none."""
+    """Finds and downloads an archive without opening it."""
 
     def run(self, options: Values, args: list[str]) -> int:
-        """Downloads the archive of the one requirement that was given."""
+        """Download the archive of the one requirement in `args`."""
         session = self.get_default_session(options)
         finder = self._build_package_finder(
             options=options,
@@ -33,9 +33,9 @@ class DownloadOnly(DownloadCommand):
             target_python=make_target_python(options),
             ignore_requires_python=options.ignore_requires_python,
         )
-        wanted = install_req_from_line(args[0]).req
-        assert wanted is not None, "a name and a version were given"  # noqa: S101
-        best = finder.find_best_candidate(wanted.name, wanted.specifier).best_candidate
+        requirement = install_req_from_line(args[0]).req
+        assert requirement is not None, "a name and a version were given"  # noqa: S101
+        best = finder.find_best_candidate(requirement.name, requirement.specifier).best_candidate
         if best is None:
             raise DistributionNotFound(f"No matching distribution found for {args[0]}")
         try:

@@ -16,20 +16,20 @@ TOUCHING = 0.02
 
 
 def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
-    """What happened to each thing; things of one word to which the same happened share a sentence."""
+    """Describe changes in sentences; equal changes of objects with one label share a sentence."""
     groups: dict[object, list[Change]] = {}
     for change in changes:
-        words = tuple(thing.label if thing else None for thing in (change.before, change.after))
+        words = tuple(detection.label if detection else None for detection in (change.before, change.after))
         alone = change.kind not in {"appeared", "vanished", "replaced"} or words == (None, None)
         groups.setdefault(id(change) if alone else (change.kind, words), []).append(change)
     return [_sentence(group, width, height) for group in groups.values()]
 
 
-def place(box: Sequence[float], width: int, height: int) -> str:
-    """The place of a box in the words of a person.
+def describe_position(box: Sequence[float], width: int, height: int) -> str:
+    """Describe the position of a box in an image.
 
-    >>> place((0, 0, 10, 10), 90, 90), place((40, 40, 50, 50), 90, 90), place((70, 40, 80, 50), 90, 90)
-    ('at the upper left', 'in the middle', 'at the right')
+    >>> [describe_position(box, 90, 90) for box in ((0, 0, 10, 10), (40, 40, 50, 50), (70, 40, 80, 50))]
+    ['at the upper left', 'in the middle', 'at the right']
     """
     across, down = (box[0] + box[2]) / 2 / width, (box[1] + box[3]) / 2 / height
     row = "upper" if down < 1 / 3 else "lower" if down > 2 / 3 else ""
@@ -43,33 +43,34 @@ def place(box: Sequence[float], width: int, height: int) -> str:
 
 def _sentence(group: list[Change], width: int, height: int) -> str:
     change = group[0]
-    thing = change.before or change.after
-    if thing is None:
+    detection = change.before or change.after
+    if detection is None:
         raise ValueError("a change happens to something before, or after, or both")
-    where = place(thing.box, width, height)
+    where = describe_position(detection.box, width, height)
     if change.kind == "moved":
-        return f"{_the(thing.label)} moved {_way(change, width, height)}."
-    if thing.label is None:
-        return _about_something(change, where, float(thing.mask.mean()))
+        return f"{_the(detection.label)} moved {_way(change, width, height)}."
+    if detection.label is None:
+        return _about_something(change, where, float(detection.mask.mean()))
     if len(group) > 1 and change.kind == "replaced" and change.after:
         count = str(len(group)) if len(group) < MANY else "Several"
-        return f"{count} {plural(thing.label)} became {plural(str(change.after.label))}."
+        return f"{count} {plural(detection.label)} became {plural(str(change.after.label))}."
     if len(group) > 1:
-        apart = _apart([each.before or each.after for each in group])
-        if apart == len(group):
-            return f"{apart} {plural(thing.label)} {change.kind}."
-        return f"At least {f'{apart} {plural(thing.label)}' if apart > 1 else f'one {thing.label}'} {change.kind}."
-    return _about_known(change, thing.label, width, height)
+        distinct = _count_distinct([member.before or member.after for member in group])
+        objects = f"{distinct} {plural(detection.label)}"
+        if distinct == len(group):
+            return f"{objects} {change.kind}."
+        return f"At least {objects if distinct > 1 else f'one {detection.label}'} {change.kind}."
+    return _about_known(change, detection.label, width, height)
 
 
-def _apart(things: Sequence[DetectedObject | None]) -> int:
-    """How many things there are at least: boxes that touch may be parts of one thing."""
-    boxes = [thing.box for thing in things if thing is not None]
+def _count_distinct(detections: Sequence[DetectedObject | None]) -> int:
+    """Return the minimum number of objects: boxes that touch may be parts of one object."""
+    boxes = [detection.box for detection in detections if detection is not None]
     groups: list[list[BoxSides]] = []
     for box in boxes:
         touching = [group for group in groups if any(box_overlap(box, other) > TOUCHING for other in group)]
         groups = [group for group in groups if group not in touching]
-        groups.append([box, *(each for group in touching for each in group)])
+        groups.append([box, *(member for group in touching for member in group)])
     return len(groups)
 
 
@@ -85,8 +86,8 @@ def _about_something(change: Change, where: str, share: float) -> str:
 
 
 def _about_known(change: Change, word: str, width: int, height: int) -> str:
-    thing = change.before or change.after
-    where = place(thing.box, width, height) if thing else ""
+    detection = change.before or change.after
+    where = describe_position(detection.box, width, height) if detection else ""
     whose = f"A part of the {word}" if change.part else f"The {word}"
     match change.kind:
         case "appeared":
@@ -101,7 +102,7 @@ def _about_known(change: Change, word: str, width: int, height: int) -> str:
             return f"The {word} became {with_article(change.after.label)}."
         case _:
             looks = "look" if is_plural(word) and not change.part else "looks"
-            where = f", {place(change.after.box, width, height)}" if change.part and change.after else ""
+            where = f", {describe_position(change.after.box, width, height)}" if change.part and change.after else ""
             colors = f": it was {change.colors[0]}, now it is {change.colors[1]}" if change.colors else ""
             return f"{whose} {looks} different{where}{colors}."
 
@@ -109,7 +110,9 @@ def _about_known(change: Change, word: str, width: int, height: int) -> str:
 def _way(change: Change, width: int, height: int) -> str:
     if change.before is None or change.after is None:
         raise ValueError("what moved was somewhere before and is somewhere now")
-    start, end = (place(thing.box, width, height).partition(" ")[2] for thing in (change.before, change.after))
+    start, end = (
+        describe_position(detection.box, width, height).partition(" ")[2] for detection in (change.before, change.after)
+    )
     if start != end:
         return f"from {start} to {end}"
     across = change.after.box[0] + change.after.box[2] - change.before.box[0] - change.before.box[2]
@@ -123,5 +126,5 @@ def _the(word: str | None) -> str:
     return f"The {word}" if word else "Something"
 
 
-def _area(thing: DetectedObject | None) -> float:
-    return 0.0 if thing is None else (thing.box[2] - thing.box[0]) * (thing.box[3] - thing.box[1])
+def _area(detection: DetectedObject | None) -> float:
+    return 0.0 if detection is None else (detection.box[2] - detection.box[0]) * (detection.box[3] - detection.box[1])

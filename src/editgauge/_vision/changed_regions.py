@@ -79,26 +79,30 @@ class Changes:
 
 
 def change_mask(source: Pixels, edited: Pixels) -> BoolMask:
-    """The pixels of the source that the edit changed; both pictures of one size."""
+    """Return the pixels of the source that the edit changed; both images have one size."""
     return find_changes(source, edited).mask
 
 
 def changed_regions(source: Pixels, edited: Pixels) -> tuple[ChangedRegion, ...]:
-    """The connected regions that the edit changed, largest first."""
+    """Return the connected regions that the edit changed, largest first."""
     return find_changes(source, edited).regions
 
 
 def find_changes(source: Pixels, edited: Pixels) -> Changes:
-    """What changed, how strongly and where, in the source's frame."""
+    """Find what changed, how strongly and where, in the frame of the source."""
     alignment = align(source, edited)
     height, width = source.shape[:2]
     scale = min(1.0, LONGER_SIDE / max(height, width))
-    known, after = _source(source, scale), _lab(alignment.aligned, scale)
-    before = known.lab
-    seen = _scaled(alignment.valid, before.shape[1], before.shape[0])
-    cast = _common_cast(*(_picked(each, seen) for each in (before, after))) if seen.any() else np.zeros(3, np.float32)
-    difference = _difference(known, after - _forgiven(cast))
-    difference[~seen] = 0
+    source_features, edited_lab = _source(source, scale), _lab(alignment.aligned, scale)
+    source_lab = source_features.lab
+    valid = _scaled(alignment.valid, source_lab.shape[1], source_lab.shape[0])
+    cast = (
+        _common_cast(*(_picked(lab, valid) for lab in (source_lab, edited_lab)))
+        if valid.any()
+        else np.zeros(3, np.float32)
+    )
+    difference = _difference(source_features, edited_lab - _forgiven(cast))
+    difference[~valid] = 0
     clean = _cleaned(difference)
     mask = _scaled(clean, width, height)
     full = np.asarray(cv2.resize(difference, (width, height), interpolation=cv2.INTER_LINEAR), np.float32)
@@ -106,15 +110,15 @@ def find_changes(source: Pixels, edited: Pixels) -> Changes:
     return Changes(alignment, full, (lightness, red, yellow), mask, _regions(mask, full))
 
 
-def _difference(source: _Source, after: Map) -> Map:
-    color = np.maximum(_beyond_reach(source.lab, after), _beyond_reach(after, source.lab))
+def _difference(source: _Source, edited_lab: Map) -> Map:
+    color = np.maximum(_beyond_reach(source.lab, edited_lab), _beyond_reach(edited_lab, source.lab))
     color = np.asarray(cv2.GaussianBlur(color, (0, 0), 1.5), np.float32)
-    structure = _structure_difference(source, np.ascontiguousarray(after[..., 0]))
+    structure = _structure_difference(source, np.ascontiguousarray(edited_lab[..., 0]))
     return np.asarray(np.maximum(color / CLEAR_COLOR, structure / CLEAR_STRUCTURE), np.float32)
 
 
 def _beyond_reach(one: Map, other: Map) -> Map:
-    """How far each pixel is from all that the other picture shows within a pixel of its place."""
+    """Return the distance of each pixel from the colors of the other image within one pixel of its position."""
     around = np.ones((3, 3), np.uint8)
     above, below = cv2.dilate(other, around), cv2.erode(other, around)
     np.subtract(one, above, out=above)
@@ -123,7 +127,7 @@ def _beyond_reach(one: Map, other: Map) -> Map:
 
 
 def _structure_difference(source: _Source, other: Map) -> Map:
-    """One minus the correlation of brightness around each pixel, counting less the fainter the texture of both is."""
+    """Return one minus the local correlation of brightness, weighted down where both images have little texture."""
     mean, varies = _mean_and_variance(other)
     together = _around(source.light * other) - source.mean * mean
     larger = np.maximum(source.varies, varies)
@@ -143,12 +147,12 @@ def _around(values: Map) -> Map:
 
 
 def _picked(colors: Map, where: BoolMask) -> NDArray[np.float32]:
-    """The colors that count, one row each; all of them, which is usual, without a copy."""
+    """Select the colors inside a mask, one row each; without a copy if all are inside."""
     return colors.reshape(-1, 3) if where.all() else colors[where]
 
 
 def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The shift in Lab that most of the picture underwent; none when more of it stayed as it was."""
+    """Return the color shift in Lab of most of the image; zero when more of it stayed the same."""
     shift = after[::SOME] - before[::SOME]
     middle = np.median(shift, axis=0)
     followed, stayed = lengths(shift - middle) < SAME, lengths(shift) < SAME
@@ -156,7 +160,7 @@ def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDA
 
 
 def lengths(colors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of colors as vectors; numpy's norm takes many times as long where they are short."""
+    """Return the lengths of color vectors; many times faster than numpy's norm for short vectors."""
     squares = (colors * colors).reshape(-1, 1, 3)
     sums = np.asarray(cv2.transform(squares, np.ones((1, 3), np.float32)), np.float32)
     return np.asarray(np.sqrt(sums).reshape(colors.shape[:-1]))
@@ -167,23 +171,23 @@ def _forgiven(cast: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _cleaned(difference: Map) -> BoolMask:
-    """Regions that are clear somewhere, closed and filled; specks are left out."""
+    """Return regions with a clear difference, closed and filled, without specks."""
     gap = max(1, round(NEAR * max(difference.shape)))
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * gap + 1, 2 * gap + 1))
     weak = (difference >= WEAK).astype(np.uint8)
     # The border is continued, or closing would lose what touches the picture's edge.
     padded = cv2.copyMakeBorder(weak, gap, gap, gap, gap, cv2.BORDER_REPLICATE)
     closed = np.asarray(cv2.morphologyEx(padded, cv2.MORPH_CLOSE, disc), np.uint8)[gap:-gap, gap:-gap]
-    kept = np.zeros(difference.shape, np.bool_)
+    cleaned = np.zeros(difference.shape, np.bool_)
     for part in _parts(_filled(closed)):
         clear = (difference >= 1) & part
         if clear.sum() >= SMALLEST * part.size:
-            kept |= part
-    return kept
+            cleaned |= part
+    return cleaned
 
 
 def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The regions without their small holes; a large one is what was left as it was."""
+    """Fill small holes of regions; a large hole is an unchanged part."""
     outlines, kinds = cv2.findContours(mask, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     result = mask.copy()
     if kinds is None:
@@ -202,8 +206,8 @@ def _regions(mask: BoolMask, difference: Map) -> tuple[ChangedRegion, ...]:
 
 
 def _parts(mask: NDArray[Any]) -> list[BoolMask]:
-    count, places = cv2.connectedComponents(mask.astype(np.uint8))
-    return [places == part for part in range(1, count)]
+    count, labels = cv2.connectedComponents(mask.astype(np.uint8))
+    return [labels == part for part in range(1, count)]
 
 
 def _box(mask: BoolMask) -> tuple[int, int, int, int]:
@@ -226,8 +230,8 @@ def _source(picture: Pixels, scale: float) -> _Source:
     lab = _lab(picture, scale)
     light = np.ascontiguousarray(lab[..., 0])
     source = _Source(lab, light, *_mean_and_variance(light))
-    for each in source:
-        each.setflags(write=False)
+    for array in source:
+        array.setflags(write=False)
     return source
 
 

@@ -62,12 +62,12 @@ def rgb_of(name: str) -> Rgb:
     ((255, 215, 0), (173, 216, 230), (64, 30, 9))
     """
     words = " ".join(name.lower().replace("-", " ").split()).removesuffix(" color").removesuffix(" colour")
-    known = ALIASES.get(words, words)
-    if known in AS_SEEN:
-        return AS_SEEN[known]
-    if known.replace(" ", "").isalpha():  # Pillow also reads "#ff0000" and "hsl(…)", which are no names
+    canonical = ALIASES.get(words, words)
+    if canonical in AS_SEEN:
+        return AS_SEEN[canonical]
+    if canonical.replace(" ", "").isalpha():  # Pillow also reads "#ff0000" and "hsl(…)", which are no names
         try:
-            red, green, blue = ImageColor.getrgb(known.replace(" ", ""))[:3]
+            red, green, blue = ImageColor.getrgb(canonical.replace(" ", ""))[:3]
             return red, green, blue
         except ValueError:
             pass
@@ -84,11 +84,11 @@ def color_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
 
 
 def color_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
-    """What `color_score` compares: the smoothed histogram of each channel, found and asked for."""
-    seen, wanted = _smooth(_shares(picture, where)), _wanted(target)
+    """Return the smoothed histograms that `color_score` compares, measured and target, by channel."""
+    measured, target_histogram = _smooth(_shares(picture, where)), _wanted(target)
     names = ("red", "green", "blue")
-    rows = {name: tuple(seen[place].tolist()) for place, name in enumerate(names)}
-    return rows | {f"{name} asked": tuple(wanted[place].tolist()) for place, name in enumerate(names)}
+    rows = {name: tuple(measured[index].tolist()) for index, name in enumerate(names)}
+    return rows | {f"{name} asked": tuple(target_histogram[index].tolist()) for index, name in enumerate(names)}
 
 
 def color_likeness(before: Pixels, where_before: BoolMask, after: Pixels, where_after: BoolMask) -> float:
@@ -112,14 +112,14 @@ def _smooth(histograms: Histograms) -> Histograms:
 
 
 def _mean_correlation(one: Histograms, other: Histograms) -> float:
-    centered = [each - each.mean(axis=1, keepdims=True) for each in (one, other)]
-    unit = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in centered]
+    centered = [histogram - histogram.mean(axis=1, keepdims=True) for histogram in (one, other)]
+    unit = [histogram / np.linalg.norm(histogram, axis=1, keepdims=True) for histogram in centered]
     return float(np.clip((unit[0] * unit[1]).sum(axis=1), -1, 1).mean())
 
 
 @lru_cache(maxsize=256)
 def _wanted(target: Rgb) -> Histograms:
-    """The smoothed histogram of a noisy patch of the color; values beyond a byte count as its end."""
+    """Return the smoothed histogram of a noisy patch of a color; values outside a byte count at its ends."""
     edges = np.arange(1, BINS) * WIDTH
     shares = [np.diff(np.concatenate([[0.0], ndtr((edges - value) / SPREAD), [1.0]])) for value in target]
     return _smooth(np.stack(shares))
@@ -149,7 +149,7 @@ PALE = 55.0
 
 
 def color_word(picture: Pixels, where: BoolMask) -> str:
-    """The name that the middle color of the pixels has in everyday English.
+    """Return the everyday English name of the median color of the pixels.
 
     >>> everywhere = np.ones((4, 4), bool)
     >>> [color_word(np.full((4, 4, 3), rgb, np.uint8), everywhere) for rgb in ((200, 20, 30), (90, 60, 30), (9, 9, 9))]
@@ -174,7 +174,7 @@ def color_word(picture: Pixels, where: BoolMask) -> str:
 
 
 def hue_word(a: float, b: float) -> str:
-    """The name of a direction in the plane of a and b of CIE Lab.
+    """Return the name of a hue, given as a direction in the a-b plane of CIE Lab.
 
     >>> hue_word(0, 10), hue_word(0, -10), hue_word(-10, 5)
     ('yellow', 'blue', 'green')

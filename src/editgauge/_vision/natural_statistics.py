@@ -26,7 +26,7 @@ Plane = NDArray[np.float64]
 
 
 def natural_statistics(image: Unit) -> NDArray[np.float64]:
-    """The 36 features of a picture in [0, 1]; the first is the shape of the bell curve, near 2 for natural contrast.
+    """Return 36 features of an image in [0, 1]; the first is near 2 for natural contrast.
 
     Raises ValueError for a picture whose shorter side has less than 16 pixels.
     """
@@ -36,7 +36,7 @@ def natural_statistics(image: Unit) -> NDArray[np.float64]:
         raise TypeError(f"images in [0, 1] are taken, got {image.dtype}; use as_unit first")
     plane = np.asarray(image, np.float64) if image.ndim == 2 else image @ np.array([0.299, 0.587, 0.114])
     half = cv2.resize(plane, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_CUBIC)
-    return np.concatenate([_features(255 * np.asarray(each, np.float64)) for each in (plane, half)])
+    return np.concatenate([_features(255 * np.asarray(image, np.float64)) for image in (plane, half)])
 
 
 def _features(plane: Plane) -> Plane:
@@ -44,7 +44,7 @@ def _features(plane: Plane) -> Plane:
     normal = _normalized(plane)
     shape, _, left, right = _fitted(normal)
     products = [normal * np.roll(normal, shift, axis=(0, 1)) for shift in SHIFTS]
-    return np.array([shape, (left + right) / 2, *(each for product in products for each in _fitted(product))])
+    return np.array([shape, (left + right) / 2, *(parameter for product in products for parameter in _fitted(product))])
 
 
 def _normalized(plane: Plane) -> Plane:
@@ -61,9 +61,9 @@ def _fitted(values: Plane) -> tuple[float, float, float, float]:
     if squares < 1e-10:  # one flat color has no contrast to fit
         return 10.0, 0.0, left, right
     ratio = np.sqrt(left / right) if right > 0 else 1e3
-    wanted = float(np.abs(values).mean()) ** 2 / squares * (ratio**3 + 1) * (ratio + 1) / (ratio**2 + 1) ** 2
+    target_ratio = float(np.abs(values).mean()) ** 2 / squares * (ratio**3 + 1) * (ratio + 1) / (ratio**2 + 1) ** 2
     shapes, ratios = _ratios()
-    shape = float(shapes[np.argmin(np.abs(ratios - wanted))])
+    shape = float(shapes[np.argmin(np.abs(ratios - target_ratio))])
     scale = np.sqrt(gamma(1 / shape) / gamma(3 / shape)) * gamma(2 / shape) / gamma(1 / shape)
     return shape, float((np.sqrt(right) - np.sqrt(left)) * scale), left, right
 
@@ -71,5 +71,5 @@ def _fitted(values: Plane) -> tuple[float, float, float, float]:
 @cache
 def _ratios() -> tuple[Plane, Plane]:
     shapes = np.arange(0.2, 10.001, 0.001)
-    logs = np.array([gamma(2 / each) ** 2 / (gamma(1 / each) * gamma(3 / each)) for each in shapes.tolist()])
+    logs = np.array([gamma(2 / shape) ** 2 / (gamma(1 / shape) * gamma(3 / shape)) for shape in shapes.tolist()])
     return shapes, logs

@@ -77,12 +77,12 @@ class Change:
 def object_changes(
     source: Pixels,
     edited: Pixels,
-    seen: Sequence[DetectedObject],
-    seen_after: Sequence[DetectedObject],
+    detected_before: Sequence[DetectedObject],
+    detected_after: Sequence[DetectedObject],
     changed: BoolMask,
     point: float,
 ) -> list[Change]:
-    """What happened to the things that were seen.
+    """Determine what happened to the detected objects.
 
     Args:
         source: the picture before
@@ -91,23 +91,32 @@ def object_changes(
         seen_after: things in the edited picture, the same
         changed: where the pictures differ
         point: minimum confidence at which something counts as seen
+
     """
-    before, after = _single(seen), _single(seen_after)
-    kept = _pairs(before, after, lambda one, other: one.label == other.label, _standing)
-    sure = [pair for pair in kept if min(thing.confidence for thing in pair) >= point]
+    before, after = _single(detected_before), _single(detected_after)
+    pairs_in_place = _pairs(before, after, lambda one, other: one.label == other.label, _standing)
+    sure = [pair for pair in pairs_in_place if min(detection.confidence for detection in pair) >= point]
     changes = _once(
         [change for pair in sure if (change := _of_kept(source, edited, *pair, changed)) is not None], changed
     )
     before, after = (
-        [thing for thing in things if _counts(thing, changed, point) and not _taken(thing, kept)]
-        for things in (before, after)
+        [
+            detection
+            for detection in detections
+            if _counts(detection, changed, point) and not _taken(detection, pairs_in_place)
+        ]
+        for detections in (before, after)
     )
     for kind, fits, likeness in _STAGES:
         pairs = _pairs(before, after, fits, likeness)
         changes += [Change(kind, one, other) for one, other in pairs]
-        before, after = ([thing for thing in things if not _taken(thing, pairs)] for things in (before, after))
-    changes += [_recolored(source, edited, thing, changed) or Change("vanished", thing, None) for thing in before]
-    changes += [Change("appeared", None, thing) for thing in after]
+        before, after = (
+            [detection for detection in detections if not _taken(detection, pairs)] for detections in (before, after)
+        )
+    changes += [
+        _recolored(source, edited, detection, changed) or Change("vanished", detection, None) for detection in before
+    ]
+    changes += [Change("appeared", None, detection) for detection in after]
     return changes
 
 
@@ -118,25 +127,25 @@ def likeness_of_shapes(source: Pixels, edited: Pixels, where: BoolMask) -> float
     return float(((one - one.mean()) * (other - other.mean())).sum() / spread) if spread > 0 else 0.0
 
 
-def share_changed(thing: DetectedObject, changed: BoolMask) -> float:
+def share_changed(detection: DetectedObject, changed: BoolMask) -> float:
     """How much of a thing lies where the pictures differ."""
-    return float(changed[thing.mask].mean()) if thing.mask.any() else 0.0
+    return float(changed[detection.mask].mean()) if detection.mask.any() else 0.0
 
 
-def _recolored(source: Pixels, edited: Pixels, thing: DetectedObject, changed: BoolMask) -> Change | None:
-    """A thing of which every fold is still there did not vanish, although the detector no longer knows it."""
-    where = _inside(thing.mask & changed)
+def _recolored(source: Pixels, edited: Pixels, detection: DetectedObject, changed: BoolMask) -> Change | None:
+    """Restore objects whose texture is unchanged: they did not vanish, although the detector missed them."""
+    where = _inside(detection.mask & changed)
     colors = color_word(source, where), color_word(edited, where)
     if colors[0] == colors[1] or likeness_of_shapes(source, edited, where) < SURELY_SAME:
         return None
-    return Change("recolored", thing, thing, colors)
+    return Change("recolored", detection, detection, colors)
 
 
 def _once(changes: list[Change], changed: BoolMask) -> list[Change]:
     """Without the parts of things that changed only because another thing lies over them."""
     unique: list[Change] = []
     claimed = np.zeros_like(changed)
-    for change in sorted(changes, key=lambda each: -int((_both(each) & changed).sum())):
+    for change in sorted(changes, key=lambda candidate: -int((_both(candidate) & changed).sum())):
         where = _both(change) & changed
         if not change.part or claimed[where].mean() < 0.5:
             unique.append(change)
@@ -145,7 +154,7 @@ def _once(changes: list[Change], changed: BoolMask) -> list[Change]:
 
 
 def _both(change: Change) -> BoolMask:
-    masks = [thing.mask for thing in (change.before, change.after) if thing is not None]
+    masks = [detection.mask for detection in (change.before, change.after) if detection is not None]
     return np.asarray(np.logical_or.reduce(masks))
 
 
@@ -169,7 +178,7 @@ def _nested(one: DetectedObject, other: DetectedObject) -> float:
 
 
 def _of_like_size(one: DetectedObject, other: DetectedObject) -> float:
-    """The nearer in size, the likelier one thing elsewhere."""
+    """Score two objects as one that moved, by similarity of size."""
     areas = sorted((box_area(one.box), box_area(other.box)))
     return areas[0] / areas[1] if areas[1] <= 3 * areas[0] else 0.0
 
@@ -194,45 +203,46 @@ def _pairs(
 ) -> list[tuple[DetectedObject, DetectedObject]]:
     """Each thing with at most one other, the most alike first."""
     offered = [
-        (likeness(one, other), place, other_place)
-        for place, one in enumerate(before)
-        for other_place, other in enumerate(after)
+        (likeness(one, other), index, other_index)
+        for index, one in enumerate(before)
+        for other_index, other in enumerate(after)
         if fits(one, other)
     ]
     pairs: list[tuple[DetectedObject, DetectedObject]] = []
-    for alike, place, other_place in sorted(offered, key=lambda offer: (-offer[0], offer[1], offer[2])):
-        one, other = before[place], after[other_place]
-        if alike > 0 and not _taken(one, pairs) and not _taken(other, pairs):
+    for similarity, index, other_index in sorted(offered, key=lambda offer: (-offer[0], offer[1], offer[2])):
+        one, other = before[index], after[other_index]
+        if similarity > 0 and not _taken(one, pairs) and not _taken(other, pairs):
             pairs.append((one, other))
     return pairs
 
 
-def _taken(thing: DetectedObject, pairs: Sequence[tuple[DetectedObject, DetectedObject]]) -> bool:
-    return any(thing is one or thing is other for one, other in pairs)
+def _taken(detection: DetectedObject, pairs: Sequence[tuple[DetectedObject, DetectedObject]]) -> bool:
+    return any(detection is one or detection is other for one, other in pairs)
 
 
-def _single(things: Sequence[DetectedObject]) -> list[DetectedObject]:
+def _single(detections: Sequence[DetectedObject]) -> list[DetectedObject]:
     """Without the second, less sure box that a detector often draws around the same thing."""
-    kept: list[DetectedObject] = []
-    for thing in sorted(things, key=lambda each: -each.confidence):
+    singles: list[DetectedObject] = []
+    for detection in sorted(detections, key=lambda candidate: -candidate.confidence):
         if not any(
-            thing.label == other.label and max(_standing(thing, other), _nested(thing, other)) for other in kept
+            detection.label == other.label and max(_standing(detection, other), _nested(detection, other))
+            for other in singles
         ):
-            kept.append(thing)
-    return kept
+            singles.append(detection)
+    return singles
 
 
-def _counts(thing: DetectedObject, changed: BoolMask, point: float) -> bool:
+def _counts(detection: DetectedObject, changed: BoolMask, point: float) -> bool:
     """Is it seen, did it change, and is it more than a speck of what changed?"""
-    if thing.confidence < point or share_changed(thing, changed) < TOUCHED:
+    if detection.confidence < point or share_changed(detection, changed) < TOUCHED:
         return False
-    return bool((thing.mask & changed).sum() >= SPECK * changed.sum())
+    return bool((detection.mask & changed).sum() >= SPECK * changed.sum())
 
 
 def _of_kept(
     source: Pixels, edited: Pixels, one: DetectedObject, other: DetectedObject, changed: BoolMask
 ) -> Change | None:
-    """What happened to a thing that stands where it stood; None when nothing did."""
+    """Return the change of an object that stayed in position, or None if it did not change."""
     where = (one.mask | other.mask) & changed
     share = float(where.sum() / max(1, (one.mask | other.mask).sum()))
     if share < TOUCHED / 3 or where.sum() < TOUCHED * changed.sum() / 3:
@@ -263,25 +273,25 @@ SURELY_FOUND = 0.85
 
 
 def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegion]) -> list[Change]:
-    """One change per region; both pictures in one frame. A region that went to another is reported once."""
+    """Return one change per region of two aligned images; a moved region is reported once."""
     single = [_described(source, edited, region) for region in regions]
     vanished = [change for change in single if change.kind in {"vanished", "altered"}]
     appeared = [change for change in single if change.kind in {"appeared", "altered"}]
     offered = sorted(
         (
-            (_found_again(source, edited, one.before, other.after), place, other_place)
-            for place, one in enumerate(vanished)
-            for other_place, other in enumerate(appeared)
+            (_found_again(source, edited, one.before, other.after), index, other_index)
+            for index, one in enumerate(vanished)
+            for other_index, other in enumerate(appeared)
             if one is not other and one.before is not None and other.after is not None
         ),
         reverse=True,
     )
     changes: list[Change] = []
     gone: list[Change] = []
-    for alike, place, other_place in offered:
-        one, other = vanished[place], appeared[other_place]
+    for similarity, index, other_index in offered:
+        one, other = vanished[index], appeared[other_index]
         needed = FOUND_AGAIN if (one.kind, other.kind) == ("vanished", "appeared") else SURELY_FOUND
-        if alike >= needed and one not in gone and other not in gone:
+        if similarity >= needed and one not in gone and other not in gone:
             changes.append(Change("moved", one.before, other.after))
             gone += [one, other]
     return changes + [change for change in single if change not in gone]
@@ -289,54 +299,54 @@ def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegi
 
 def _described(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
     left, top, right, bottom = region.box
-    thing = DetectedObject(None, (float(left), float(top), float(right), float(bottom)), region.mask)
+    detection = DetectedObject(None, (float(left), float(top), float(right), float(bottom)), region.mask)
     inner = _inner(region.mask)
     colors = color_word(source, inner), color_word(edited, inner)
     if colors[0] != colors[1] and likeness_of_shapes(source, edited, inner) >= SAME_SHAPES:
-        return Change("recolored", thing, thing, colors)
+        return Change("recolored", detection, detection, colors)
     before, after = (_rim(picture, region.mask) for picture in (source, edited))
     if before > CLEARER_RIM * after:
-        return Change("vanished", thing, None)
+        return Change("vanished", detection, None)
     if after > CLEARER_RIM * before:
-        return Change("appeared", None, thing)
-    return Change("altered", thing, thing)
+        return Change("appeared", None, detection)
+    return Change("altered", detection, detection)
 
 
 def _rim(picture: Pixels, mask: BoolMask) -> float:
-    """How strong the edges within the region are: the outline of a thing, and what is in it."""
+    """Return the strength of the strongest edges within a region."""
     gray = cv2.GaussianBlur(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.0)
     strength = gradient_magnitude(np.asarray(gray, np.float32))
     return float(np.sort(strength[mask])[-max(1, int(mask.sum()) // 5) :].mean()) + 1e-6
 
 
 def _found_again(source: Pixels, edited: Pixels, before: DetectedObject | None, after: DetectedObject | None) -> float:
-    """How well what was in one region before fits somewhere into what is in another now."""
+    """Return the best correlation of the former content of one region with the present content of another."""
     if before is None or after is None:
         return 0.0
     if after.mask.sum() > FILLS * before.mask.sum():
         return 0.0
-    piece, place = _cut(source, before), _cut(edited, after)
-    room = [max(0, piece.shape[axis] - place.shape[axis]) for axis in (0, 1)]
+    piece, target = _cut(source, before), _cut(edited, after)
+    room = [max(0, piece.shape[axis] - target.shape[axis]) for axis in (0, 1)]
     if any(room[axis] > 0.3 * piece.shape[axis] for axis in (0, 1)) or min(piece.shape[:2]) < 8:
         return 0.0
-    padded = cv2.copyMakeBorder(place, room[0], room[0] + 4, room[1], room[1] + 4, cv2.BORDER_REFLECT)
+    padded = cv2.copyMakeBorder(target, room[0], room[0] + 4, room[1], room[1] + 4, cv2.BORDER_REFLECT)
     weight = np.repeat(_cut_mask(before)[..., np.newaxis], 3, axis=2).astype(np.float32)
     fits = cv2.matchTemplate(padded.astype(np.float32), piece.astype(np.float32), cv2.TM_CCOEFF_NORMED, mask=weight)
     fits = fits[np.isfinite(fits)]
     return float(fits.max()) if fits.size else 0.0
 
 
-def _cut(picture: Pixels, thing: DetectedObject) -> Pixels:
-    left, top, right, bottom = (int(side) for side in thing.box)
+def _cut(picture: Pixels, detection: DetectedObject) -> Pixels:
+    left, top, right, bottom = (int(side) for side in detection.box)
     return picture[top:bottom, left:right]
 
 
-def _cut_mask(thing: DetectedObject) -> BoolMask:
-    left, top, right, bottom = (int(side) for side in thing.box)
-    return thing.mask[top:bottom, left:right]
+def _cut_mask(detection: DetectedObject) -> BoolMask:
+    left, top, right, bottom = (int(side) for side in detection.box)
+    return detection.mask[top:bottom, left:right]
 
 
 def _inner(mask: BoolMask) -> BoolMask:
-    """The region without its rim, where colors of both sides meet; all of it when nothing else would be left."""
+    """Erode a region, whose rim mixes colors of both sides; return all of it if nothing would remain."""
     inside = ~dilate_mask(~mask, 3)
     return inside if inside.any() else mask

@@ -95,12 +95,12 @@ class Meaning:
     """The meaning of every patch before and after, as unit vectors."""
 
     def within(self, mask: BoolMask) -> float:
-        """The mean change of a region."""
+        """Return the mean change of a region."""
         weights = cv2.resize(mask.astype(np.float32), self.grid.shape[::-1], interpolation=cv2.INTER_AREA)
         return float((self.grid * weights).sum() / max(float(weights.sum()), 1e-6))
 
     def weight(self, mask: BoolMask) -> float:
-        """How much of the change beyond the middle is in a region."""
+        """Return the part of the change above the median that lies in a region."""
         return float(mask.mean()) * max(self.within(mask) - self.middle, 0.0)
 
 
@@ -114,12 +114,12 @@ class Repainted:
 
 
 def is_redrawn(source: Pixels, changes: Changes) -> bool:
-    """Were also the pixels made again that look unchanged, as generative editors do?"""
-    rest = changes.alignment.valid & ~changes.mask
-    if not rest.any():
+    """Return whether also unchanged pixels were regenerated, as generative editors do."""
+    unchanged = changes.alignment.valid & ~changes.mask
+    if not unchanged.any():
         return True
     before, after = (cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) for picture in (source, changes.alignment.aligned))
-    return float(np.percentile(cv2.absdiff(before, after)[rest], 75)) > REDRAWN
+    return float(np.percentile(cv2.absdiff(before, after)[unchanged], 75)) > REDRAWN
 
 
 def meaning_of(before: Tokens, after: Tokens, valid: BoolMask) -> Meaning:
@@ -129,26 +129,27 @@ def meaning_of(before: Tokens, after: Tokens, valid: BoolMask) -> Meaning:
         before: tokens of the source
         after: tokens of the edited picture, in the source's frame
         valid: the pixels that both pictures show
+
     """
     tokens = _units(before), _units(after)
     change = 1 - (tokens[0] * tokens[1]).sum(axis=2)
     rows, columns = change.shape
-    shown = cv2.resize(valid.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA) > 0.9
-    raw = np.where(shown, change, 0).astype(np.float32)
+    visible = cv2.resize(valid.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA) > 0.9
+    raw = np.where(visible, change, 0).astype(np.float32)
     grid = np.asarray(cv2.GaussianBlur(raw, (0, 0), BLUR, borderType=cv2.BORDER_REPLICATE), np.float32)
-    return Meaning(np.where(shown, grid, 0), float(np.median(raw[shown])) if shown.any() else 0.0, tokens)
+    return Meaning(np.where(visible, grid, 0), float(np.median(raw[visible])) if visible.any() else 0.0, tokens)
 
 
 def places_of_change(
     meaning: Meaning, shape: tuple[int, int], least_meaning: float = LEAST_MEANING
 ) -> list[ChangedRegion]:
-    """The regions that changed their meaning more than the rest, weightiest first, in pixels."""
+    """Return the regions whose meaning changed most, by weight, in pixels."""
     peak = float(np.sort(meaning.grid, axis=None)[-PEAK:][0])
     least = max(least_meaning, meaning.middle + RISE * (peak - meaning.middle))
-    places = [place for place in _regions(meaning.grid >= least, meaning.grid, shape) if place.share >= SMALLEST]
-    weights = {id(place): meaning.weight(place.mask) for place in places}
-    places.sort(key=lambda place: -weights[id(place)])
-    return [place for place in places if weights[id(place)] >= MINOR * weights[id(places[0])]][:MOST_PLACES]
+    regions = [region for region in _regions(meaning.grid >= least, meaning.grid, shape) if region.share >= SMALLEST]
+    weights = {id(region): meaning.weight(region.mask) for region in regions}
+    regions.sort(key=lambda region: -weights[id(region)])
+    return [region for region in regions if weights[id(region)] >= MINOR * weights[id(regions[0])]][:MOST_PLACES]
 
 
 def tint(source: Pixels, edited: Pixels) -> list[str]:
@@ -161,10 +162,10 @@ def tint(source: Pixels, edited: Pixels) -> list[str]:
     return [f"All colors shifted toward {hue_word(float(red), float(yellow))}."]
 
 
-def came_or_went(place: ChangedRegion, meaning: Meaning) -> Literal["appeared", "vanished", "altered"]:
+def came_or_went(region: ChangedRegion, meaning: Meaning) -> Literal["appeared", "vanished", "altered"]:
     """Did something appear in a place, or vanish from it? A plain place is like what lies around it; a thing is not."""
     rows, columns = meaning.grid.shape
-    cells = cv2.resize(place.mask.astype(np.uint8), (columns, rows), interpolation=cv2.INTER_NEAREST) > 0
+    cells = cv2.resize(region.mask.astype(np.uint8), (columns, rows), interpolation=cv2.INTER_NEAREST) > 0
     around = dilate_mask(cells, AROUND) & ~cells & (meaning.grid < max(LEAST_MEANING, meaning.middle + CALM))
     if around.sum() < LEAST_AROUND or cells.mean() > LOCAL or meaning.middle >= RELAID:
         return "altered"
@@ -175,12 +176,12 @@ def came_or_went(place: ChangedRegion, meaning: Meaning) -> Literal["appeared", 
 
 
 def _likeness(inside: Tokens, around: Tokens) -> float:
-    """The mean cosine of each patch with the three patches around that are most like it."""
+    """Return the mean cosine of each patch with its three most similar neighbors."""
     return float(np.sort(inside @ around.T, axis=1)[:, -3:].mean())
 
 
 def repainted_places(source: Pixels, edited: Pixels, meaning: Meaning) -> list[Repainted]:
-    """The regions that show what they showed in another color, largest first."""
+    """Return the regions that show the same content in another color, largest first."""
     shift = np.subtract(*(as_lab(_small(picture))[..., 1:] for picture in (edited, source)))
     cast = np.median(shift, axis=(0, 1))
     if np.linalg.norm(cast) >= 2 * TINT:
@@ -189,14 +190,14 @@ def repainted_places(source: Pixels, edited: Pixels, meaning: Meaning) -> list[R
     clear = max(CLEAR_HUE, STANDS_OUT * float(np.median(distance)))
     change = cv2.resize(meaning.grid, (COLOR_GRID, COLOR_GRID), interpolation=cv2.INTER_LINEAR)
     regions = _regions((distance >= clear) & (change < SAME_THING), distance, (COLOR_GRID, COLOR_GRID))
-    places = [
+    repainted = [
         Repainted(
             _region(region.mask, distance, source.shape[:2]), _new_color(_small(source), _small(edited), region.mask)
         )
         for region in regions
         if region.share >= COLORED
     ]
-    return sorted(places, key=lambda place: -place.region.share)
+    return sorted(repainted, key=lambda entry: -entry.region.share)
 
 
 def looks(source: Pixels, edited: Pixels) -> list[str]:
@@ -228,7 +229,7 @@ def _units(tokens: Tokens) -> NDArray[np.float32]:
 
 
 def color_change(source: Pixels, edited: Pixels, where: BoolMask) -> tuple[str, str] | None:
-    """The color words that most of a region had and has; None unless one color is new to most of it."""
+    """Return the color names of most of a region before and after, or None unless one color is new to most of it."""
     side = (FINE_GRID, FINE_GRID)
     cells = cv2.resize(where.astype(np.float32), side, interpolation=cv2.INTER_AREA) >= 0.5
     if not cells.any():
@@ -238,7 +239,7 @@ def color_change(source: Pixels, edited: Pixels, where: BoolMask) -> tuple[str, 
 
 
 def _new_color(before: Pixels, after: Pixels, where: BoolMask) -> tuple[str, str] | None:
-    """The color words that most cells of a region had and have; None unless one color is new to most of it."""
+    """Return the color names of most cells before and after, or None unless one color is new to most of them."""
     words, words_now = (
         Counter(color_word(color[np.newaxis, np.newaxis], np.ones((1, 1), np.bool_)) for color in picture[where])
         for picture in (before, after)
@@ -302,28 +303,28 @@ LESS = 0.2
 def recognized_changes(
     before: Sequence[DetectedObject], after: Sequence[DetectedObject], meaning: Meaning, kin: Kin
 ) -> list[Change]:
-    """What came, went, or became another thing; each thing with every weak sighting of it given, too."""
-    gone = [thing for thing in _single(before) if _only_here(thing, before, after, meaning, kin)]
-    new = [thing for thing in _single(after) if _only_here(thing, after, before, meaning, kin)]
+    """Return appeared, vanished and replaced objects; detections include those of low confidence."""
+    gone = [detection for detection in _single(before) if _only_here(detection, before, after, meaning, kin)]
+    new = [detection for detection in _single(after) if _only_here(detection, after, before, meaning, kin)]
     changes: list[Change] = []
     for one in list(gone):
         partners = [other for other in new if _became(one, other, kin)]
         if partners:
-            other = max(partners, key=lambda each: box_overlap(one.box, each.box))
+            other = max(partners, key=lambda candidate: box_overlap(one.box, candidate.box))
             changes.append(Change("replaced", one, other))
             gone.remove(one)
             new.remove(other)
     # What is gone here and new there may have moved, or may be another: nothing is said.
-    moved = {thing.label for thing in gone} & {thing.label for thing in new}
-    changes += [Change("vanished", thing, None) for thing in gone if thing.label not in moved]
-    changes += [Change("appeared", None, thing) for thing in new if thing.label not in moved]
+    moved = {detection.label for detection in gone} & {detection.label for detection in new}
+    changes += [Change("vanished", detection, None) for detection in gone if detection.label not in moved]
+    changes += [Change("appeared", None, detection) for detection in new if detection.label not in moved]
     return changes
 
 
 def without_repeats(changes: Sequence[Change]) -> list[Change]:
-    """Where oranges became apples, a further apple, or one orange less, is no news."""
+    """Drop changes that repeat a replacement: where oranges became apples, one more apple is not reported."""
     pairs = [(change.before.label, change.after.label) for change in changes if change.before and change.after]
-    gone, new = ({words[place] for words in pairs} for place in (0, 1))
+    gone, new = ({words[index] for words in pairs} for index in (0, 1))
     return [
         change
         for change in changes
@@ -333,52 +334,59 @@ def without_repeats(changes: Sequence[Change]) -> list[Change]:
 
 
 def kept_things(before: Sequence[DetectedObject], after: Sequence[DetectedObject]) -> list[DetectedObject]:
-    """The things of the source that are surely seen again at their place."""
-    sure = [thing for thing in after if thing.confidence >= SURE]
+    """Return the objects of the source that are confidently detected again in position."""
+    sure = [detection for detection in after if detection.confidence >= SURE]
     return [
-        thing
-        for thing in _single(before)
-        if any(other.label == thing.label and _same_place(thing, other) for other in sure)
+        detection
+        for detection in _single(before)
+        if any(other.label == detection.label and _same_place(detection, other) for other in sure)
     ]
 
 
-def before_a_new_background(kept: Sequence[DetectedObject], meaning: Meaning) -> tuple[str, ...]:
-    """The words of things that stayed what they were while everything around them changed."""
+def before_a_new_background(unchanged: Sequence[DetectedObject], meaning: Meaning) -> tuple[str, ...]:
+    """Return the labels of objects that stayed the same while everything around them changed."""
     if meaning.middle < RELAID:
         return ()
     stayed = [
-        thing
-        for thing in kept
-        if thing.label not in SUPPORTS
-        and BESIDE <= thing.mask.mean() < ALL
-        and meaning.within(thing.mask) <= meaning.within(~thing.mask) - LESS
+        detection
+        for detection in unchanged
+        if detection.label not in SUPPORTS
+        and BESIDE <= detection.mask.mean() < ALL
+        and meaning.within(detection.mask) <= meaning.within(~detection.mask) - LESS
     ]
-    return tuple(dict.fromkeys(str(thing.label) for thing in stayed))
+    return tuple(dict.fromkeys(str(detection.label) for detection in stayed))
 
 
 def _only_here(
-    thing: DetectedObject,
-    here: Sequence[DetectedObject],
-    there: Sequence[DetectedObject],
+    detection: DetectedObject,
+    own_side: Sequence[DetectedObject],
+    other_side: Sequence[DetectedObject],
     meaning: Meaning,
     kin: Kin,
 ) -> bool:
-    change = meaning.within(thing.mask)
-    needed = SLIGHTLY if thing.confidence >= CERTAIN else max(CHANGED, min(meaning.middle + STANDS, RENAMED))
+    change = meaning.within(detection.mask)
+    needed = SLIGHTLY if detection.confidence >= CERTAIN else max(CHANGED, min(meaning.middle + STANDS, RENAMED))
     if change < needed:
         return False
-    crowds = [Counter(each.label for each in things)[thing.label] for things in (here, there)]
+    crowds = [
+        Counter(candidate.label for candidate in detections)[detection.label] for detections in (own_side, other_side)
+    ]
     if min(crowds) > 0 and max(crowds) > CROWD:
         return False
-    sure, sure_there = (sum(each.label == thing.label for each in _single(things)) for things in (here, there))
-    if sure <= sure_there:
+    sure, sure_other = (
+        sum(candidate.label == detection.label for candidate in _single(detections))
+        for detections in (own_side, other_side)
+    )
+    if sure <= sure_other:
         return False
-    for other in there:
-        if other.label == thing.label and _same_place(thing, other):
+    for other in other_side:
+        if other.label == detection.label and _same_place(detection, other):
             return False
-        taken_for = box_overlap(thing.box, other.box) >= TAKEN_FOR and kin(str(thing.label), str(other.label))
-        doubtful = other.confidence < SURE or (change < RENAMED and min(thing.confidence, other.confidence) < CERTAIN)
-        if taken_for and doubtful and other.confidence > thing.confidence / 2:
+        taken_for = box_overlap(detection.box, other.box) >= TAKEN_FOR and kin(str(detection.label), str(other.label))
+        is_uncertain = other.confidence < SURE or (
+            change < RENAMED and min(detection.confidence, other.confidence) < CERTAIN
+        )
+        if taken_for and is_uncertain and other.confidence > detection.confidence / 2:
             return False
     return True
 
@@ -395,20 +403,20 @@ def _same_place(one: DetectedObject, other: DetectedObject) -> bool:
 
 
 def _shared(one: DetectedObject, other: DetectedObject) -> float:
-    """The share of the smaller box that is in the larger one."""
+    """Return the share of the smaller box that lies in the larger one."""
     overlap = box_overlap(one.box, other.box)
     areas = box_area(one.box), box_area(other.box)
     return overlap * sum(areas) / (1 + overlap) / max(min(areas), 1e-9)
 
 
-def _single(things: Sequence[DetectedObject]) -> list[DetectedObject]:
-    """The sure ones, without a second box around the same thing."""
-    kept: list[DetectedObject] = []
-    for thing in sorted(things, key=lambda each: -each.confidence):
-        doubled = any(thing.label == other.label and _shared(thing, other) >= DOUBLED for other in kept)
-        if thing.confidence >= SURE and not doubled:
-            kept.append(thing)
-    return kept
+def _single(detections: Sequence[DetectedObject]) -> list[DetectedObject]:
+    """Return the confident detections, without duplicates of one object."""
+    singles: list[DetectedObject] = []
+    for detection in sorted(detections, key=lambda candidate: -candidate.confidence):
+        doubled = any(detection.label == other.label and _shared(detection, other) >= DOUBLED for other in singles)
+        if detection.confidence >= SURE and not doubled:
+            singles.append(detection)
+    return singles
 
 
 """Rows x columns x length: one vector per patch of a grid over the image."""

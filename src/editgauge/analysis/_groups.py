@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from editgauge._stats.intervals import Mean, Numbers, clustered_mean
-from editgauge.analysis.columns import Columns, Rows, WordColumn
+from editgauge._util.variants import base_name
+from editgauge.analysis.outcomes import Columns, Rows, WordColumn
 from editgauge.analysis.summary import Cell, summarize
 from editgauge.errors import BadInputError, UnknownNameError
 
@@ -152,7 +153,7 @@ def turn_tables(run: Run) -> list[TurnTable]:
         for spec in entry.scores:
             if spec.name == EDIT and spec.range == (0.0, 1.0):
                 tables += _success(run, columns, protocol, spec, turns, before)
-            elif protocol.partition("[")[0] == DRIFT:
+            elif base_name(protocol) == DRIFT:
                 cells = _by_turn(run, columns, columns.rows(protocol, spec.name), turns, spec)
                 tables.append(TurnTable(protocol, spec.name, f"Against the first source: {spec.about}", spec, cells))
     return [table for table in tables if any(cell.mean for row in table.cells.values() for cell in row.values())]
@@ -174,7 +175,7 @@ def _success(
         )
     ]
     if before:
-        so_far = replace(scores, value=_all_so_far(scores, done, before, run.scores["seed"].to_numpy()[rows].tolist()))
+        so_far = replace(scores, value=_all_so_far(scores, done, before, run.table["seed"].to_numpy()[rows].tolist()))
         tables.append(
             TurnTable(
                 protocol,

@@ -23,8 +23,9 @@ from editgauge._stats.intervals import INAPPLICABLE_REASONS, LEVEL, Labels, Numb
 from editgauge._stats.prediction_powered import mean_by_clusters
 from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
 from editgauge._util.text import format_count
+from editgauge._util.variants import base_name, paper_name
 from editgauge.analysis._groups import columns_of, divisions, labels_of
-from editgauge.analysis.columns import Columns, Rows, WordColumn
+from editgauge.analysis.outcomes import Columns, Rows, WordColumn
 
 if TYPE_CHECKING:
     from editgauge.results import Run
@@ -59,7 +60,7 @@ class PublishedFigure(BaseModel):
 
     def fits(self, benchmark: str, protocol: str) -> bool:
         """Tell whether a run of this benchmark and protocol has it."""
-        return self.benchmark in (ANY, benchmark.partition("[")[0]) and self.protocol == protocol.partition("[")[0]
+        return self.benchmark in (ANY, base_name(benchmark)) and self.protocol == base_name(protocol)
 
     @property
     def averaging(self) -> str:
@@ -122,7 +123,7 @@ def _measured(run: Run, protocol: str, figure: PublishedFigure) -> MeasuredFigur
         return None  # a run of the other language
     columns = columns_of(run, figure.where)
     names = [spec.name for spec in run.manifest.protocols[protocol].scores]
-    names = [name for name in names if name.partition("[")[0] in figure.scores]
+    names = [name for name in names if base_name(name) in figure.scores]
     if not names:
         return None
     rows = columns.protocol.are(protocol) & np.any([columns.name.are(name) for name in names], axis=0)
@@ -201,7 +202,7 @@ def paper_aggregation(protocol: str) -> str | None:
     >>> chosen_by_paper("pixlens@released")
     'count_weighted'
     """
-    base = protocol.partition("[")[0].partition("@")[0]
+    base = paper_name(protocol)
     over = next(
         (figure.over[:1] for figure in declared_figures() if figure.protocol == base and figure.benchmark == ANY), None
     )
@@ -235,16 +236,18 @@ def aggregate_columns(
     return aggregate_method(scored.value, scored.edit_type.codes, scored.source.codes, scale)
 
 
-def aggregate_methods(values: Numbers, methods: Labels, sources: Labels) -> dict[str, Estimate]:
+def aggregate_methods(
+    values: Numbers, methods: Labels, sources: Labels, scale: tuple[float, float] | None = None
+) -> dict[str, Estimate]:
     """Aggregate the scores of all methods in every way; empty without scores."""
     if not values.size:
         return {}
     names, index = np.unique(methods, return_inverse=True)
     means = np.bincount(index, weights=values) / np.bincount(index)
     return {
-        "pooled": as_estimate(clustered_mean(values, sources)),
-        "per_method": nested_mean(values, [methods], sources),
-        "system": as_estimate(mean_by_clusters(means, names)),
+        "pooled": as_estimate(clustered_mean(values, sources, scale=scale)),
+        "per_method": nested_mean(values, [methods], sources, scale),
+        "system": as_estimate(mean_by_clusters(means, names, scale=scale)),
     }
 
 
@@ -252,8 +255,9 @@ def aggregations(run: Run, protocol: str, name: str) -> dict[str, dict[str, Esti
     """Aggregate one score of a run: method to aggregation to number, and `all` over all methods."""
     columns = Columns.of(run)
     rows = columns.scored(protocol, name)
-    estimates = {method: aggregate_columns(columns, protocol, name, method) for method in run.manifest.methods}
-    over_all = aggregate_methods(columns.value[rows], columns.method.codes[rows], columns.source.codes[rows])
+    scale = run.spec(protocol, name).range
+    estimates = {method: aggregate_columns(columns, protocol, name, method, scale) for method in run.manifest.methods}
+    over_all = aggregate_methods(columns.value[rows], columns.method.codes[rows], columns.source.codes[rows], scale)
     return {**estimates, "all": over_all}
 
 
@@ -287,6 +291,8 @@ class TrialCell:
     """`total` where every edit type counts once."""
     means: tuple[float, ...]
     """The mean of every trial that has one, in the order of trials."""
+    scale: tuple[float, float] = (-np.inf, np.inf)
+    """Range of the score."""
 
     @property
     def mean(self) -> float:
@@ -306,7 +312,9 @@ class TrialCell:
         """Return the 95% Student interval of the mean over all possible trials."""
         if self.deviation is None:
             return None
-        return student_interval(self.mean, self.deviation / len(self.means) ** 0.5, 0.0, len(self.means) - 1, LEVEL)
+        error = self.deviation / len(self.means) ** 0.5
+        low, high = student_interval(self.mean, error, 0.0, len(self.means) - 1, LEVEL)
+        return max(low, self.scale[0]), min(high, self.scale[1])
 
 
 def count_trials(run: Run) -> int:
@@ -319,10 +327,10 @@ def trial_cells(run: Run) -> list[TrialCell]:
     trials = _trials(run)
     if len(set(trials.values())) < 2:
         return []
-    columns, edits = Columns.of(run), WordColumn.of(run.scores["edit"])
+    columns, edits = Columns.of(run), WordColumn.of(run.table["edit"])
     trial = np.array([trials.get(edit, 0) for edit in edits.words] or [0])[edits.codes]
     return [
-        TrialCell(protocol, spec.name, method, edit_type, means)
+        TrialCell(protocol, spec.name, method, edit_type, means, spec.range)
         for protocol, entry in run.manifest.protocols.items()
         for spec in entry.scores
         for method in run.manifest.methods

@@ -1,4 +1,4 @@
-"""How far do the scores of a run agree with people? With ratings, with choices of two, with triplets of known truth."""
+"""Measure how well the scores of a run agree with people: with ratings, choices, or triplets of known truth."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ LEVELS = {
     "by_type": "within each edit type, averaged",
     "system": "the means of the methods, whose interval keeps these methods",
 }
-"""The levels at which scores and ratings are compared, in the order they are shown."""
+"""Levels at which scores and ratings are compared, in display order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What `agree` found: scores that agree most come first; positive is agreement, whatever a score's direction."""
+    """The result of `agree`: best agreement first; positive is agreement whatever a score's direction."""
 
     ratings: Matched[Rating] | None
     choices: Matched[PreferredOutcome] | None
@@ -81,23 +81,23 @@ class Agreement:
     choice_scores: ChoiceScores | None
     """None without choices."""
     people: tuple[People, ...]
-    """What people said, question by question, and how far they agree with each other; empty without ratings."""
+    """Ratings by question, and how far raters agree; empty without ratings."""
     disputed: tuple[Disagreements, ...] = ()
-    """For every question the outcomes on which people and the score that agrees most are farthest apart."""
+    """For every question the outcomes on which people and the best score disagree most."""
     binary: BinaryAgreement | None = None
-    """Yes and no of scores compared with that of people; None without ratings."""
+    """Yes-or-no scores compared with majorities of people; None without ratings."""
     rankings: tuple[Ranking, ...] = ()
     """The order of the methods by people compared with that of every score: by question, and by choices."""
     selected: SelectedScores | None = None
     """None without triplets."""
     judges: tuple[JudgeFindings, ...] = ()
-    """The judges whose choices were given; they stand among the scores."""
+    """Consistency of the judges; they are compared like scores."""
     blend: Interpolation | None = None
-    """None when no two scores were to be mixed."""
+    """None without `blend`."""
     stability: tuple[Stability, ...] = ()
-    """How far every score moves over the reruns; empty without any."""
+    """Stability of every score over the reruns; empty without any."""
     attributes: tuple[ListSimilarity, ...] = ()
-    """How alike the attributes of the run and its reruns are; empty where the edits bring none."""
+    """Similarity of the attributes of the run and its reruns; empty where edits have none."""
 
 
 def agree(
@@ -135,96 +135,116 @@ def agree(
         rerun: run of the same outcomes with other attributes or another seed, to measure stability; repeat for several.
         external: scores from outside the run: `viescore=FILE`, or a ratings file where `rater` names the evaluator and
             `question` the score; repeat for several.
+
     """
-    if ratings is None and choices is None and triplets is None:
-        raise BadInputError(
-            "There is nothing to agree with: give --ratings FILE or --choices FILE, or --triplets for known truth."
-        )
-    if plot is not None and blend is None:
-        raise BadInputError("--plot draws the agreement along a blend: give --blend PRESERVATION,MODIFICATION too.")
-    if plot is not None and Path(plot).suffix.lower() != ".svg":
-        raise BadInputError(f"--plot draws SVG: give a file that ends in .svg, not '{plot}'.")
-    opened, again = Run.open(Path(run)), [Run.open(Path(folder)) for folder in rerun]
-    known = scored_outcomes(opened)
-    rated = match(read_ratings(Path(ratings)), known.seeds) if ratings is not None else None
-    chosen = match(read_choices(Path(choices)), known.seeds) if choices is not None else None
-    matched_triplets = find_triplets(read_roles(triplets), known) if triplets is not None else None
-    judges, findings = read_judges([Path(file) for file in judge_choices], known)
-    others = external_scores([Path(file) for file in external], known)
-    known.values |= {(each.protocol, each.spec.name): dict(each.values) for each in others}
-    outside: list[Evaluator] = [*judges, *others]
-    named = select_scores(opened, score, [(each.protocol, each.spec) for each in outside])
-    in_numbers = {*opened.manifest.protocols, *(each.protocol for each in others)}
-    wanted = scored([each for each in named if each[0] in in_numbers], known)
-    judges = [each for each in judges if (each.protocol, each.spec) in named] or judges
-    evaluators: list[Evaluator] = [*wanted, *judges]
-    targets = list(_asked(rated, chosen, matched_triplets, known))
-    mixed = interpolate(*_blended(opened, blend, known), targets) if blend is not None else None
-    if mixed is not None and plot is not None:
-        write_text(Path(plot), blend_svg(mixed.curves, mixed.gammas, (mixed.modification, mixed.preservation)))
-    in_order = rated_scores(rated, wanted, known) if rated else []
+    _check_options(ratings, choices, triplets, blend, plot)
+    opened, reruns = Run.open(Path(run)), [Run.open(Path(folder)) for folder in rerun]
+    outcomes = scored_outcomes(opened)
+    matched_ratings = match(read_ratings(Path(ratings)), outcomes.seeds) if ratings is not None else None
+    matched_choices = match(read_choices(Path(choices)), outcomes.seeds) if choices is not None else None
+    matched_triplets = find_triplets(read_roles(triplets), outcomes) if triplets is not None else None
+    judges, findings = read_judges([Path(file) for file in judge_choices], outcomes)
+    external_evaluators = external_scores([Path(file) for file in external], outcomes)
+    outcomes.values |= {
+        (evaluator.protocol, evaluator.spec.name): dict(evaluator.values) for evaluator in external_evaluators
+    }
+    outside: list[Evaluator] = [*judges, *external_evaluators]
+    selected = select_scores(opened, score, [(evaluator.protocol, evaluator.spec) for evaluator in outside])
+    numeric_protocols = {*opened.manifest.protocols, *(evaluator.protocol for evaluator in external_evaluators)}
+    scores = scored([evaluator for evaluator in selected if evaluator[0] in numeric_protocols], outcomes)
+    judges = [evaluator for evaluator in judges if (evaluator.protocol, evaluator.spec) in selected] or judges
+    evaluators: list[Evaluator] = [*scores, *judges]
+    targets = list(_targets(matched_ratings, matched_choices, matched_triplets, outcomes))
+    interpolation = interpolate(*_blended(opened, blend, outcomes), targets) if blend is not None else None
+    if interpolation is not None and plot is not None:
+        names = interpolation.modification, interpolation.preservation
+        write_text(Path(plot), blend_svg(interpolation.curves, interpolation.gammas, names))
+    rated = rated_scores(matched_ratings, scores, outcomes) if matched_ratings else []
     return Agreement(
-        ratings=rated,
-        choices=chosen,
-        rated=tuple(in_order),
-        disputed=tuple(disagreements(rated, in_order, known)) if rated else (),
-        choice_scores=choice_scores(chosen, evaluators, known) if chosen else None,
-        people=tuple(people(rated, known)) if rated else (),
-        binary=binary_scores(rated, wanted, opened, known) if rated else None,
-        rankings=tuple(_rankings(rated, chosen, wanted, evaluators, known)),
-        selected=selected_scores(matched_triplets, evaluators, known) if matched_triplets else None,
+        ratings=matched_ratings,
+        choices=matched_choices,
+        rated=tuple(rated),
+        disputed=tuple(disagreements(matched_ratings, rated, outcomes)) if matched_ratings else (),
+        choice_scores=choice_scores(matched_choices, evaluators, outcomes) if matched_choices else None,
+        people=tuple(people(matched_ratings, outcomes)) if matched_ratings else (),
+        binary=binary_scores(matched_ratings, scores, opened, outcomes) if matched_ratings else None,
+        rankings=tuple(_rankings(matched_ratings, matched_choices, scores, evaluators, outcomes)),
+        selected=selected_scores(matched_triplets, evaluators, outcomes) if matched_triplets else None,
         judges=tuple(findings),
-        blend=mixed,
-        stability=tuple(stability_over_runs([known, *map(scored_outcomes, again)], wanted, targets)) if again else (),
-        attributes=tuple(list_similarity([attributes_of(each) for each in (opened, *again)])) if again else (),
+        blend=interpolation,
+        stability=_stability(reruns, outcomes, scores, targets),
+        attributes=tuple(list_similarity([attributes_of(folder) for folder in (opened, *reruns)])) if reruns else (),
     )
 
 
-def _asked(
-    rated: Matched[Rating] | None,
-    chosen: Matched[PreferredOutcome] | None,
+def _check_options(
+    ratings: str | Path | None,
+    choices: str | Path | None,
+    triplets: str | None,
+    blend: str | None,
+    plot: str | Path | None,
+) -> None:
+    if ratings is None and choices is None and triplets is None:
+        raise BadInputError("Nothing to agree with: give `ratings`, `choices`, or `triplets` for known truth.")
+    if plot is not None and blend is None:
+        raise BadInputError("`plot` draws the agreement along a blend: give `blend` too.")
+    if plot is not None and Path(plot).suffix.lower() != ".svg":
+        raise BadInputError(f"`plot` must end in .svg; got '{plot}'.")
+
+
+def _stability(
+    reruns: Sequence[Run], outcomes: ScoredOutcomes, scores: Sequence[Scored], targets: Sequence[EvaluatorTarget]
+) -> tuple[Stability, ...]:
+    if not reruns:
+        return ()
+    return tuple(stability_over_runs([outcomes, *map(scored_outcomes, reruns)], scores, targets))
+
+
+def _targets(
+    ratings: Matched[Rating] | None,
+    choices: Matched[PreferredOutcome] | None,
     triplets: Triplets | None,
-    known: ScoredOutcomes,
+    outcomes: ScoredOutcomes,
 ) -> Iterator[EvaluatorTarget]:
-    if chosen:
-        yield choices_target(chosen, known)
+    if choices:
+        yield choices_target(choices, outcomes)
     if triplets:
-        yield triplets_target(triplets, known)
-    if rated:
-        yield from ratings_targets(rated, known)
+        yield triplets_target(triplets, outcomes)
+    if ratings:
+        yield from ratings_targets(ratings, outcomes)
 
 
 def _rankings(
-    rated: Matched[Rating] | None,
-    chosen: Matched[PreferredOutcome] | None,
+    ratings: Matched[Rating] | None,
+    choices: Matched[PreferredOutcome] | None,
     scores: Sequence[Scored],
     evaluators: Sequence[Evaluator],
-    known: ScoredOutcomes,
+    outcomes: ScoredOutcomes,
 ) -> Iterator[Ranking]:
-    if rated:
-        yield from rankings_by_ratings(rated, scores, known)
-    if chosen and (by_choices := ranking_by_choices(chosen, evaluators, known)):
+    if ratings:
+        yield from rankings_by_ratings(ratings, scores, outcomes)
+    if choices and (by_choices := ranking_by_choices(choices, evaluators, outcomes)):
         yield by_choices
 
 
-def _blended(run: Run, blend: str, known: ScoredOutcomes) -> tuple[Scored, Scored]:
+def _blended(run: Run, blend: str, outcomes: ScoredOutcomes) -> tuple[Scored, Scored]:
     names = [name.strip() for name in blend.split(",")]
-    by_score = [scored(select_scores(run, [name]), known) for name in names if name]
-    if len(by_score) != 2 or any(len(each) != 1 for each in by_score):
-        fitting = [f"{each.protocol}/{each.spec.name}" for some in by_score for each in some]
-        raise BadInputError(f"--blend takes two scores, PRESERVATION,MODIFICATION; '{blend}' names these:", fitting)
+    by_score = [scored(select_scores(run, [name]), outcomes) for name in names if name]
+    if len(by_score) != 2 or any(len(evaluators) != 1 for evaluators in by_score):
+        matches = [f"{match.protocol}/{match.spec.name}" for evaluators in by_score for match in evaluators]
+        raise BadInputError(f"`blend` takes two scores, PRESERVATION,MODIFICATION; '{blend}' names these:", matches)
     (preservation,), (modification,) = by_score
     return preservation, modification
 
 
-def external_scores(files: Iterable[Path], known: ScoredOutcomes) -> list[Scored]:
-    """One evaluator per `rater` and `question` of the files; each must have one value per outcome."""
+def external_scores(files: Iterable[Path], outcomes: ScoredOutcomes) -> list[Scored]:
+    """Return one evaluator per `rater` and `question` of the files, with one value per outcome."""
     values: dict[tuple[str, str], dict[OutcomeKey, float]] = defaultdict(dict)
     lower_is_better: set[str] = set()
     for file in files:
         answers = published_answers(file) or ()
-        lower_is_better |= {str(one["question"]) for one in answers if one.get("higher_is_better") is False}
-        for (key,), rating in match(read_ratings(file), known.seeds).pairs:
+        lower_is_better |= {str(answer["question"]) for answer in answers if answer.get("higher_is_better") is False}
+        for (key,), rating in match(read_ratings(file), outcomes.seeds).pairs:
             score = f"external[{rating.rater or file.stem}]", rating.question or "score"
             if key in values[score]:
                 raise BadInputError(
@@ -232,6 +252,6 @@ def external_scores(files: Iterable[Path], known: ScoredOutcomes) -> list[Scored
                 )
             values[score][key] = rating.value
     return [
-        Scored(protocol, ScoreSpec(name, name not in lower_is_better, (-math.inf, math.inf)), its_values)
-        for (protocol, name), its_values in values.items()
+        Scored(protocol, ScoreSpec(name, name not in lower_is_better, (-math.inf, math.inf)), score_values)
+        for (protocol, name), score_values in values.items()
     ]

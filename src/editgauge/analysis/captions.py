@@ -53,6 +53,7 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCu
     Args:
         folder: a run of `difference-captions` with a detector, which counts the objects: `--models lite`.
         groups: number of groups of about equal size, by number of objects.
+
     """
     if groups < 1:
         raise BadInputError(f"`groups` must be at least 1; got {groups}.")
@@ -95,15 +96,20 @@ def _steps(
     steps = []
     for indices in quantile_groups(counts, groups):
         group_counts = counts[indices]
-        rates = {name: _mean([keys[index] for index in indices], by_name[name], outcomes) for name in RATES}
+        rates = {name: _mean(name, [keys[index] for index in indices], by_name[name], outcomes) for name in RATES}
         steps.append(CaptionRates(int(group_counts.min()), int(group_counts.max()), rates))
     return tuple(steps)
 
 
-def _mean(keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], outcomes: ScoredOutcomes) -> Mean | None:
+def _mean(
+    name: str, keys: Sequence[OutcomeKey], values: Mapping[OutcomeKey, float], outcomes: ScoredOutcomes
+) -> Mean | None:
     """Return the mean over the outcomes that have the value; None without any."""
     scored = [key for key in keys if key in values]
-    return clustered_mean(np.array([values[key] for key in scored]), outcomes.sources_of(scored)) if scored else None
+    if not scored:
+        return None
+    scale = (0.0, np.inf) if name == COUNT else (0.0, 1.0)
+    return clustered_mean(np.array([values[key] for key in scored]), outcomes.sources_of(scored), scale=scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,4 +150,4 @@ def _means(outcomes: ScoredOutcomes, protocol: str, method: str, edits: set[str]
     if not keys:
         return {}
     by_name[NONE_NAMED] = {key: float(by_name[COUNT][key] == 0) for key in keys}
-    return {name: _mean(keys, values, outcomes) for name, values in by_name.items()}
+    return {name: _mean(name, keys, values, outcomes) for name, values in by_name.items()}

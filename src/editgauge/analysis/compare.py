@@ -1,15 +1,16 @@
-"""Does method A really beat method B? Paired differences on the same edits, clustered by source image."""
+"""Compare methods of a run in pairs on the same edits, clustered by source image."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from editgauge._stats.intervals import Bounds, holm
+from editgauge._stats.intervals import Bounds
 from editgauge._stats.pairwise import PairDifference, Rank
 from editgauge._stats.resampling import Estimate
 from editgauge.analysis._groups import columns_of, read_selection
@@ -19,21 +20,25 @@ from editgauge.analysis.significance import RunTests
 from editgauge.analysis.summary import ALL, Cell, edit_types, headlines, summarize
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
+from editgauge.results.tables import data_frame
 from editgauge.types import ScoreSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Margin = Literal["equivalent", "first not inferior", "second not inferior", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a method stands by one score: over all its own outcomes, and compared with all methods of the run."""
+    """A method by one score: over all its outcomes, and compared with all methods of the run."""
 
     bounds: Bounds | None
-    """The mean at worst and at best, had everything been scored."""
+    """The mean at worst and at best if all outcomes were scored."""
     ranks: Mapping[str, Rank]
-    """Its place by edit type, and over `all`; without the types of which it has no score."""
+    """Rank by edit type and over `all`; only types with a score."""
     aggregated: Mapping[str, Estimate]
-    """Its scores as one number, in every way that papers use; empty without scores."""
+    """Its scores aggregated in every way that papers use; empty without scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,118 +56,167 @@ class Comparison:
     only_second: int
     """Edits that have this score for one method only: they cannot be compared."""
     verdict: Literal["first", "second", "neither"] = "neither"
-    """Who is significantly better: the adjusted p-value is below 0.05, so the interval excludes zero."""
+    """The significantly better method: the adjusted p-value is below 0.05, so the interval excludes zero."""
     survives_missing: bool | None = None
-    """Whether the verdict holds if all missing scores were the worst possible for the winner; None without a verdict,
-    or for a score without limits."""
+    """Whether the result holds if all missing scores were the worst possible for the winner; None without a significant
+    result, or for a score without limits."""
     p_over_scores: float | None = None
-    """The adjusted p-value, corrected for the scores shown next to it too (Holm)."""
+    """The adjusted p-value, also corrected for the other compared scores (Holm)."""
     margin: float | None = None
     within_margin: Margin | None = None
     """Whether the two are equivalent, or one is not inferior, by the margin; None without a margin or a test."""
-    standings: tuple[Standing, Standing] | None = None
-    """How the first and the second stand; None for a pair that was not taken from a run."""
+    standings: tuple[Standing, ...] | None = None
+    """Standings of the first and the second; None for a pair outside a run."""
 
     @property
     def p(self) -> float | None:
-        """Two-sided, adjusted for all pairs of methods of the run."""
+        """Return the two-sided p-value, adjusted for all pairs of methods of the run."""
         return self.difference.adjusted if self.difference else None
 
     @property
     def first_mean(self) -> float | None:
-        """Of the first method, on the edits that both have."""
+        """Return the mean of the first method on the edits that both have."""
         return self.difference.first_mean if self.difference else None
 
     @property
     def second_mean(self) -> float | None:
-        """Of the second method, on the edits that both have."""
+        """Return the mean of the second method on the edits that both have."""
         return self.difference.second_mean if self.difference else None
+
+
+class Comparisons(tuple[Comparison, ...]):
+    """Comparisons of methods, by score and pair."""
+
+    __slots__ = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row per score and pair; needs `pip install pandas`."""
+        names = {"neither": None}
+        rows = [
+            {
+                "protocol": comparison.protocol,
+                "score": comparison.spec.name,
+                "first": comparison.first,
+                "second": comparison.second,
+                "first_mean": comparison.first_mean,
+                "second_mean": comparison.second_mean,
+                "difference": comparison.difference.value if comparison.difference else None,
+                "low": comparison.difference.low if comparison.difference else None,
+                "high": comparison.difference.high if comparison.difference else None,
+                "p": comparison.p,
+                "p_over_scores": comparison.p_over_scores,
+                "better": (names | {"first": comparison.first, "second": comparison.second})[comparison.verdict],
+                "n": comparison.difference.n if comparison.difference else 0,
+                "sources": comparison.difference.clusters if comparison.difference else 0,
+            }
+            for comparison in self
+        ]
+        return data_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
 
 
 def compare(
     run: str | Path,
     *,
-    methods: tuple[str, str] | None = None,
+    methods: Sequence[str] | None = None,
     score: Sequence[str] = (),
     group: Sequence[str] = (),
     margin: float | None = None,
-) -> list[Comparison]:
-    """Test whether two methods differ significantly, score by score, on the edits that both have.
+) -> Comparisons:
+    """Test whether methods differ significantly, score by score and pair by pair, on the edits that both have.
 
     Example:
-        $ editgauge compare run --methods mine theirs
+        $ editgauge compare run
         $ editgauge compare run --methods mine theirs --score ssim --margin 0.02
         $ editgauge compare run --methods mine theirs --group language=en --group task=text_change
-        >>> editgauge.compare("run", methods=("mine", "theirs"))
+        >>> editgauge.compare("run", methods=("mine", "theirs")).to_frame()
 
     Args:
         run: run folder.
-        methods: two methods of the run; may be left out if it has only two.
+        methods: two or more methods of the run; default: all of them, in pairs.
         score: score to compare, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
         group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
         margin: smallest difference that matters: tests equivalence and non-inferiority.
+
     """
     opened = Run.open(Path(run))
-    if methods is None:
-        methods = _only_two(opened)
-    if len(methods) != 2 or methods[0] == methods[1]:
-        raise BadInputError(f"--methods takes two different methods, got {list(methods)}.")
-    for method in methods:
-        if method not in opened.manifest.methods:
-            raise UnknownNameError("method in this run", method, opened.manifest.methods)
+    pairs = list(combinations(_check_methods(opened, methods), 2))
     if margin is not None and not (margin > 0 and np.isfinite(margin)):
-        raise BadInputError(f"--margin is a positive number, such as 0.02; got {margin}.")
+        raise BadInputError(f"`margin` must be a positive number, such as 0.02; got {margin}.")
     columns = columns_of(opened, read_selection(group, opened))
-    verdicts, cells = RunTests(opened, columns), summarize(opened, columns)
+    tests, cells = RunTests(opened, columns), summarize(opened, columns)
     primary = headlines(cell for cell in cells if cell.edit_type == ALL)
-    chosen = select_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
-    comparisons = [_compared(verdicts, protocol, spec, (methods[0], methods[1]), margin) for protocol, spec in chosen]
-    over_scores = holm([each.p for each in comparisons])
-    standings = _standings(verdicts, cells, chosen, methods)
-    return [
-        replace(each, p_over_scores=p, standings=standings[each.protocol, each.spec.name])
-        for each, p in zip(comparisons, over_scores, strict=True)
-    ]
+    scores = select_scores(opened, score) if score else [(key[0], opened.spec(*key)) for key in primary]
+    by_score = [[_compare_pair(tests, protocol, spec, pair, margin) for pair in pairs] for protocol, spec in scores]
+    standings = _standings(tests, cells, scores, {method for pair in pairs for method in pair})
+    return Comparisons(
+        replace(
+            comparison,
+            standings=tuple(standings[comparison.protocol, comparison.spec.name, method] for method in pair),
+        )
+        for comparisons in _adjust_over_scores(by_score)
+        for pair, comparison in zip(pairs, comparisons, strict=True)
+    )
 
 
-def _only_two(run: Run) -> tuple[str, str]:
-    names = list(run.manifest.methods)
-    if len(names) != 2:
-        example = f", such as --methods {names[0]} {names[1]}" if len(names) > 1 else ""
-        raise BadInputError(f"The run has {len(names)} methods ({', '.join(names)}); name two to compare{example}.")
-    return names[0], names[1]
+def _check_methods(run: Run, methods: Sequence[str] | None) -> list[str]:
+    available = list(run.manifest.methods)
+    names = available if methods is None else list(methods)
+    for method in names:
+        if method not in available:
+            raise UnknownNameError("method in this run", method, available)
+    if methods is None and len(names) < 2:
+        raise BadInputError(f"The run has one method, '{names[0]}': there is nothing to compare it with.")
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise BadInputError(f"`methods` takes two or more different methods; got {names}.")
+    return names
 
 
-def _compared(
-    verdicts: RunTests, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
+def _adjust_over_scores(by_score: Sequence[Sequence[Comparison]]) -> list[list[Comparison]]:
+    """Correct the p-values of all pairs for the number of scores: Holm, ordered by the smallest p-value per score."""
+    smallest = {
+        index: min(p_values)
+        for index, comparisons in enumerate(by_score)
+        if (p_values := [comparison.p for comparison in comparisons if comparison.p is not None])
+    }
+    adjusted = [list(comparisons) for comparisons in by_score]
+    floor = 0.0
+    for rank, index in enumerate(sorted(smallest, key=lambda index: smallest[index])):
+        factor = len(smallest) - rank
+        adjusted[index] = [
+            comparison
+            if comparison.p is None
+            else replace(comparison, p_over_scores=max(floor, min(1.0, comparison.p * factor)))
+            for comparison in adjusted[index]
+        ]
+        floor = max(floor, min(1.0, smallest[index] * factor))
+    return adjusted
+
+
+def _compare_pair(
+    tests: RunTests, protocol: str, spec: ScoreSpec, methods: tuple[str, str], margin: float | None
 ) -> Comparison:
-    score_verdicts = verdicts.of(protocol, spec.name)
-    scored = [
-        ~np.isnan(score_verdicts.values[score_verdicts.methods.index(method)])
-        if score_verdicts and method in score_verdicts.methods
-        else np.zeros(0, bool)
-        for method in methods
-    ]
-    difference = score_verdicts.between(*methods) if score_verdicts else None
+    score_tests = tests.of(protocol, spec.name)
+    scored = [score_tests.count(method) if score_tests else 0 for method in methods]
+    difference = score_tests.between(*methods) if score_tests else None
     both = difference.n if difference else 0
-    lonely = int(scored[0].sum()) - both, int(scored[1].sum()) - both
-    if score_verdicts is None or difference is None or difference.value is None:
-        return Comparison(protocol, spec, *methods, None, *lonely)
+    unpaired = scored[0] - both, scored[1] - both
+    if score_tests is None or difference is None or difference.value is None:
+        return Comparison(protocol, spec, *methods, None, *unpaired)
     return Comparison(
         protocol,
         spec,
         *methods,
         difference,
-        *lonely,
+        *unpaired,
         verdict=difference.better(higher_is_better=spec.higher_is_better),
-        survives_missing=score_verdicts.survives_missing(difference),
+        survives_missing=score_tests.survives_missing(difference),
         margin=margin,
         within_margin=None if margin is None else _within(difference, margin, spec),
     )
 
 
 def _within(difference: PairDifference, margin: float, spec: ScoreSpec) -> Margin | None:
-    """By the interval of the difference, the same from which the verdict follows."""
+    """Compare the interval of the difference, from which significance follows, with the margin."""
     if difference.low is None or difference.high is None:
         return None
     low, high = (difference.low, difference.high) if spec.higher_is_better else (-difference.high, -difference.low)
@@ -174,22 +228,18 @@ def _within(difference: PairDifference, margin: float, spec: ScoreSpec) -> Margi
 
 
 def _standings(
-    verdicts: RunTests, cells: Sequence[Cell], scores: Sequence[tuple[str, ScoreSpec]], methods: Sequence[str]
-) -> dict[tuple[str, str], tuple[Standing, Standing]]:
-    """Protocol and name to how the two methods stand."""
-    types = (*edit_types(verdicts.run), ALL)
-    limits = {(c.protocol, c.spec.name, c.method): c.bounds for c in cells if c.edit_type == ALL}
-
-    def standing(protocol: str, spec: ScoreSpec, method: str) -> Standing:
-        by_type = {kind: verdicts.of(protocol, spec.name, kind) for kind in types}
-        places = {kind: score_verdicts.ranks.get(method) for kind, score_verdicts in by_type.items() if score_verdicts}
-        return Standing(
-            limits.get((protocol, spec.name, method)),
-            {kind: place for kind, place in places.items() if place},
-            aggregate_columns(verdicts.columns, protocol, spec.name, method, spec.range),
-        )
-
-    return {
-        (protocol, spec.name): (standing(protocol, spec, methods[0]), standing(protocol, spec, methods[1]))
-        for protocol, spec in scores
-    }
+    tests: RunTests, cells: Sequence[Cell], scores: Sequence[tuple[str, ScoreSpec]], methods: Iterable[str]
+) -> dict[tuple[str, str, str], Standing]:
+    """Return the standing of each method by protocol, score and method."""
+    types = (*edit_types(tests.run), ALL)
+    bounds = {(cell.protocol, cell.spec.name, cell.method): cell.bounds for cell in cells if cell.edit_type == ALL}
+    standings = {}
+    for protocol, spec in scores:
+        ranks = {kind: result.ranks for kind in types if (result := tests.of(protocol, spec.name, kind))}
+        for method in methods:
+            standings[protocol, spec.name, method] = Standing(
+                bounds.get((protocol, spec.name, method)),
+                {kind: by_method[method] for kind, by_method in ranks.items() if method in by_method},
+                aggregate_columns(tests.columns, protocol, spec.name, method, spec.range),
+            )
+    return standings

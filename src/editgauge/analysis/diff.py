@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from editgauge._util.variants import options_text
 from editgauge.judges._endpoint import parse_reply
 from editgauge.judges._panel import panel_members
 from editgauge.judges._transcripts import Transcripts
@@ -104,7 +105,7 @@ def _flat(run: Run) -> dict[str, Any]:
 
 def _pixels(run: Run) -> dict[tuple[str, str, int], tuple[str | None, str | None]]:
     columns = ("edit", "method", "seed", "source_pixels", "edited_pixels")
-    rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+    rows = zip(*(run.table[column].to_pylist() for column in columns), strict=True)
     return {(edit, method, seed): (source, edited) for edit, method, seed, source, edited in rows}
 
 
@@ -117,7 +118,7 @@ _Score = tuple[str, str, str]
 def _rows(run: Run) -> dict[_Score, _Rows]:
     columns = ("protocol", "name", "method", "edit", "seed", "value", "reason")
     rows: dict[_Score, _Rows] = {}
-    for *score, edit, seed, value, reason in zip(*(run.scores[column].to_pylist() for column in columns), strict=True):
+    for *score, edit, seed, value, reason in zip(*(run.table[column].to_pylist() for column in columns), strict=True):
         protocol, name, method = score
         rows.setdefault((protocol, name, method), {})[edit, seed] = reason if value is None else value
     return rows
@@ -179,7 +180,7 @@ def _replies(folder: Path) -> dict[str, tuple[str, str]]:
 
 def _judges_in(protocol: str) -> set[str]:
     """Return the judges named in the brackets of a protocol, those of a panel individually."""
-    options = protocol.partition("[")[2].removesuffix("]").split(",")
+    options = options_text(protocol).split(",")
     return {member for option in options for member in panel_members(option.rpartition("=")[2])}
 
 
@@ -251,6 +252,7 @@ def attribute(
         second: values of the second run.
         shared_edits: edits of both benchmarks.
         cause_of: returns what differs about an item that is scored in both runs.
+
     """
     if not first or not second:
         return None

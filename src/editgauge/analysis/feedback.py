@@ -12,7 +12,7 @@ from editgauge._render.plots import feedback_svg
 from editgauge._stats.intervals import Mean, clustered_mean
 from editgauge._util.files import write_text
 from editgauge.benchmarks.datasets import Remark, remarks
-from editgauge.benchmarks.editinspector.issue_kinds import kinds, kinds_of
+from editgauge.benchmarks.editinspector._labels import kinds, kinds_of
 from editgauge.errors import BadInputError
 
 
@@ -39,6 +39,7 @@ def feedback(name: str, *, data: str | Path, plot: str | Path | None = None) -> 
         name: benchmark that comes with remarks by people, such as `editinspector`.
         data: its file, or the folder it is in.
         plot: SVG file for the figure.
+
     """
     counts = sort_remarks(list(remarks(name, data)))
     if plot is not None:

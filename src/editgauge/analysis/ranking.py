@@ -106,8 +106,9 @@ def _ranking(by: str, rows: _Rows, evaluators: Sequence[tuple[Evaluator, Numbers
         key=lambda score: (best_first(score.kendall), best_first(score.spearman)),
     )
     order = sorted(people, key=lambda method: (people[method].value, method))
+    scale = float(rows.values.min()), float(rows.values.max())
     means = {
-        name: clustered_mean(rows.values[rows_of_method], rows.sources[rows_of_method])
+        name: clustered_mean(rows.values[rows_of_method], rows.sources[rows_of_method], scale=scale)
         for name in order
         for rows_of_method in [rows.methods == name]
     }

@@ -41,8 +41,8 @@ class RatedScore:
     levels: Mapping[str, LevelAgreement]
     unscored: int
     """Rated outcomes without this score: left out, never imputed."""
-    by_type_within_methods: Mapping[str, Estimate]
-    """Spearman's by edit type, within each method and averaged over methods, as in EditVal's appendices J.1 and K."""
+    by_type_within_methods: Mapping[str, LevelAgreement]
+    """By edit type, within each method and averaged over methods (EditVal, figures 6 and 10, appendices J.1 and K)."""
 
 
 def rated_scores(matched: Matched[Rating], scores: Sequence[Scored], outcomes: ScoredOutcomes) -> list[RatedScore]:
@@ -148,14 +148,12 @@ class _Pairs:
     def within(self, measure: Measure, groups: Labels) -> Parts:
         return within(measure, self.scores, self.ratings, groups, self.sources)
 
-    def by_type_within_methods(self) -> dict[str, Estimate]:
-        types = {str(name): self.edit_types == name for name in np.unique(self.edit_types)}
-        return {
-            name: within(
-                SPEARMAN, self.scores[rows], self.ratings[rows], self.methods[rows], self.sources[rows]
-            ).average
-            for name, rows in types.items()
-        }
+    def by_type_within_methods(self) -> dict[str, LevelAgreement]:
+        return {str(name): _level(self._within_methods(self.edit_types == name)) for name in np.unique(self.edit_types)}
+
+    def _within_methods(self, rows: Labels) -> Callable[[Measure], Parts]:
+        arrays = (self.scores[rows], self.ratings[rows], self.methods[rows], self.sources[rows])
+        return lambda measure: within(measure, *arrays)
 
 
 MAX_DISPUTED = 4
@@ -288,6 +286,8 @@ def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], outcome
         by_outcome[key].append(rating.value)
     means = np.array([np.mean(values) for values in by_outcome.values()])
     methods, sources = np.array([key.method for key in by_outcome], dtype=np.str_), outcomes.sources_of(by_outcome)
+    values = [rating.value for _, rating in answers]
+    scale = min(values), max(values)  # the scale of a ratings file is not declared
     attributed = [(key, rating.rater, rating.value) for key, rating in answers if rating.rater]
     raters = list(dict.fromkeys(rater for _, rater, _ in attributed))
     matrix, rated_sources = (
@@ -301,5 +301,8 @@ def _people(question: str, answers: Sequence[tuple[OutcomeKey, Rating]], outcome
         krippendorff(matrix, "ordinal", rated_sources),
         human_ceiling(matrix, rated_sources),
         ceiling(matrix, rated_sources),
-        {str(name): clustered_mean(means[methods == name], sources[methods == name]) for name in np.unique(methods)},
+        {
+            str(name): clustered_mean(means[methods == name], sources[methods == name], scale=scale)
+            for name in np.unique(methods)
+        },
     )

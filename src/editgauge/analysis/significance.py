@@ -21,7 +21,7 @@ from editgauge._stats.pairwise import (
     ranks,
     survives,
 )
-from editgauge.analysis.columns import Columns, Rows
+from editgauge.analysis.outcomes import Columns, Rows
 from editgauge.analysis.summary import ALL, untouched_methods
 
 if TYPE_CHECKING:
@@ -84,6 +84,10 @@ class ScoreTests:
             if {candidate.first, candidate.second} == {first_row, second_row}
         )
         return pair if pair.first == first_row else pair.reversed
+
+    def count(self, method: str) -> int:
+        """Return the number of edits with a score of this method."""
+        return int((~np.isnan(self.values[self.methods.index(method)])).sum()) if method in self.methods else 0
 
     def beats(self, first: str, second: str) -> bool:
         """Tell whether the first method is significantly better than the second."""
@@ -185,6 +189,7 @@ def merge_tests(
         sources: source image of every edit.
         unscored: label to the edits with a missing score.
         untouched: labels of methods that return the source unchanged.
+
     """
     edits = sorted(
         {edit for edits_of_label in (*values_by_label.values(), *unscored.values()) for edit in edits_of_label}

@@ -96,6 +96,7 @@ def audit(
         seed: random seed.
         processes: worker processes; 0 chooses by cores and work.
         quiet: print no progress, remarks or tables.
+
     """
     wanted = [protocol] if isinstance(protocol, str) else list(protocol)
     if not wanted and pairs is None:
@@ -117,8 +118,8 @@ def audit(
         options = ModelOptions(models=models, model=chosen_models)
         _check_names(wanted, options, read_judge_config(judges).addresses, blend=blend, against=against)
     folder = Path(out)
-    place = Path(probes) if probes is not None else folder / PROBES
-    listed_probes = _probes(place, limit, seed, quiet)
+    path = Path(probes) if probes is not None else folder / PROBES
+    listed_probes = _probes(path, limit, seed, quiet)
     seconds = _earlier(folder)
     runs = []
 
@@ -146,13 +147,13 @@ def audit(
 
     for name in wanted:
         begun = time.monotonic()
-        runs.append(scored(place, None, {"probes": place / OUTCOMES}, name, RUNS))
+        runs.append(scored(path, None, {"probes": path / OUTCOMES}, name, RUNS))
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - begun, 1)
-    sides = tell_sides(photographs or two_objects(place, listed_probes), models_of(runs))
+    sides = tell_sides(photographs or two_objects(path, listed_probes), models_of(runs))
     shown = {}
     if pairs is not None:
         jury = read_judge_config(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
-        shown = ask_about_pairs(jury, place, listed_probes, pairs, folder / PAIRS / FOLDER, seed, quiet)
+        shown = ask_about_pairs(jury, path, listed_probes, pairs, folder / PAIRS / FOLDER, seed, quiet)
     card = card_of(runs, listed_probes, blend, seconds, sides, shown, against)
     if ground is not None and ratings is not None:
         benchmark = ground if Path(ground).is_dir() else ground.partition("=")[0]
@@ -161,7 +162,7 @@ def audit(
         )
         card = replace(card, ground=rated_ground(Path(benchmark).name, rated, read_ratings(Path(ratings))))
     write_json(folder / CARD, asdict(card))
-    write_page(card, place, folder)
+    write_page(card, path, folder)
     return card
 
 
@@ -170,7 +171,9 @@ def _check_names(
 ) -> None:
     """A wrong name is reported now, and not when everything is scored."""
     protocols, _ = open_protocols_with_models(wanted, models, judges)
-    known = [(each.name, spec.name) for each in protocols for spec in each.scores if spec.name not in STEADINESS]
+    known = [
+        (protocol.name, spec.name) for protocol in protocols for spec in protocol.scores if spec.name not in STEADINESS
+    ]
     if blend is not None:
         scores_to_mix(blend, known)
     if against is not None:
@@ -183,7 +186,7 @@ def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None
         return None
     parts = [*(folder / RUNS).glob("*"), *(folder / GROUND).glob("*"), folder / PAIRS]
     others = [part / FOLDER for part in parts if part != mine and (part / FOLDER).is_dir()]
-    return max(0.0, budget - sum(Transcripts(each).spent for each in others))
+    return max(0.0, budget - sum(Transcripts(candidate).spent for candidate in others))
 
 
 def _folder_name(protocol: str) -> str:
@@ -191,12 +194,12 @@ def _folder_name(protocol: str) -> str:
     return re.sub(r"[^\w@=,\[\]-]", "-", protocol)
 
 
-def _probes(place: Path, limit: int | None, seed: int, quiet: bool) -> tuple[Probe, ...]:
-    if not (place / TRUTHS).is_file():
-        return make_probes(out=place, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
+def _probes(path: Path, limit: int | None, seed: int, quiet: bool) -> tuple[Probe, ...]:
+    if not (path / TRUTHS).is_file():
+        return make_probes(out=path, limit=MOST_OF_A_TYPE if limit is None else limit, seed=seed, quiet=quiet)
     if limit is not None:
-        raise BadInputError(f"--limit is for probes that are to be made; those in '{place}' are there already.")
-    return read_probes(place)
+        raise BadInputError(f"--limit is for probes that are to be made; those in '{path}' are there already.")
+    return read_probes(path)
 
 
 def _earlier(folder: Path) -> dict[str, float]:

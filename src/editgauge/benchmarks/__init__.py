@@ -27,17 +27,17 @@ BUILT_IN = {
     "magicbrush-multiturn": "editgauge.benchmarks.magicbrush:load_multiturn",
     "magicbrush-pixlens": "editgauge.benchmarks.magicbrush.pixlens:load",
     "pie_bench": "editgauge.benchmarks.pie_bench:load",
-    "gedit": "editgauge.benchmarks.public.gedit:load",
-    "gedit-v2": "editgauge.benchmarks.public.declared:gedit_v2",
-    "imgedit": "editgauge.benchmarks.public.declared:imgedit",
-    "kris": "editgauge.benchmarks.public.declared:kris",
-    "rise": "editgauge.benchmarks.public.declared:rise",
-    "emu-edit": "editgauge.benchmarks.public.declared:emu_edit",
-    "complex-edit": "editgauge.benchmarks.public.declared:complex_edit",
-    "omnicontext": "editgauge.benchmarks.public.declared:omnicontext",
-    "compbench": "editgauge.benchmarks.public.compbench:load",
-    "hatie": "editgauge.benchmarks.public.declared:hatie",
-    "edival": "editgauge.benchmarks.public.edival:load",
+    "gedit": "editgauge.benchmarks.gedit:load",
+    "gedit-v2": "editgauge.benchmarks._declared:gedit_v2",
+    "imgedit": "editgauge.benchmarks._declared:imgedit",
+    "kris": "editgauge.benchmarks._declared:kris",
+    "rise": "editgauge.benchmarks._declared:rise",
+    "emu-edit": "editgauge.benchmarks._declared:emu_edit",
+    "complex-edit": "editgauge.benchmarks._declared:complex_edit",
+    "omnicontext": "editgauge.benchmarks._declared:omnicontext",
+    "compbench": "editgauge.benchmarks.compbench:load",
+    "hatie": "editgauge.benchmarks._declared:hatie",
+    "edival": "editgauge.benchmarks.edival:load",
     "imagenhub": "editgauge.benchmarks.imagenhub:load",
     "celeba": "editgauge.benchmarks.celeba:load",
     "dreambooth": "editgauge.benchmarks.dreambooth:load",
@@ -66,6 +66,7 @@ def open_benchmark(
             as `huggingface.yaml`).
         data: where the benchmark's public files lie, for those that are not shipped.
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
+
     """
     name = str(benchmark)
     if is_path(benchmark):

@@ -90,7 +90,7 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
 
 def write_attributes(file: Path | str, attributes: Mapping[str, Attributes]) -> None:
     """Writes them, one edit on each line, in the order given."""
-    write_jsonl(Path(file), ({"edit_id": name, **_plain(each)} for name, each in attributes.items()))
+    write_jsonl(Path(file), ({"edit_id": name, **_plain(attribute)} for name, attribute in attributes.items()))
 
 
 def _with(edit: Edit, attributes: Attributes | None) -> Edit:

@@ -102,7 +102,7 @@ def _faces(table: Path, faults: Faults) -> tuple[list[str], dict[str, list[str]]
 
 
 def _drawn(names: list[str], faces: dict[str, list[str]], count: int, seed: int) -> Iterator[tuple[str, Swap]]:
-    columns = {name: place for place, name in enumerate(names)}
+    columns = {name: index for index, name in enumerate(names)}
     used: Counter[str] = Counter()
 
     def chance(*words: str) -> str:

@@ -98,8 +98,8 @@ def _of_image(kind: str, number: str, operations: Any, folder: Path, ids: Ids, f
         if not edits_of_type:
             continue
         befores = _texts(edits_of_type.get("from", [""]), f"{at}/from", faults)
-        for place, raw in enumerate(wishes := _texts(edits_of_type.get("to"), f"{at}/to", faults)):
-            if raw in wishes[:place]:
+        for index, raw in enumerate(wishes := _texts(edits_of_type.get("to"), f"{at}/to", faults)):
+            if raw in wishes[:index]:
                 faults.add(at, f"{format_value(raw)} is given twice")
                 continue
             parts = _parts(edit_type, raw, subject, at, faults)

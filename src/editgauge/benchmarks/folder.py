@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from editgauge._util.documents import Document, read_yaml
 from editgauge._util.fields import format_value
 from editgauge._util.files import open_regular, open_text, read_text
-from editgauge.benchmarks.format.reader import read_benchmark, read_edits
+from editgauge.benchmarks._format import read_benchmark, read_edits
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark
 

@@ -15,8 +15,8 @@ from editgauge._util.datasets import FORMATS, Faults, column_names, read_rows, r
 from editgauge._util.documents import Document, Lines, Location, read_yaml
 from editgauge._util.fields import EditFields, Fields, Text, Word, describe_unknown, format_value, read_fields
 from editgauge._util.text import format_count
+from editgauge.benchmarks._format import read_benchmark
 from editgauge.benchmarks.folder import FILES, ImagesOf
-from editgauge.benchmarks.format.reader import read_benchmark
 from editgauge.benchmarks.image_store import image_value, store_image
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark, id_problem
@@ -51,6 +51,7 @@ def load(mapping: Path) -> Benchmark:
 
     Args:
         mapping: the mapping file, or a folder that holds it as `huggingface.yaml`.
+
     """
     file = mapping / FILE if mapping.is_dir() else mapping
     rivals = [name for name in FILES if mapping.is_dir() and (mapping / name).is_file()]
@@ -87,7 +88,7 @@ def _columns(names: Mapping[str, Any], spot: Location) -> Columns:
             at.report(describe_unknown("part of an edit", part, PARTS))
         elif isinstance(value, str) and value:
             read[part] = {"columns": [value]}
-        elif part == "id" and isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        elif part == "id" and isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             read[part] = {"columns": value}
         elif isinstance(value, dict) and set(value) == {"value"} and part not in IMAGES:
             read[part] = dict(value)
@@ -118,16 +119,16 @@ class Table:
     """Filled while the rows are read."""
 
 
-def local_table(place: Path, split: str | None, needed: Sequence[str]) -> Table:
+def local_table(path: Path, split: str | None, needed: Sequence[str]) -> Table:
     """A Parquet, Arrow or JSON lines file, or a folder of them."""
-    files = table_files(place, split)
+    files = table_files(path, split)
     names = column_names(files[0], Faults("", files[0]))
     faults = Faults("", files[0])
     rows = read_rows(files, needed, faults)
     # Lines are those of the one file; rows of several files are counted on.
     has_lines = files[0].suffix == ".jsonl" and len(files) == 1
     numbered = ((row.number if has_lines else count, row.values) for count, row in enumerate(rows, start=1))
-    return Table(files[0].name if len(files) == 1 else place.name, names, numbered, files[0].parent, faults.problems)
+    return Table(files[0].name if len(files) == 1 else path.name, names, numbered, files[0].parent, faults.problems)
 
 
 def hub_table(dataset: str, split: str | None, revision: str | None, needed: Sequence[str]) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 from editgauge._util.datasets import Faults, Ids, find_data_file, read_json
 from editgauge._util.fields import format_value
 from editgauge._util.text import format_count
-from editgauge.benchmarks.format.encoded_masks import RunLengths, paired, runs_problem
+from editgauge.benchmarks._format import RunLengths, paired, runs_problem
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED, vocabulary
 from editgauge.instructions.parsed import complete_edit

@@ -75,13 +75,9 @@ def _read(edit: Edit) -> Edit:
     read = complete_edit(edit, form="caption")
     if read.type != "object_replacement" or read.reading is None or read.from_:
         return read
-    format_value = " ".join(
-        word for word in NAME.findall(PurePosixPath(edit.source.name).stem.lower()) if word != "new"
-    )
-    step = replace(read.reading.steps[0], subject=format_value or None, from_=format_value or None)
-    return replace(
-        read, subject=format_value or None, from_=format_value or None, reading=replace(read.reading, steps=(step,))
-    )
+    subject = " ".join(word for word in NAME.findall(PurePosixPath(edit.source.name).stem.lower()) if word != "new")
+    step = replace(read.reading.steps[0], subject=subject or None, from_=subject or None)
+    return replace(read, subject=subject or None, from_=subject or None, reading=replace(read.reading, steps=(step,)))
 
 
 def fingerprint(image: str, text: str) -> str:

@@ -61,7 +61,7 @@ class Written:
     @property
     def faults(self) -> Counter[str]:
         """How many edits lack attributes for each fault."""
-        return Counter(each.fault for each in self.lacking)
+        return Counter(item.fault for item in self.lacking)
 
 
 def attributes(
@@ -104,6 +104,7 @@ def attributes(
         max_tokens: maximum length of an answer in tokens; default 1024.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     wanted = _wanted(length, number)
     _check(judge, rules, seeds, wanted)
@@ -143,10 +144,10 @@ def attributes(
 
 
 def _wanted(length: str | None, number: int | None) -> AttributeRequest:
-    known = [each for each in LENGTHS if each]
-    for each in known:
-        if length in (None, each):
-            return AttributeRequest(each if length else None, number)
+    known = [item for item in LENGTHS if item]
+    for element in known:
+        if length in (None, element):
+            return AttributeRequest(element if length else None, number)
     raise BadInputError(f"--length is one of {', '.join(known)}; got '{length}'.")
 
 
@@ -232,7 +233,7 @@ class AttributeFiles:
         summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
         log_info(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
         for fault, count in sorted(done.faults.items()):
-            first = next(each for each in done.lacking if each.fault == fault)
+            first = next(item for item in done.lacking if item.fault == fault)
             log_info(f"  {fault}: {count}, for example {first.edit}: {first.detail}", quiet=self._quiet)
         return done
 
@@ -242,7 +243,7 @@ def _earlier(file: Path, by: str) -> dict[str, Attributes]:
     if not file.exists():
         return {}
     attributes = read_attributes(file)
-    others = sorted({each.by or "an unnamed source" for each in attributes.values() if each.by != by})
+    others = sorted({attribute.by or "an unnamed source" for attribute in attributes.values() if attribute.by != by})
     if others:
         raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another --out.", others)
     return attributes

@@ -66,8 +66,8 @@ def report_beside(out: Path) -> Path:
 
 def write_report(file: Path, made: str, left_out: Sequence[OmittedTask]) -> None:
     """Writes what was made, then every reason with its count, then everything that was left out."""
-    reasons = Counter(each.why for each in left_out)
+    reasons = Counter(item.why for item in left_out)
     lines = [made, "", f"Left out: {len(left_out)}." if left_out else "Nothing was left out."]
     lines += [f"  {count:>5}  {why}" for why, count in reasons.most_common()]
-    lines += ["", *(f"{each.what}: {each.why}" for each in left_out)] if left_out else []
+    lines += ["", *(f"{element.what}: {element.why}" for element in left_out)] if left_out else []
     write_text(file, "\n".join(lines) + "\n")

@@ -55,6 +55,7 @@ def sheets(
         data: folder or file with the benchmark's public files.
         images: folder of its source images, such as a COCO folder.
         size: longest side of a picture on a sheet, in pixels.
+
     """
     if not SIZES[0] <= size <= SIZES[1]:
         raise BadInputError(f"--size goes from {SIZES[0]} to {SIZES[1]}, got {size}.")
@@ -92,8 +93,8 @@ def _grid(pictures: Sequence[Pixels], size: int) -> Pixels:
     rows = ceil(len(pictures) / columns)
     step = size + GAP
     sheet = np.full((rows * step + GAP, columns * step + GAP, 3), WHITE, np.uint8)
-    for place, picture in enumerate(pictures):
-        top, left = GAP + place // columns * step, GAP + place % columns * step
+    for index, picture in enumerate(pictures):
+        top, left = GAP + index // columns * step, GAP + index % columns * step
         height, width = picture.shape[:2]
         sheet[top : top + height, left : left + width] = picture
     return sheet

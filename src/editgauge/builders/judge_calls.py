@@ -48,7 +48,7 @@ def written_by(jury: JudgeConfig, prompts: Sequence[str]) -> str:
     """The name of the one judge of a jury, with the versions of the prompts that it is asked with."""
     (judge,) = jury.addresses
     opened = [open_prompt(name, folder=jury.prompts) for name in prompts]
-    return f"{judge} ({', '.join(f'{each.name}.v{each.version}' for each in opened)})"
+    return f"{judge} ({', '.join(f'{item.name}.v{item.version}' for item in opened)})"
 
 
 def most_calls(
@@ -63,6 +63,7 @@ def most_calls(
         text_bytes: what is put into them at most, besides earlier answers.
         images: the most that one of them shows.
         quiet: print nothing.
+
     """
     if not jury.addresses:
         raise BadInputError("--dry-run says what a judge would be asked; rules ask no judge.")
@@ -84,7 +85,7 @@ def most_calls(
 def edit_bytes(edits: Iterable[Edit]) -> int:
     """The most bytes of text that one of the edits has."""
     return max(
-        (len(f"{each.instruction}{each.source_caption}{each.target_caption}".encode()) for each in edits), default=0
+        (len(f"{edit.instruction}{edit.source_caption}{edit.target_caption}".encode()) for edit in edits), default=0
     )
 
 

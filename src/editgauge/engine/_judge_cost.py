@@ -30,7 +30,7 @@ from editgauge.judges._panel import is_panel, panel_members
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 from editgauge.judges._transcripts import Call
 from editgauge.models.cache import place
-from editgauge.protocols import Protocol, read_variant, variant_name
+from editgauge.protocols import Protocol, format_variant, parse_variant
 from editgauge.types import Edit
 
 LOOKED_AT = 24
@@ -97,8 +97,8 @@ def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask
 
 def _by_member(protocol: str, panel: str, member: str) -> str:
     """What the variant of a protocol is called when one judge of its panel answers alone."""
-    base, options = read_variant(protocol)
-    return variant_name(base, {member if option == panel else option: value for option, value in options.items()})
+    base, options = parse_variant(protocol)
+    return format_variant(base, {member if option == panel else option: value for option, value in options.items()})
 
 
 def _text_bytes(edit: Edit) -> int:
@@ -140,6 +140,7 @@ class CountingPerception(RunPerception):
         Args:
             outcomes: how many were listened to
             by: how it follows from these
+
         """
         return {name: self._of_judge(name, outcomes, by) for name in self.judges}
 

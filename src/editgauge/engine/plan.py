@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from editgauge._util.variants import base_name
 from editgauge.benchmarks import benchmarks
 from editgauge.engine._judge_cost import Extrapolation, questions_at_most
 from editgauge.engine._judges import judges_of, read_judge_config, transcripts_of
@@ -138,6 +139,7 @@ def plan(
         sources: number of source images to score for the estimate; by default a tenth of the outcomes, of at most 6
             source images.
         shard: one part only, such as `2/8`.
+
     """
     part = read_shard(shard)
     request = _Request(
@@ -216,7 +218,7 @@ class _Request:
 def _known_benchmark(run: Manifest, folder: Path) -> str:
     """The run's benchmark by its name, or where the run found it."""
     name = run.places.get("benchmark", run.benchmark)
-    if not Path(name).exists() and name.partition("[")[0] not in benchmarks:
+    if not Path(name).exists() and base_name(name) not in benchmarks:
         raise BadInputError(
             f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "
             f"Give the benchmark's folder: editgauge plan FOLDER --out {folder}, with the run's "

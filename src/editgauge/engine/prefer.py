@@ -16,6 +16,7 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_jsonl
 from editgauge._util.images import Pixels, pixel_hash, read_image
 from editgauge._util.progress import log_info, progress
+from editgauge._util.variants import base_name
 from editgauge.analysis.outcomes import Seeds, match
 from editgauge.analysis.preferences import PairAnswer, elo
 from editgauge.analysis.ratings import read_choices
@@ -222,6 +223,7 @@ def prefer(
         choices: file with people's choices: ask only about the same pairs.
         limit: limit to the first N pairs.
         quiet: print no progress or remarks.
+
     """
     if Path(out).suffix != ".jsonl":
         raise BadInputError(f"'{out}' must end with .jsonl: a line for every pair.")
@@ -257,7 +259,7 @@ def prefer(
     reasons = "".join(f", {count} without an answer ({reason})" for reason, count in unanswered.items())
     about = f" about {', '.join(aspect)}" if aspect else ""
     log_info(f"{name}: {len(pairs)} pairs in both orders{about}{reasons}, in {out}", quiet=quiet)
-    is_published = opened.manifest.benchmark.partition("[")[0] == "gedit-v2" and set(aspect) == set(ASPECTS)
+    is_published = base_name(opened.manifest.benchmark) == "gedit-v2" and set(aspect) == set(ASPECTS)
     answers = _answers(lines, opened)
     return Preferred(
         file=Path(out),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from editgauge._util.variants import base_name
 from editgauge.engine.verdict import HEADLINES, NO_RULE
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class ScoreResult:
         source: pixels of the source image, height x width x 3, uint8.
         edited: pixels of the edited image in the size of the source.
         remark: which protocols were left out, and what they need.
+
     """
 
     def __init__(self, scores: Sequence[ScoreRecord], item: Item, verdict: Verdict, remark: str = "") -> None:
@@ -64,7 +66,7 @@ class ScoreResult:
     def __getitem__(self, name: str) -> ScoreRecord:
         """The score of this name, or of `PROTOCOL/NAME`; of several protocols, our own `editgauge` comes first."""
         matches = self._named(name)
-        own = [each for each in matches if each.protocol.partition("[")[0] == OWN_PROTOCOL]
+        own = [each for each in matches if base_name(each.protocol) == OWN_PROTOCOL]
         if len(matches) > 1 and len(own) != 1:
             full = ", ".join(f"'{each.protocol}/{each.name}'" for each in matches)
             raise KeyError(f"Several protocols have a score '{name}': {full}.")

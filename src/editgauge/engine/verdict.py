@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from editgauge._util.variants import base_name
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.evidence import Box, ImageNote, Note
 
@@ -124,7 +125,7 @@ def _done(votes: Sequence[ScoreRecord]) -> tuple[Done, str]:
 
 def _nobody_looked(votes: Sequence[ScoreRecord], scores: Sequence[ScoreRecord]) -> bool:
     """A low score of our own protocol alone, where no detector knows the word: the object may still be there."""
-    own = {vote.protocol.split("[")[0] for vote in votes} == {"editgauge"}
+    own = {base_name(vote.protocol) for vote in votes} == {"editgauge"}
     return own and any(each.reason == "unknown_word" for each in _unanswered(scores))
 
 
@@ -155,7 +156,7 @@ def _artifacts(scores: Sequence[ScoreRecord]) -> tuple[Artifacts, str]:
 
 
 def _value(scores: Sequence[ScoreRecord], protocol: str, name: str) -> float | None:
-    rows = (each.value for each in scores if each.protocol.split("[")[0] == protocol and each.name == name)
+    rows = (each.value for each in scores if base_name(each.protocol) == protocol and each.name == name)
     return next((value for value in rows if value is not None), None)
 
 
@@ -163,7 +164,7 @@ def _sure(done: Done, votes: Sequence[ScoreRecord], doubtful: bool, *, clear: bo
     """High must be earned: independent witnesses agree, on something that was clearly seen, and that was asked for."""
     if done in {"cannot tell", "disputed"}:
         return "low"
-    names = [vote.protocol.split("[")[0] for vote in votes]
+    names = [base_name(vote.protocol) for vote in votes]
     witnesses = {"a detector" if name in ONE_DETECTOR else name for name in names}
     if len(witnesses) > 1 and clear and not doubtful:
         return "high"
@@ -186,7 +187,7 @@ def _is_clear(done: Done, votes: Sequence[ScoreRecord], edit: Edit | None) -> bo
         seen = edited or boxes
         return not seen or max(piece.confidence or 0 for piece in seen) >= CLEAR
     if any(
-        vote.value is not None and vote.protocol.split("[")[0] == "editgauge" and vote.value < PLAINLY for vote in votes
+        vote.value is not None and base_name(vote.protocol) == "editgauge" and vote.value < PLAINLY for vote in votes
     ):
         return True
     going = tuple(step.from_ or step.subject or "" for step in missing if EDIT_TYPES[step.type].effect != "adds")

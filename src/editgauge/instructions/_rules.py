@@ -904,6 +904,7 @@ def say_of(phrase: Phrase, tail: Words, context: Discourse, *, may_be_new: bool 
         tail: what follows it.
         context: objects named earlier.
         may_be_new: whether naming an object without a definite article asks for it: "have a dog".
+
     """
     tail, old = split_instead(tail)
     if old:

@@ -118,30 +118,31 @@ class FoundOutcomes:
 
 
 def find_outcomes(
-    method: str, place: Path, edits: Sequence[Edit], layout: str | None = None, *, allow_outside: bool = False
+    method: str, path: Path, edits: Sequence[Edit], layout: str | None = None, *, allow_outside: bool = False
 ) -> FoundOutcomes:
     """What a method left at that place for these edits; an edit without anything gets a recorded absence.
 
     Args:
         method: its name, with the variant if there is one: `imagic[eta=0.8]`.
-        place: its folder, or a JSONL list.
+        path: its folder, or a JSONL list.
         edits: the benchmark's.
         layout: how the folder is laid out (`editgauge list layouts`); recognized when not given. A list needs none.
         allow_outside: whether a list may name images outside its own folder; a list from others could name any file.
+
     """
     problem = id_problem(method)
     if problem:
         raise BadInputError(f"The method's name cannot be used: {problem}.")
-    if place.is_dir():
-        listed = place / LIST
+    if path.is_dir():
+        listed = path / LIST
         if layout is None and listed.is_file():
             return _from_lines(method, listed, edits, allow_outside=allow_outside)
-        return _from_files(method, place, edits, layout)
-    if place.suffix.lower() in IMAGE_SUFFIXES:
-        raise BadInputError(f"'{place}' is one picture; outcomes of '{method}' are a folder of them, or a JSONL file.")
-    if place.is_file():
-        return _from_lines(method, place, edits, allow_outside=allow_outside)
-    raise BadInputError(f"There are no outcomes of '{method}' at '{place}': no such folder or JSONL file.")
+        return _from_files(method, path, edits, layout)
+    if path.suffix.lower() in IMAGE_SUFFIXES:
+        raise BadInputError(f"'{path}' is one picture; outcomes of '{method}' are a folder of them, or a JSONL file.")
+    if path.is_file():
+        return _from_lines(method, path, edits, allow_outside=allow_outside)
+    raise BadInputError(f"There are no outcomes of '{method}' at '{path}': no such folder or JSONL file.")
 
 
 def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | None) -> FoundOutcomes:
@@ -165,9 +166,9 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
 
 def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outside: bool) -> FoundOutcomes:
     """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
-    place_of = {**_places_by_key(edits), **{same_letters(edit.id): place for place, edit in enumerate(edits)}}
+    index_of = {**_places_by_key(edits), **{same_letters(edit.id): i for i, edit in enumerate(edits)}}
     outcomes: DiskList[Outcome] = DiskList()
-    places = array("q")
+    indices = array("q")
     strangers: list[str] = []
     problems: list[str] = []
     is_inside = Inside(listed.parent)
@@ -177,18 +178,18 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
                 f"edit '{shown(outcome.edit_id)}': the image '{shown(str(outcome.image))}' is outside the folder of "
                 "the list; move it there, or allow it with --allow-outside if you trust the list"
             )
-        place = place_of.get(same_letters(outcome.edit_id))
-        if place is None:
+        index = index_of.get(same_letters(outcome.edit_id))
+        if index is None:
             strangers.append(outcome.edit_id)
         else:
-            places.append(place)
-            same = outcome.edit_id == edits[place].id  # letters may be spelled in two ways, and the edit's own counts
-            outcomes.append(outcome if same else replace(outcome, edit_id=edits[place].id))
-    there = set(places)
-    for place in (place for place in range(len(edits)) if place not in there):
-        places.append(place)
-        outcomes.append(Outcome(edit_id=edits[place].id, method=method, absence=f"no line in {listed.name}"))
-    in_order = outcomes.in_order(sorted(range(len(places)), key=places.__getitem__))
+            indices.append(index)
+            same = outcome.edit_id == edits[index].id  # letters may be spelled in two ways, and the edit's own counts
+            outcomes.append(outcome if same else replace(outcome, edit_id=edits[index].id))
+    present = set(indices)
+    for index in (index for index in range(len(edits)) if index not in present):
+        indices.append(index)
+        outcomes.append(Outcome(edit_id=edits[index].id, method=method, absence=f"no line in {listed.name}"))
+    in_order = outcomes.in_order(sorted(range(len(indices)), key=indices.__getitem__))
     problems += _repeated(in_order)
     if problems:
         raise BadInputError(f"'{listed}' has problems.", problems)
@@ -203,7 +204,7 @@ def _places_by_key(edits: Sequence[Edit]) -> dict[str, int]:
     """Where the edit of each key of the benchmark stands: only keys that one edit alone has."""
     keys = [same_letters(str(edit.extras.get("key") or "").strip()) for edit in edits]
     counts = Counter(keys)
-    return {key: place for place, key in enumerate(keys) if key and counts[key] == 1}
+    return {key: index for index, key in enumerate(keys) if key and counts[key] == 1}
 
 
 def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:

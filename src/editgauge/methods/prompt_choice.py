@@ -90,21 +90,21 @@ def read_wording(form: str | None, template: str | None, prompts: str | Path | N
     """
     if prompts is None:
         return PromptOptions(form, template)
-    place = Path(prompts)
-    if str(prompts) in set_names() and not place.is_dir():
+    path = Path(prompts)
+    if str(prompts) in set_names() and not path.is_dir():
         if template is not None:
             raise BadInputError(
                 f"--prompts {prompts} and --template {template} both choose a set of templates; give one."
             )
         return PromptOptions(form, str(prompts), overrides=True)
-    if place.suffix.lower() == ".csv":
-        return PromptOptions(form, template, written=read_written(place), file=place)
-    if not place.is_dir():
+    if path.suffix.lower() == ".csv":
+        return PromptOptions(form, template, written=read_written(path), file=path)
+    if not path.is_dir():
         raise BadInputError(
             f"--prompts takes {', '.join(sorted(set_names()))}, a folder of templates or a CSV of prompts; "
             f"there is nothing at '{prompts}'."
         )
-    return PromptOptions(form, template, place, overrides=True)
+    return PromptOptions(form, template, path, overrides=True)
 
 
 WRITTEN_COLUMNS = ("edit_type", "category", "image_id", "to_attribute", "instruction_prompt")

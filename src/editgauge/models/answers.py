@@ -58,7 +58,7 @@ class Detections:
 
     def of(self, phrase: str) -> Detections:
         """Those that answer one of the phrases."""
-        return self.only([place for place, answered in enumerate(self.phrases) if answered == phrase])
+        return self.only([index for index, answered in enumerate(self.phrases) if answered == phrase])
 
     def over(self, confidence: float) -> Detections:
         """Those that are at least so sure."""
@@ -90,8 +90,8 @@ class Detections:
     def best_phrase_of_each_box(self) -> Detections:
         """Each box once, with the phrase that it fits best: the phrases of the question compete for it."""
         surest: dict[tuple[float, ...], int] = {}
-        for place, box in enumerate(map(tuple, self.boxes.tolist())):
-            surest.setdefault(box, place)  # rows come most confident first
+        for index, box in enumerate(map(tuple, self.boxes.tolist())):
+            surest.setdefault(box, index)  # rows come most confident first
         return self.only(list(surest.values()))
 
     @classmethod
@@ -242,7 +242,8 @@ EXPRESSIONS = (
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Faces:
     """The faces in a picture, most confident first. Vectors are for comparing the faces of two given pictures, no
-    more."""
+    more.
+    """
 
     boxes: NDArray[np.float32]
     """n x 4: left, top, right, bottom."""

@@ -100,7 +100,7 @@ class CachedModel:
             answered = getattr(self.model, group.question)([request.payload for request in requests])
         self._stage = "prepare"
         with profiling.span("remember", self.name):
-            answers = [_frozen(each) for each in answered]
+            answers = [_frozen(item) for item in answered]
             for request, answer in zip(requests, answers, strict=True):
                 self._keep(str(request.key), answer)
         return answers
@@ -119,8 +119,8 @@ def _frozen(answer: Any) -> Answer:
             alone.setflags(write=False)
             return alone
         case Detections() | ClassMap() | Patches() | ClassScores() | TextLines() | Faces() | Poses():
-            for each in fields(answer):
-                if isinstance(value := getattr(answer, each.name), np.ndarray):
+            for field in fields(answer):
+                if isinstance(value := getattr(answer, field.name), np.ndarray):
                     value.setflags(write=False)
         case np.floating():
             return float(answer)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from editgauge._util.variants import paper_name
+
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
@@ -92,6 +94,6 @@ def paper_of(protocol: str) -> str | None:
     >>> paper_of("pixlens@released"), paper_of("unibench-detect"), paper_of("preservation")
     ('pixlens', 'unibench', None)
     """
-    base = protocol.partition("[")[0].partition("@")[0]
+    base = paper_name(protocol)
     paper = _OF_PROTOCOL.get(base, base)
     return paper if paper in PAPERS else None

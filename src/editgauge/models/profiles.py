@@ -77,6 +77,7 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
         profile: a name of a profile
         overrides: models named by role
         roles: the roles that each protocol asks for
+
     """
     if profile != PAPER:
         return choose_models(profile, overrides, [role for its in roles.values() for role in its])
@@ -134,7 +135,7 @@ def models_of(profile: str) -> dict[str, tuple[str, ...]]:
 
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
     """The sets of weights a profile wants, each with those that serve in its place."""
-    wanted = [each for names in models_of(profile).values() for each in _with_alternatives(names)]
+    wanted = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
     return list(dict.fromkeys([*wanted, *ALONGSIDE]))
 
 

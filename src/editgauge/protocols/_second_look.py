@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask, Rectangle
-from editgauge._vision.change_sentences import place
+from editgauge._vision.change_sentences import describe_position
 from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import Change, DetectedObject
 from editgauge._vision.redrawn_changes import color_change
@@ -142,7 +142,9 @@ async def text_changes(source: Pixels, edited: Pixels, changed: BoolMask, percep
         else:
             new.remove(match)
             remarks.append(f'The text "{before.texts[line]}" became "{after.texts[match]}".')
-    remarks += [f'New text {place(after.boxes[line], width, height)}: "{after.texts[line]}".' for line in new]
+    remarks += [
+        f'New text {describe_position(after.boxes[line], width, height)}: "{after.texts[line]}".' for line in new
+    ]
     return remarks[:MAX_REMARKS]
 
 
@@ -158,7 +160,7 @@ async def face_changes(source: Pixels, edited: Pixels, changed: BoolMask, percep
         box = after.boxes[new]
         if _changed_fraction(box, changed) < MIN_FACE_CHANGE:
             continue
-        position = place(box, width, height)
+        position = describe_position(box, width, height)
         if cosines[old, new] < MIN_SAME_PERSON and min(box[2] - box[0], box[3] - box[1]) >= MIN_FACE_SIDE:
             remarks.append(f"The face {position} looks like another person's.")
             continue

@@ -16,7 +16,7 @@ from editgauge._vision.object_changes import HALF_SURE, BoxSides, DetectedObject
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region, Side
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._changes import changes_of
 from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols.difference._triplets import object_names
@@ -93,6 +93,7 @@ def affected_objects(
         before: objects of the source image
         after: objects of the edited image, including weak detections
         mask: edited region
+
     """
     affected: list[AffectedObject] = []
     unmatched = list(after)
@@ -158,6 +159,7 @@ def paper_rule(
         mask: edited region
         point: minimum confidence of a detection
         options: threshold of the variant
+
     """
     del edit  # the paper's rule is the same for every edit type
     edited_boxes = [
@@ -270,7 +272,7 @@ PAPER = (
 )
 COMMON_DEVIATIONS = (
     "Any detector, at its own operating point; the paper uses Detic at 0.5 with the classes of LVIS.",
-    "If the edit has no mask, the detected change is used.",
+    "If the edit has no mask, or a black one, the detected change is used.",
     "Without a segmenter, boxes are used instead of outlines.",
 )
 PAPER_DEVIATIONS = (
@@ -302,7 +304,7 @@ class Artifacts(Protocol):
 
     about = "Did the edit leave artifacts? Objects around it that lost detector confidence or vanished."
     paper = PAPER
-    version = "2"
+    version = "3"
     needs = ("detector",)
     uses = ("segmenter",)
     scores = SPECS
@@ -326,12 +328,13 @@ class Artifacts(Protocol):
         if not 0 <= drop <= 1:
             raise BadInputError(f"{self.name}[drop=…] must be between 0 and 1, got {drop:g}.")
         return Artifacts(
-            variant_name(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
+            format_variant(self.name, options), self._rule, self.deviations, replace(self._options, drop=drop)
         )
 
     async def score(self, item: Item, perception: Perception) -> Scores:
         """Score each method, both together, and the largest loss."""
-        mask = item.mask if item.mask is not None else changes_of(item.source, item.edited).mask
+        has_region = item.mask is not None and bool(item.mask.any())  # a black mask means that nothing may change
+        mask = item.mask if item.mask is not None and has_region else changes_of(item.source, item.edited).mask
         if not mask.any():
             unchanged = Score(0.0, (Note("Nothing changed, so nothing was damaged."),))
             return {spec.name: unchanged for spec in SPECS}

@@ -13,7 +13,7 @@ from editgauge.benchmarks.attributes import of_edit
 from editgauge.errors import BadInputError
 from editgauge.evidence import Evidence, Heat, Note
 from editgauge.metrics.embeddings import Floats, Vectors, cosine_similarity, directional_similarity
-from editgauge.protocols import Protocol, named_after, variant_name
+from editgauge.protocols import Protocol, format_variant, named_after
 from editgauge.protocols._rules import attempt
 from editgauge.protocols._text_image import Side, attribute_mean, edit_text
 from editgauge.protocols.augclip._hyperplane import relative_weights
@@ -57,7 +57,7 @@ class ClipFamily(Protocol):
     def __init__(self, options: Collection[str] = (), encoder: str = "") -> None:
         self._options = frozenset(options)
         self._encoder = encoder
-        self.name = variant_name("clip-family", dict.fromkeys(self._options, ""))
+        self.name = format_variant("clip-family", dict.fromkeys(self._options, ""))
         self._rules: dict[str, Callable[[Item, Perception], Awaitable[Score]]] = {
             "clip_t": self._clip_t,
             "clip_i": _clip_i,
@@ -83,7 +83,7 @@ class ClipFamily(Protocol):
         if faults:
             available = "; ".join(f"{option} ({meaning})" for option, meaning in OPTIONS.items())
             raise BadInputError(
-                f"'{variant_name('clip-family', options)}' cannot be understood. It takes {available}.", faults
+                f"'{format_variant('clip-family', options)}' cannot be understood. It takes {available}.", faults
             )
         return ClipFamily(tuple(options), self._encoder)
 

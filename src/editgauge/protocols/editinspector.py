@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from editgauge.benchmarks.editinspector.issue_kinds import kinds_of
+from editgauge.benchmarks.editinspector._labels import kinds_of
 from editgauge.benchmarks.editinspector.outcome_captions import caption_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import Answer, LabeledImage, Question, self_consistency
 from editgauge.judges._questions import FreeText, YesNo
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._rules import attempt, require
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
@@ -243,7 +243,7 @@ class EditInspector(Protocol):
         words = {"repeat": str(options.repeat)} if options.repeat > 1 else {}
         words |= {"swap": ""} if options.swap else {}
         words |= {"grader": options.grader} if options.grader else {}
-        self.name = variant_name("editinspector", words | ({judge: ""} if judge else {}))
+        self.name = format_variant("editinspector", words | ({judge: ""} if judge else {}))
         self.scores: tuple[ScoreSpec, ...] = (
             *QUESTION_SPECS,
             *FEEDBACK_SPECS,
@@ -255,7 +255,7 @@ class EditInspector(Protocol):
         """Return a variant: `repeat=3` (majority), `swap` (both image orders), `grader=NAME`, or a judge's name."""
         judges = [word for word in options if word not in ("repeat", "swap", "grader")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
-            name = variant_name("editinspector", options)
+            name = format_variant("editinspector", options)
             raise BadInputError(
                 f"editinspector takes repeat=N, swap, grader=NAME and the name of one judge; got '{name}'."
             )

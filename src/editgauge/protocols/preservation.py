@@ -15,7 +15,7 @@ from editgauge._util.masks import BoolMask
 from editgauge.errors import BadInputError
 from editgauge.evidence import Box, Evidence, Note, Region
 from editgauge.metrics import metrics
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, metric_specs
 from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
@@ -36,12 +36,12 @@ class Preservation(Protocol):
     name: str = "preservation"
     about = "Did everything else stay? Pixels, looks and content, on the whole picture and outside the edit's mask."
     paper = "Common practice; the metrics cite their papers."
-    version = "2"
+    version = "3"
     deviations: tuple[str, ...] = ("An edited image of another size is resized to the source's size by Lanczos first.",)
     uses = COMPARISON_ROLES
 
     def __init__(self, models: Mapping[str, str] = MappingProxyType({}), extra_metrics: tuple[str, ...] = ()) -> None:
-        self.name = variant_name("preservation", {"metrics": "+".join(extra_metrics)} if extra_metrics else {})
+        self.name = format_variant("preservation", {"metrics": "+".join(extra_metrics)} if extra_metrics else {})
         self._extra_metrics = extra_metrics
         self._metrics = {name: metrics.get(name) for name in (*METRICS, *extra_metrics)}
         self._models = ModelComparison(models)
@@ -93,11 +93,9 @@ def add_unscored_outside(scores: Scores, reason: str) -> Scores:
 
 
 def reason_without_outside(mask: BoolMask | None) -> str:
-    """Return why nothing can be compared outside the mask, or an empty string."""
+    """Return why nothing can be compared outside the mask, or an empty string; in a black mask, nothing may change."""
     if mask is None:
         return "the edit has no mask"
-    if not mask.any():
-        return "the edit's mask is empty: nothing says what may change"
     return "the edit's mask covers the whole picture" if mask.all() else ""
 
 

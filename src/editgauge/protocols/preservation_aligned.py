@@ -36,7 +36,7 @@ class PreservationAligned(Protocol):
     name = "preservation-aligned"
     about = "Did everything else stay, apart from a frame that was shifted, cropped or scaled a little?"
     paper = "Common practice after image registration; the metrics cite their papers."
-    version = "2"
+    version = "3"
     deviations: tuple[str, ...] = (
         "An edited image of another size is resized to the source's size by Lanczos first.",
         "What the moved frame no longer shows is not compared.",

@@ -34,19 +34,19 @@ def paragraphs(run: Run) -> list[Paragraph]:
     return [_data(run), *_protocols(run), *_models(run), _statistics(run), _software(run)]
 
 
-def as_text(run: Run) -> str:
+def methods_text(run: Run) -> str:
     """For any place at all."""
     return (
         "\n\n".join("\n".join([each.text, *(f"- {point}" for point in each.points)]) for each in paragraphs(run)) + "\n"
     )
 
 
-def as_markdown(run: Run) -> str:
+def methods_markdown(run: Run) -> str:
     """With bold run-in headings."""
     return _typeset(run, "**{}.** {}", markdown_safe, "", "- {}", "")
 
 
-def as_latex(run: Run) -> str:
+def methods_latex(run: Run) -> str:
     """With `paragraph` headings; needs no package."""
     return _typeset(run, r"\paragraph{{{}.}} {}", latex_safe, r"\begin{itemize}", r"  \item {}", r"\end{itemize}")
 
@@ -61,12 +61,12 @@ def _typeset(run: Run, head: str, safe: Callable[[str], str], before: str, point
     return "\n\n".join(parts) + "\n"
 
 
-def files(run: Run) -> dict[str, bytes]:
+def paper_files(run: Run) -> dict[str, bytes]:
     """What the folder of `--format paper` holds in addition to the tables: the methods section and the plots."""
-    from editgauge.reports.figures.files import figures
+    from editgauge.reports._paper_figures import write_figures
 
-    texts = {"methods.md": as_markdown(run), "methods.tex": as_latex(run), "methods.txt": as_text(run)}
-    return {**{name: text.encode() for name, text in texts.items()}, **figures(run)}
+    texts = {"methods.md": methods_markdown(run), "methods.tex": methods_latex(run), "methods.txt": methods_text(run)}
+    return {**{name: text.encode() for name, text in texts.items()}, **write_figures(run)}
 
 
 def _data(run: Run) -> Paragraph:

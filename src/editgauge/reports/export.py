@@ -31,6 +31,7 @@ from editgauge._stats.pairwise import Rank
 from editgauge._stats.resampling import Estimate
 from editgauge._util.files import write_bytes, write_parts
 from editgauge._util.text import csv_text
+from editgauge._util.variants import base_name
 from editgauge.analysis._groups import divisions, group_cells, values_of
 from editgauge.analysis.aggregation import MeasuredFigure, measured_figures
 from editgauge.analysis.significance import RunTests
@@ -122,7 +123,8 @@ def as_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[b
 
 class _Lines(list[str]):
     """Ends lines with a line feed only. Were the writer told so, it would not put a field with a carriage return in
-    quotes (before Python 3.13), and readers take that for the end of a line."""
+    quotes (before Python 3.13), and readers take that for the end of a line.
+    """
 
     def write(self, line: str) -> None:
         self.append(line.removesuffix("\r\n") + "\n")
@@ -200,7 +202,7 @@ LEGEND = "Averages are means of the scores that a task has; totals are means ove
 
 def unibench_table(run: Run) -> str:
     """Table 1 of UniBench for every reading of the protocol in the run: methods by tasks, with averages and totals."""
-    readings = [name for name in run.manifest.protocols if name.partition("[")[0] == UNIBENCH]
+    readings = [name for name in run.manifest.protocols if base_name(name) == UNIBENCH]
     if not readings:
         raise BadInputError(
             f"The run '{run.folder}' has no scores of the protocol 'unibench', which table 1 is made of; "
@@ -272,6 +274,7 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
             and the figures.
         out: file to write, for paper a folder; default: standard output, in Python the bytes.
         summary: means with intervals and n, in csv, jsonl and parquet too.
+
     """
     if format == PAPER:
         return _paper(Run.open(Path(run)), out)
@@ -299,7 +302,7 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
         raise BadInputError("The format 'paper' is a folder of files: say where with --out FOLDER.")
     if Path(out).is_file():
         raise BadInputError(f"'{out}' is a file; the format 'paper' writes a folder.")
-    files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.files(run)}
+    files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.paper_files(run)}
     for name, content in files.items():
         write_bytes(Path(out) / name, content)
     return "".join(f"{name}\n" for name in sorted(files)).encode()
@@ -465,9 +468,9 @@ FORMATS: dict[str, Export] = {
     "parquet": lambda run: as_parquet(tables_of(run), schema_of(run)),
     "markdown": lambda run: (_markdown(run),),
     "latex": lambda run: (_latex(run),),
-    "methods-text": lambda run: (paper.as_text(run).encode(),),
-    "methods-markdown": lambda run: (paper.as_markdown(run).encode(),),
-    "methods-latex": lambda run: (paper.as_latex(run).encode(),),
+    "methods-text": lambda run: (paper.methods_text(run).encode(),),
+    "methods-markdown": lambda run: (paper.methods_markdown(run).encode(),),
+    "methods-latex": lambda run: (paper.methods_latex(run).encode(),),
 }
 PAPER = "paper"
 SUMMARY_FORMATS: dict[str, Export] = {

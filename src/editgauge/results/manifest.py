@@ -15,7 +15,7 @@ from typing import Any
 
 from editgauge._util.files import read_text, write_json
 from editgauge.errors import BadRunError
-from editgauge.types import HALF_CHARACTER, ScoreSpec
+from editgauge.types import UNPAIRED_SURROGATE, ScoreSpec
 
 SCHEMA = 1
 """Raised whenever a run folder of before could be misread; an older reader then refuses with a clear message."""
@@ -179,7 +179,7 @@ def manifest_problems(stored: dict[str, Any]) -> list[str]:
 
 
 def _is_text(value: object) -> bool:
-    return isinstance(value, str) and HALF_CHARACTER.search(value) is None
+    return isinstance(value, str) and UNPAIRED_SURROGATE.search(value) is None
 
 
 def _are_texts(values: list[object]) -> bool:

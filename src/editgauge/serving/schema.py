@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
+from editgauge._util.variants import base_name
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import EditDetails
 from editgauge.engine.verdict import Verdict
@@ -180,6 +181,6 @@ def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
 
 def _reward(scores: Sequence[ScoreRecord]) -> Reward:
     for score in scores:
-        if (score.protocol.split("[")[0], score.name) == REWARD:
+        if (base_name(score.protocol), score.name) == REWARD:
             return Reward(value=score.value, abstained=score.value is None, reason=score.reason)
     return Reward(value=None, abstained=True, reason="no_rule")

@@ -74,7 +74,7 @@ def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: 
     """The page of an assignment, with what was answered so far."""
     edit, compared = item.content["edit"], item.content["compared"]
     shown = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
-    words = [each.get("attribute") for each in shown] if design.unit == "attributes" else [None, None]
+    words = [entry.get("attribute") for entry in shown] if design.unit == "attributes" else [None, None]
     questions, checks = page_questions(design, assignment.check, item)
     seen = seen_from_page(answers, design, flipped=assignment.flipped)
     return Page(
@@ -84,8 +84,8 @@ def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: 
         text=fill(design.text, edit),
         left=words[0],
         right=words[1],
-        pictures=_pictures(design, item.content["source"], [each.get("image") for each in shown]),
-        questions=tuple(_question(each, edit, seen) for each in (*questions, *checks)),
+        pictures=_pictures(design, item.content["source"], [element.get("image") for element in shown]),
+        questions=tuple(_question(question, edit, seen) for question in (*questions, *checks)),
         until=assignment.until,
         is_done=assignment.state not in ("claimed", "expired"),
     )

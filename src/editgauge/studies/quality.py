@@ -53,7 +53,7 @@ def review(
 def flags_of(design: Design, answers: Answers, check: str | None, seconds: float | None) -> tuple[str, ...]:
     """What is suspicious about a page: too fast, or the attention check failed."""
     fast = seconds is not None and seconds < design.fast_seconds
-    failed = any(each.id == check and not is_right(each, answers.get(each.id), each.right) for each in design.checks)
+    failed = any(item.id == check and not is_right(item, answers.get(item.id), item.right) for item in design.checks)
     return (*(["fast"] if fast else []), *(["attention_failed"] if failed else []))
 
 

@@ -47,7 +47,7 @@ def answer_eligibility(
 ) -> bool:  # fmt: skip
     """Whether the rater may take part; the answers are kept, and a refusal is logged with the question."""
     _expect(session, rater, design, "eligibility")
-    answers = checked([], [each.question for each in design.eligibility], entries)
+    answers = checked([], [item.question for item in design.eligibility], entries)
     refused = [question.id for question in design.eligibility if answers[question.id] != question.accept]
     _keep(session, rater, design, "eligibility", not refused, answers, now)
     if refused:

@@ -51,9 +51,9 @@ class Study:
     @classmethod
     def open(cls, folder: str | Path, clock: Clock = time.time) -> Study:
         """Opens a study; raises `BadStudy` when the folder or its database is none."""
-        place = Path(folder)
-        manifest = StudyManifest.load(place)
-        study = cls(place, manifest, read_design(read_text(place / DESIGN), DESIGN), clock)
+        path = Path(folder)
+        manifest = StudyManifest.load(path)
+        study = cls(path, manifest, read_design(read_text(path / DESIGN), DESIGN), clock)
         study.database.check(manifest.study)
         return study
 

@@ -131,7 +131,7 @@ def _reasons(measured: ProbeScores, missing: NDArray[np.bool_]) -> dict[str, int
     if not len(measured.reasons):
         return {"none": int(missing.sum())} if missing.any() else {}
     names, counts = np.unique(np.asarray(measured.reasons)[missing], return_counts=True)
-    return {str(name): int(count) for name, count in sorted(zip(names, counts, strict=True), key=lambda each: -each[1])}
+    return {str(name): int(count) for name, count in sorted(zip(names, counts, strict=True), key=lambda item: -item[1])}
 
 
 def _chosen(values: Numbers, pairs: Places, photos: Labels) -> Estimate:
@@ -191,7 +191,7 @@ def _beside_right(
     held_out: Numbers, sheet: Sheet, kind: str, compare: Callable[[Numbers, Numbers], Numbers]
 ) -> Estimate:
     """The mean of a comparison between right outcomes and the probes of a kind that were made from the same edits."""
-    wanted = [place for place, probe in enumerate(sheet.probes) if probe.kind == kind and sheet.rights[place] >= 0]
+    wanted = [index for index, probe in enumerate(sheet.probes) if probe.kind == kind and sheet.rights[index] >= 0]
     these = np.array(wanted, dtype=np.int64)
     return share(compare(held_out[sheet.rights[these]], held_out[these]), sheet.photos[these])
 
@@ -234,10 +234,10 @@ def _varied(sheet: Sheet, order: list[int]) -> list[int]:
     for place in order:
         mine = sheet.probes[place].edit, f"{sheet.probes[place].kind.partition('-')[0]}, a kind"
         times.update(mine)
-        rounds.append(max(times[each] for each in mine))
-    return [place for _, place in sorted(zip(rounds, order, strict=True), key=lambda each: each[0])]
+        rounds.append(max(times[element] for element in mine))
+    return [place for _, place in sorted(zip(rounds, order, strict=True), key=lambda item: item[0])]
 
 
-def _failure(measured: ProbeScores, sheet: Sheet, place: int) -> MisjudgedProbe:
-    probe = sheet.probes[place]
-    return MisjudgedProbe(probe.id, probe.kind, probe.type, bool(probe.done), float(measured.values[place]))
+def _failure(measured: ProbeScores, sheet: Sheet, index: int) -> MisjudgedProbe:
+    probe = sheet.probes[index]
+    return MisjudgedProbe(probe.id, probe.kind, probe.type, bool(probe.done), float(measured.values[index]))

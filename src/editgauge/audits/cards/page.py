@@ -20,7 +20,7 @@ from editgauge._util.images import read_image
 from editgauge.audits.people.ground import both_grounds
 from editgauge.audits.probes.probes import OUTCOMES, read_edits
 from editgauge.reports.images import fitted
-from editgauge.reports.pages import GENERATOR, asset, joined, policy, refuse_a_page_of_others
+from editgauge.reports.pages import GENERATOR, asset, check_page_file, joined, policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ LINE = 120
 def write_page(card: AuditCard, probes: Path, folder: Path) -> Path:
     """Writes the page of a card, pictures inside, and gives its path."""
     page = folder / PAGE
-    refuse_a_page_of_others(page)
+    check_page_file(page)
     style, early = joined("style", STYLES, "css") + Markup("\n") + _own("card.css"), asset("script/early.js")
     theme = asset("script/theme.js")
     content = (
@@ -89,9 +89,9 @@ def _shown_of(card: AuditCard) -> dict[str, Any]:
     return {
         "card": card,
         "heads": heads,
-        "scores": [*heads, *_best_first([each for each in card.scores if each not in heads])],
-        "by_people": sorted(card.scores, key=lambda each: -(each.people.value or 0.0)),
-        "against": list(dict.fromkeys(kind for each in heads for kind in each.against)),
+        "scores": [*heads, *_best_first([score for score in card.scores if score not in heads])],
+        "by_people": sorted(card.scores, key=lambda item: -(item.people.value or 0.0)),
+        "against": list(dict.fromkeys(kind for head in heads for kind in head.against)),
         "facts": _facts(card),
         "grounds": both_grounds(card),
         "on_ground": _on_ground(card),
@@ -99,17 +99,18 @@ def _shown_of(card: AuditCard) -> dict[str, Any]:
         "groups": GROUPS,
         "most_moved": _most_moved,
         "most_pairs": MOST_PAIRS,
-        "reach": max((abs(end or 0.0) for each in card.ahead for end in _ends(each.difference)), default=1.0) or 1.0,
+        "reach": max((abs(end or 0.0) for element in card.ahead for end in _ends(element.difference)), default=1.0)
+        or 1.0,
     }
 
 
 def _best_first(scores: list[ScoreCard]) -> list[ScoreCard]:
-    return sorted(scores, key=lambda each: -(each.auroc.value or 0.0))
+    return sorted(scores, key=lambda item: -(item.auroc.value or 0.0))
 
 
 def _on_ground(card: AuditCard) -> list[tuple[GroundScore, Estimate | None]]:
     """The scores on people's ground, best first, each with its AUROC on probes."""
-    probes = {(each.protocol, each.name): each.auroc for each in card.scores}
+    probes = {(score.protocol, score.name): score.auroc for score in card.scores}
     rows = sorted(card.ground.scores if card.ground else (), key=lambda row: -(row.done.value or 0.0))
     return [(row, probes.get((row.protocol, row.name))) for row in rows]
 
@@ -123,7 +124,7 @@ def _facts(card: AuditCard) -> dict[str, int]:
 
 def _most_moved(card: ScoreCard) -> float:
     """The end of a line that holds all moves of a score."""
-    return max([1.0, *(each.high or each.value or 0.0 for each in card.moves.values())])
+    return max([1.0, *(move.high or move.value or 0.0 for move in card.moves.values())])
 
 
 def share(value: float | None, digits: int = 2) -> str:
@@ -152,7 +153,7 @@ def place(estimate: Estimate, low: float = 0.0, high: float = 1.0) -> Mapping[st
     """Where a number and its interval lie on a line from low to high."""
     value = estimate.value or 0.0
     ends = (value if end is None else end for end in (estimate.low, estimate.high))
-    return dict(zip(("at", "low", "high"), (at_line(each, low, high) for each in (value, *ends)), strict=True))
+    return dict(zip(("at", "low", "high"), (at_line(item, low, high) for item in (value, *ends)), strict=True))
 
 
 def _ends(estimate: Estimate) -> tuple[float | None, ...]:
@@ -171,7 +172,7 @@ def _own(name: str) -> Markup:
 
 def _all_shown(failures: Sequence[MisjudgedProbe], probes: Path) -> list[dict[str, Any]]:
     edits = read_edits(probes)
-    return [_shown(each, edits[each.probe], probes) for each in failures]
+    return [_shown(failure, edits[failure.probe], probes) for failure in failures]
 
 
 def _shown(failure: MisjudgedProbe, edit: Mapping[str, Any], probes: Path) -> dict[str, Any]:

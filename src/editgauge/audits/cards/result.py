@@ -126,17 +126,17 @@ def card_of(
 ) -> AuditCard:
     """The card of runs whose outcomes are probes."""
     sheet = Sheet.of(probes)
-    measured = [each for one in runs for each in measured_in(one, probes)]
-    scores = [each for each in measured if each.spec.name not in STEADINESS]
-    cards = tuple(score_card(each, sheet) for each in scores)
-    both = {(each.protocol, each.spec.name): each for each in scores}
+    measured = [entry for one in runs for entry in measured_in(one, probes)]
+    scores = [value for value in measured if value.spec.name not in STEADINESS]
+    cards = tuple(score_card(score, sheet) for score in scores)
+    both = {(element.protocol, element.spec.name): element for element in scores}
     headlines = headlines_of(scores, sheet)
     if against is None:
-        compared = list(combinations([both[each] for each in _best_first(headlines, cards)], 2))
+        compared = list(combinations([both[item] for item in _best_first(headlines, cards)], 2))
     else:
         first = both[score_named(against, both, "--against")]
         rivals = _best_first([(each.protocol, each.spec.name) for each in scores if each is not first], cards)
-        compared = [(first, both[each]) for each in rivals]
+        compared = [(first, both[rival]) for rival in rivals]
     known = [probe for probe in probes if probe.is_known]
     held_back = [probe for probe in known if probe.split == "held_back"]
     return AuditCard(
@@ -166,7 +166,7 @@ def card_of(
 def _best_first(names: Sequence[tuple[str, str]], cards: Sequence[ScoreCard]) -> list[tuple[str, str]]:
     """So that differences are most often gains, and the nearest rivals come first."""
     aurocs = {(card.protocol, card.name): card.auroc.value or 0.0 for card in cards}
-    return sorted(names, key=lambda each: -aurocs[each])
+    return sorted(names, key=lambda item: -aurocs[item])
 
 
 def _people(sheet: Sheet) -> PeopleAgreement | None:
@@ -176,7 +176,7 @@ def _people(sheet: Sheet) -> PeopleAgreement | None:
 
 def _ahead(first: ProbeScores, second: ProbeScores, sheet: Sheet) -> Ahead:
     """Both turned so that more is better, where both have a value."""
-    one, two = (np.where(sheet.tuning, np.nan, each.turned) for each in (first, second))
+    one, two = (np.where(sheet.tuning, np.nan, item.turned) for item in (first, second))
     done = np.where(np.isnan(one + two), np.nan, sheet.done)
     return Ahead(
         first.label,
@@ -222,4 +222,4 @@ def _costs(runs: Sequence[Run]) -> Cost | None:
     ]
     if not transcripts:
         return None
-    return Cost.of([call for each in transcripts for call in each], sum(each.spent for each in transcripts))
+    return Cost.of([call for item in transcripts for call in item], sum(transcript.spent for transcript in transcripts))

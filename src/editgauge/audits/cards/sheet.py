@@ -38,8 +38,8 @@ class Sheet:
     @classmethod
     def of(cls, probes: Sequence[Probe]) -> Sheet:
         """The probes in this order."""
-        right = {probe.edit: place for place, probe in enumerate(probes) if probe.kind == RIGHT}
-        places = {probe.id: place for place, probe in enumerate(probes)}
+        right = {probe.edit: index for index, probe in enumerate(probes) if probe.kind == RIGHT}
+        places = {probe.id: index for index, probe in enumerate(probes)}
         compared = [
             (places[probe.id], places[other], share)
             for probe in probes
@@ -72,9 +72,9 @@ class Sheet:
 
 def _graded(probes: Sequence[Probe], right: Mapping[str, int]) -> Places:
     families: dict[tuple[str, str], list[tuple[float, int]]] = {}
-    for place, probe in enumerate(probes):
+    for index, probe in enumerate(probes):
         if probe.family and probe.severity is not None:
-            families.setdefault((probe.edit, probe.family), []).append((probe.severity, place))
+            families.setdefault((probe.edit, probe.family), []).append((probe.severity, index))
     pairs = []
     for (edit, _), members in families.items():
         has_none = min(severity for severity, _ in members) > 0

@@ -63,7 +63,9 @@ def measured_in(run: Run, probes: Sequence[Probe]) -> list[ProbeScores]:
     values = {key: np.full(len(probes), np.nan) for key in specs}
     reasons = {key: ["missing_outcome"] * len(probes) for key in specs}
     columns = ("protocol", "name", "edit", "value", "reason")
-    for protocol, name, edit, value, reason in zip(*(run.scores[each].to_pylist() for each in columns), strict=True):
+    for protocol, name, edit, value, reason in zip(
+        *(run.scores[column].to_pylist() for column in columns), strict=True
+    ):
         if edit in place and (protocol, name) in specs:
             reasons[protocol, name][place[edit]] = reason or ""
             values[protocol, name][place[edit]] = np.nan if value is None else value
@@ -98,20 +100,21 @@ def measured_by(
         probes: which of them to ask.
         spec: what the number is called, and whether more is better.
         mark: from which value on it says that the edit was carried out, if it says so at all.
+
     """
     edits = {edit.id: edit for edit in open_benchmark(Path(folder)).edits}
     values, reasons = np.full(len(probes), np.nan), [""] * len(probes)
-    for place, probe in enumerate(probes):
+    for index, probe in enumerate(probes):
         source = read_image(edits[probe.id].source.path)
         edited = read_image(Path(folder) / OUTCOMES / f"{probe.id}.png")
         try:
             value = function(source, resize_image(edited, source.shape[1], source.shape[0]), edits[probe.id])
         except UnscorableError as unable:
-            value, reasons[place] = None, unable.reason
+            value, reasons[index] = None, unable.reason
         if value is None:
-            reasons[place] = reasons[place] or "not_applicable"
+            reasons[index] = reasons[index] or "not_applicable"
         elif not np.isfinite(value):
-            reasons[place] = "crashed"
+            reasons[index] = "crashed"
         else:
-            values[place] = value
+            values[index] = value
     return ProbeScores("function", spec, values, reasons, mark)

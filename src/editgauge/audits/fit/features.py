@@ -57,8 +57,8 @@ async def _measure(folder: Path, out: Path, probes: Sequence[Probe], quiet: bool
             image = folder / OUTCOMES / f"{probe.id}.png"
             outcome = Outcome(edit_id=probe.id, method="probes", image=image)
             view = await look(build_item(edit, outcome, read_image(edit.source.path), read_image(image)), see)
-            for each in [view] if view.mask is None else [view, replace(view, mask=None)]:
-                line = {"id": probe.id, "masked": each.mask is not None, "values": features(each)}
+            for item in [view] if view.mask is None else [view, replace(view, mask=None)]:
+                line = {"id": probe.id, "masked": item.mask is not None, "values": features(item)}
                 lines.write(f"{json.dumps(line)}\n")
             lines.flush()
             advance()

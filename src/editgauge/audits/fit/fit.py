@@ -55,7 +55,7 @@ BETWEEN = ("jpeg-95", "jpeg-75", "jpeg-50", "shift-2", "shift-4")
 
 def fit(measured: Sequence[ProbeFeatures], questions: Sequence[Question] = TREES, seed: int = 0) -> dict[str, Any]:
     """Models as a JSON value, each with what it was fitted on and how it fared on photographs that it had not seen."""
-    tuning = [each for each in measured if each.probe.split == "tuning"]
+    tuning = [item for item in measured if item.probe.split == "tuning"]
     return {
         "models": {question: _fitted(question, tuning, seed) for question in questions},
         "provenance": {
@@ -72,10 +72,10 @@ def _fitted(question: Question, tuning: Sequence[ProbeFeatures], seed: int) -> d
     names = FEATURES[question]
     known = [(each, truth) for each in tuning if (truth := TRUTHS[question](each.probe)) is not None]
     if question == "flawed":  # where nothing changed the model is not asked
-        known = [(each, truth) for each, truth in known if each.values[question]["beyond"] is not None]
-    values = np.array([[_number(each.values[question][name]) for name in names] for each, _ in known])
+        known = [(value, truth) for value, truth in known if value.values[question]["beyond"] is not None]
+    values = np.array([[_number(entry.values[question][name]) for name in names] for entry, _ in known])
     truths = np.array([truth for _, truth in known])
-    photos = np.array([each.probe.photo for each, _ in known])
+    photos = np.array([element.probe.photo for element, _ in known])
     directions = [int(name in RISING[question]) for name in names]
     staged = np.zeros((MOST_TREES, len(truths)))
     for kept, left_out in GroupKFold(min(FOLDS, len(set(photos)))).split(values, truths, photos):
@@ -88,7 +88,7 @@ def _fitted(question: Question, tuning: Sequence[ProbeFeatures], seed: int) -> d
     start = trees.start + sum(tree[0][0] for tree in written)
     return {
         "features": fingerprint(names),
-        "probes": len({each.probe.id for each, _ in known}),
+        "probes": len({item.probe.id for item, _ in known}),
         "photographs": len(set(photos)),
         "unseen_photographs": _fares(slope * staged[best] + intercept, truths),
         "start": round(intercept + slope * start, DIGITS),
@@ -126,7 +126,9 @@ def _fares(odds: Floats, truths: Floats) -> dict[str, float]:
 
 def _is_asked(probe: Probe, questions: Sequence[Question]) -> bool:
     between = probe.kind in BETWEEN or probe.severity == 0.75
-    return probe.split == "tuning" and not between and any(TRUTHS[each](probe) is not None for each in questions)
+    return (
+        probe.split == "tuning" and not between and any(TRUTHS[question](probe) is not None for question in questions)
+    )
 
 
 def main() -> None:
@@ -143,7 +145,9 @@ def main() -> None:
         parser.error(f"no such question: {', '.join(unknown)}")
     questions = [question for question in TREES if question in (options.questions or TREES)]
     measure(
-        options.probes, options.measured, [each for each in read_probes(options.probes) if _is_asked(each, questions)]
+        options.probes,
+        options.measured,
+        [probe for probe in read_probes(options.probes) if _is_asked(probe, questions)],
     )
     result = fit(list(read_measured(options.probes, options.measured)), questions)
     target = Path(str(own.__file__)).parent / FILE

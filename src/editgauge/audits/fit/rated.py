@@ -56,8 +56,10 @@ async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], rat
     places = [text.split("=", 1) for text in expand(outcomes)]
     outcomes_of = [find_outcomes(name, Path(where), edits) for name, where in places]
     answers = mean_ratings(read_ratings(Path(ratings)))
-    known = {(each.edit, each.method) for each in read_rated(out)} if out.is_file() else set()
-    todo = [each for each in _outcomes(edits, outcomes_of, answers) if (each[0].id, each[1].method) not in known]
+    known = {(item.edit, item.method) for item in read_rated(out)} if out.is_file() else set()
+    todo = [
+        element for element in _outcomes(edits, outcomes_of, answers) if (element[0].id, element[1].method) not in known
+    ]
     with (
         ModelService(choose_models("lite", {}, ROLES).models, place()) as see,
         progress("measuring", len(todo), quiet=False) as advance,
@@ -75,7 +77,7 @@ async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], rat
                 done={SOURCE: 0.0, REFERENCE: 1.0}.get(outcome.method, said.get("done")),
                 quality=said.get("quality"),
                 answered=not_judged(view) is None and len(edit.reading.steps if edit.reading else ()) <= 1,
-                values={str(question): each for question, each in values.items()},
+                values={str(question): value for question, value in values.items()},
             )
             lines.write(f"{json.dumps(asdict(record))}\n")
             lines.flush()

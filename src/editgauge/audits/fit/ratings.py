@@ -118,8 +118,8 @@ def fit_edit(records: Sequence[Rated]) -> tuple[Floats, Floats]:
     The intercept of `asked` alone stands for what was not looked for; every outcome informs the fit of over-editing.
     """
     asked, contained = table(records, "asked"), table(records, "contained")
-    done = np.array([_verdict(each.done or 0.0) for each in records])
-    weights = np.array([each.weight for each in records])
+    done = np.array([_verdict(item.done or 0.0) for item in records])
+    weights = np.array([record.weight for record in records])
     spread, center = np.maximum(contained.std(axis=0), 1e-6), contained.mean(axis=0)
     scaled = (contained - center) / spread
     first, local = asked.shape[1], is_local(records)
@@ -168,7 +168,7 @@ def is_local(records: Sequence[Rated]) -> NDArray[np.bool_]:
 def fit_quality(records: Sequence[Rated]) -> Floats:
     """Weights of `quality`, intercept last: a logistic curve through the mean ratings."""
     values = table(records, "quality")
-    rating = np.array([each.quality or 0.0 for each in records])
+    rating = np.array([record.quality or 0.0 for record in records])
     center, spread = values.mean(axis=0), np.maximum(values.std(axis=0), 1e-6)
     scaled = (values - center) / spread
 
@@ -205,12 +205,12 @@ class FittedScores:
 
 def judged(records: Sequence[Rated], train: Sequence[Rated]) -> FittedScores:
     """The scores of outcomes, by a fit on others."""
-    asked, contained = fit_edit([each for each in train if each.done is not None])
-    quality = fit_quality([each for each in train if each.quality is not None])
+    asked, contained = fit_edit([item for item in train if item.done is not None])
+    quality = fit_quality([element for element in train if element.quality is not None])
     kept = np.where(is_local(records), _chance(table(records, "contained"), contained), 1)
     edit = _chance(table(records, "asked"), asked) * kept
     plain = (kept < REDRAWN) | is_untouched(records)
-    looked_for = np.array([each.answered for each in records])
+    looked_for = np.array([record.answered for record in records])
     return FittedScores(edit, _chance(table(records, "quality"), quality), looked_for | plain)
 
 
@@ -221,7 +221,7 @@ def is_untouched(records: Sequence[Rated]) -> NDArray[np.bool_]:
 
 def out_of_fold(records: Sequence[Rated], *, methods: bool, repeat: int = 0) -> FittedScores:
     """Every outcome by a fit that has seen neither its photograph nor, if asked, its method."""
-    photos = np.array([each.photo for each in records])
+    photos = np.array([record.photo for record in records])
     scores = FittedScores(np.zeros(len(records)), np.zeros(len(records)), np.zeros(len(records), np.bool_))
     folds = GroupKFold(min(FOLDS, len(set(photos))), shuffle=True, random_state=repeat)
     for kept, left_out in folds.split(photos, photos, photos):
@@ -236,11 +236,11 @@ def out_of_fold(records: Sequence[Rated], *, methods: bool, repeat: int = 0) -> 
 
 def judged_apart(records: Sequence[Rated], others: Sequence[Rated]) -> FittedScores:
     """Outcomes of another ground, by fits on the first one that have not seen their photographs."""
-    photos = np.array([each.photo for each in others])
+    photos = np.array([candidate.photo for candidate in others])
     scores = FittedScores(np.zeros(len(others)), np.zeros(len(others)), np.zeros(len(others), np.bool_))
     for _, rows in GroupKFold(FOLDS).split(photos, photos, photos):
         out = set(photos[rows])
-        part = judged([others[row] for row in rows], [each for each in records if each.photo not in out])
+        part = judged([others[row] for row in rows], [record for record in records if record.photo not in out])
         scores.edit[rows], scores.quality[rows], scores.answered[rows] = part.edit, part.quality, part.answered
     return scores
 
@@ -283,12 +283,12 @@ def write_unseen(records: Sequence[Rated], others: Sequence[Rated], file: Path) 
 
 def _agreement(records: Sequence[Rated], scores: FittedScores) -> dict[str, float]:
     """With people's ratings, of outcomes that people rated."""
-    of_people = np.array([each.method not in WEIGHTS for each in records])
+    of_people = np.array([element.method not in WEIGHTS for element in records])
     done = np.array([np.nan if each.done is None else each.done for each in records])
     rated = np.array([np.nan if each.quality is None else each.quality for each in records])
     answered, known = of_people & scores.answered, of_people & ~np.isnan(rated)
-    method = np.array([each.method for each in records])
-    looked_into = of_people & np.array([each.answered for each in records])
+    method = np.array([record.method for record in records])
+    looked_into = of_people & np.array([item.answered for item in records])
     people = np.sqrt(np.nan_to_num(done) * np.nan_to_num(rated))
     good, passed = done[answered] >= GOOD, scores.edit[answered] >= own.PASSED
     return {
@@ -330,7 +330,7 @@ def _per_method(score: Floats, truth: Floats, where: NDArray[np.bool_], method: 
 
 def fitted_models(records: Sequence[Rated]) -> dict[str, Any]:
     """The three models as a JSON value, with what they were fitted on and their results on unseen data."""
-    asked, contained = fit_edit([each for each in records if each.done is not None])
+    asked, contained = fit_edit([entry for entry in records if entry.done is not None])
     quality = fit_quality([each for each in records if each.quality is not None])
     numbers: dict[Question, Floats] = {"asked": asked, "contained": contained, "quality": quality}
     return {
@@ -346,9 +346,10 @@ def fitted_models(records: Sequence[Rated]) -> dict[str, Any]:
         },
         "provenance": {
             "outcomes": {
-                name: sum(each.method == name for each in records) for name in sorted({each.method for each in records})
+                name: sum(element.method == name for element in records)
+                for name in sorted({item.method for item in records})
             },
-            "photographs": len({each.photo for each in records}),
+            "photographs": len({record.photo for record in records}),
             "photograph_ids": sorted({each.photo for each in records if each.method not in WEIGHTS}),
             "unseen_photographs": unseen(records, methods=False),
             "unseen_photographs_and_methods": unseen(records, methods=True),

@@ -52,7 +52,7 @@ def anchors_of_run(folder: Path) -> list[Anchor]:
     if not calls:
         raise BadInputError(f"The run '{folder}' has no answered question that could be asked again as an anchor.")
     count = min(MOST_OF_A_RUN, len(calls))
-    chosen = [calls[place * len(calls) // count] for place in range(count)]
+    chosen = [calls[index * len(calls) // count] for index in range(count)]
     wanted = {image[1] for call in chosen for image in call.asked["images"]}
     pictures = _pictures(Run.open(folder), wanted)
     anchors = [
@@ -83,7 +83,7 @@ def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
 
 def recorded_form(form: Mapping[str, Any]) -> YesNo | Scale | Ratings:
     """The form of a recorded question of a `NUMERIC` kind."""
-    numbers = {name: each["enum"] for name, each in form["schema"]["properties"].items() if "enum" in each}
+    numbers = {name: item["enum"] for name, item in form["schema"]["properties"].items() if "enum" in item}
     if form["kind"] == "yes_no":
         return YesNo()
     every = [value for values in numbers.values() for value in values]
@@ -117,21 +117,21 @@ def _shown(source: str | None, edited: str | None) -> Iterator[Pixels]:
 
 
 def _about_shapes() -> Iterator[Anchor]:
-    for place, color in enumerate(COLORS):
+    for index, color in enumerate(COLORS):
         for shape in ("circle", "square"):
             picture = LabeledImage("The picture:", _drawn([(shape, color, (112, 112))]))
             yield Anchor(f"{shape} is {color}", ask_yes_no(f"Is the {shape} {color}?", picture))
-            other = list(COLORS)[(place + 1) % len(COLORS)]
+            other = list(COLORS)[(index + 1) % len(COLORS)]
             yield Anchor(f"{color} {shape} is {other}", ask_yes_no(f"Is the {shape} {other}?", picture))
 
 
 def _about_changes() -> Iterator[Anchor]:
-    for place, color in enumerate(COLORS):
+    for index, color in enumerate(COLORS):
         before = _drawn([("circle", color, (70, 112))])
         after = _drawn([("circle", color, (70, 112)), ("square", "blue" if color != "blue" else "red", (160, 112))])
         for name, pair in (("added", (before, after)), ("unchanged", (before, before))):
             shown = LabeledImage("Before:", pair[0]), LabeledImage("After:", pair[1])
-            yield Anchor(f"square {name} {place}", ask_yes_no("Was a square added to the second picture?", *shown))
+            yield Anchor(f"square {name} {index}", ask_yes_no("Was a square added to the second picture?", *shown))
 
 
 def _about_damage() -> Iterator[Anchor]:

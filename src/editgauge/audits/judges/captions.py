@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from editgauge._util.progress import log_info
+from editgauge._util.variants import paper_name
 from editgauge.benchmarks.editinspector.outcome_captions import Captions, OutcomeCaption, write_captions
 from editgauge.errors import BadInputError
 from editgauge.results import Run
@@ -41,6 +42,7 @@ def captions(
         protocol: full name of the protocol whose captions to take, where the run has several.
         study: study folder with the design `editinspector`: what people wrote is kept next to the machine's caption.
         quiet: print no remarks.
+
     """
     opened = Run.open(Path(run))
     name = _protocol(opened, protocol)
@@ -50,17 +52,17 @@ def captions(
     if people and len(strangers) == len(people):
         raise BadInputError(f"No outcome of the study '{study}' is one of the run '{run}'.")
     merged = {
-        key: OutcomeCaption(each.caption, each.by, tuple(people.get(key, ()))) for key, each in by_machine.items()
+        key: OutcomeCaption(item.caption, item.by, tuple(people.get(key, ()))) for key, item in by_machine.items()
     }
     write_captions(out, merged)
-    edited = sum(bool(each.people) for each in merged.values())
+    edited = sum(bool(value.people) for value in merged.values())
     words = f", {edited} with captions by people" if study is not None else ""
     log_info(f"{out}: captions of {len(merged)} outcomes by {name}{words}.", quiet=quiet)
     return Path(out)
 
 
 def _protocol(run: Run, wanted: str | None) -> str:
-    candidates = [name for name in run.manifest.protocols if name.partition("[")[0].partition("@")[0] == PROTOCOL]
+    candidates = [name for name in run.manifest.protocols if paper_name(name) == PROTOCOL]
     if wanted in candidates:
         return str(wanted)
     if wanted is not None or len(candidates) != 1:

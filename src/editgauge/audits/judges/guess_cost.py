@@ -72,6 +72,7 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
 
     Args:
         transcripts: folder of transcripts, or a run folder that has one.
+
     """
     folder = Path(transcripts)
     folder = folder / "transcripts" if (folder / "transcripts").is_dir() else folder
@@ -89,9 +90,9 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
             f"The transcripts in '{folder}' hold no answer with numbers: no rubric was asked, and no scale."
         )
     return [
-        each
+        item
         for (model, question), calls_of_question in sorted(groups.items())
-        for each in _of(model, question, calls_of_question, repairs)
+        for item in _of(model, question, calls_of_question, repairs)
     ]
 
 
@@ -127,8 +128,8 @@ def _dimension(
     unreadable: list[str],
     failed: int,
 ) -> GuessCost:
-    known = [each[name] for each in read]
-    ours = known + [each[name] for each in repaired]
+    known = [item[name] for item in read]
+    ours = known + [element[name] for element in repaired]
     means: dict[str, float | None] = {}
     spread: dict[str, float] = {}
     steps = form.high - form.low + 1
@@ -196,7 +197,7 @@ def _form(call: Call) -> Ratings | None:
     if form.get("kind") not in ("ratings", "scale"):
         return None
     properties: Mapping[str, Any] = (form.get("schema") or {}).get("properties", {})
-    numbers = {name: each["enum"] for name, each in properties.items() if "enum" in each}
+    numbers = {name: property_["enum"] for name, property_ in properties.items() if "enum" in property_}
     if not numbers:
         return None
     every = [value for values in numbers.values() for value in values]
@@ -207,8 +208,12 @@ def _form(call: Call) -> Ratings | None:
 @cache
 def _also(dimension: str) -> tuple[str, ...]:
     """Further names of a dimension, in any of the built-in rubrics."""
-    questions = (each for name in rubric_names() for each in open_rubric(name).rubric.questions)
+    questions = (item for name in rubric_names() for item in open_rubric(name).rubric.questions)
     named = (
-        also for question in questions for each in question.dimensions if each.name == dimension for also in each.also
+        also
+        for question in questions
+        for element in question.dimensions
+        if element.name == dimension
+        for also in element.also
     )
     return tuple(dict.fromkeys(named))

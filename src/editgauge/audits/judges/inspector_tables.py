@@ -14,7 +14,7 @@ from editgauge._stats.resampling import Estimate, as_estimate
 from editgauge.analysis.binary_agreement import binary_agreement
 from editgauge.errors import BadInputError
 from editgauge.judges._panel import is_panel
-from editgauge.protocols import read_variant
+from editgauge.protocols import parse_variant
 from editgauge.results import Run
 
 INSPECTOR, CAPTIONS = "editinspector", "difference-captions"
@@ -72,6 +72,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
     Args:
         run: run folder with the protocols `editinspector`, `difference-captions` or both.
         ratings: people's answers, as `editgauge data ratings editinspector` writes them; needed for the questions.
+
     """
     opened = Run.open(Path(run))
     columns = _columns(opened)
@@ -87,7 +88,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
         judges,
         {
             **{
-                row: {each: accuracy.get((each, name), NOT_SCORED if ratings else NO_RATINGS) for each in judges}
+                row: {item: accuracy.get((item, name), NOT_SCORED if ratings else NO_RATINGS) for item in judges}
                 for row, name in QUESTIONS.items()
             },
             **_rows(DIFFERENCES, judges, values),
@@ -104,8 +105,8 @@ def _columns(run: Run) -> Columns:
     """Who is examined by which protocol; a judge that was asked in several ways has a column for each."""
     columns: Columns = {}
     for protocol in run.manifest.protocols:
-        base, options = read_variant(protocol)
-        judge = next((each for each in options if each in run.manifest.judges or is_panel(each)), None)
+        base, options = parse_variant(protocol)
+        judge = next((option for option in options if option in run.manifest.judges or is_panel(option)), None)
         if judge is None or base.partition("@")[0] not in (INSPECTOR, CAPTIONS):
             continue
         further = [f"{name}={value}" if value else name for name, value in options.items() if name != judge]
@@ -120,7 +121,7 @@ def _accuracies(run: str | Path, ratings: str | Path, columns: Columns) -> dict[
     if not judge_of:
         return {}
     scores = binary_agreement(run, ratings, [f"{protocol}/*" for protocol in judge_of]).scores
-    return {(judge_of[each.protocol], each.spec.name): each.rates.balanced_accuracy for each in scores}
+    return {(judge_of[score.protocol], score.spec.name): score.rates.balanced_accuracy for score in scores}
 
 
 class _Column(NamedTuple):
@@ -136,7 +137,7 @@ def _values(run: Run, columns: Columns) -> dict[tuple[str, str], _Column]:
     judge_of = {protocol: judge for (judge, base), protocol in columns.items() if base == CAPTIONS}
     values: dict[tuple[str, str], _Column] = {}
     names = ("protocol", "name", "source", "value")
-    for protocol, name, source, value in zip(*(run.scores[each].to_pylist() for each in names), strict=True):
+    for protocol, name, source, value in zip(*(run.scores[item].to_pylist() for item in names), strict=True):
         if protocol in judge_of and value is not None:
             place = judge_of[protocol], name
             column = values.setdefault(place, _Column([], [], run.spec(protocol, name).range))
@@ -150,7 +151,7 @@ def _rows(
     judges: tuple[str, ...],
     values: Mapping[tuple[str, str], _Column],
 ) -> dict[str, dict[str, Estimate]]:
-    return {row: {each: _mean(row, values.get((each, name))) for each in judges} for row, name in rows.items()}
+    return {row: {judge: _mean(row, values.get((judge, name))) for judge in judges} for row, name in rows.items()}
 
 
 def _mean(row: str, values: _Column | None) -> Estimate:

@@ -105,6 +105,7 @@ def check(
         judge: address, such as `openai:MODEL@URL` or `transformers:FOLDER`.
         ledger: folder in which checks are kept, each with its transcripts.
         run: run folder whose answered questions become further anchors, and its answers the first check.
+
     """
     anchors = drawn_anchors() + (anchors_of_run(Path(run)) if run is not None else [])
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", judge_name(judge))
@@ -150,16 +151,16 @@ def read_checks(folder: Path) -> list[JudgeCheck]:
 
 def drift(before: JudgeCheck, now: JudgeCheck, anchors: Sequence[Anchor]) -> Drift | None:
     """How far a judge moved between two checks; None when they share no answered anchor."""
-    scales = {each.name: _scale(each) for each in anchors}
+    scales = {anchor.name: _scale(anchor) for anchor in anchors}
     excess, changes, shifts, names = [], [], [], []
     for name, values in now.answers.items():
-        old = [each for each in before.answers.get(name, ()) if each is not None]
-        new = [each for each in values if each is not None]
+        old = [item for item in before.answers.get(name, ()) if item is not None]
+        new = [value for value in values if value is not None]
         if not old or not new:
             continue
         between = fmean(float(a != b) for a in old for b in new)
-        within = [fmean(float(a != b) for a in each for b in each) * len(each) / (len(each) - 1)
-                  for each in (old, new) if len(each) > 1]  # fmt: skip
+        within = [fmean(float(a != b) for a in entry for b in entry) * len(entry) / (len(entry) - 1)
+                  for entry in (old, new) if len(entry) > 1]  # fmt: skip
         changes.append(between)
         excess.append(between - (fmean(within) if within else 0.0))
         shifts.append((fmean(new) - fmean(old)) / scales.get(name.partition("/")[0], 1.0))
@@ -167,7 +168,7 @@ def drift(before: JudgeCheck, now: JudgeCheck, anchors: Sequence[Anchor]) -> Dri
     if not names:
         return None
     clusters = np.array(names)
-    more, moved = (clustered_mean(np.array(each), clusters) for each in (excess, shifts))
+    more, moved = (clustered_mean(np.array(element), clusters) for element in (excess, shifts))
     return Drift(
         since=before.at,
         anchors=len(names),
@@ -214,7 +215,7 @@ def _numbers(name: str, value: Any) -> dict[str, float]:
 
 def _from_run(anchors: Sequence[Anchor], name: str) -> JudgeCheck | None:
     """What the run answered that anchors come from, as a check of its own."""
-    calls = [(each, each.earlier) for each in anchors if each.earlier is not None]
+    calls = [(item, item.earlier) for item in anchors if item.earlier is not None]
     if not calls:
         return None
     answers: dict[str, list[float | None]] = {}

@@ -140,17 +140,17 @@ async def _ask(
 
 
 async def _said(judge: ModelJudge, question: Question[Choice]) -> PairAnswers:
-    answers = [await choice_of(judge, each) for each in (question, question.swapped(), question.again(1))]
-    first_order, swapped, again = (None if isinstance(each, NoAnswerError) else each for each in answers)
+    answers = [await choice_of(judge, element) for element in (question, question.swapped(), question.again(1))]
+    first_order, swapped, again = (None if isinstance(item, NoAnswerError) else item for item in answers)
     return PairAnswers(
-        first_order, swapped, again, tuple(each.fault for each in answers if isinstance(each, NoAnswerError))
+        first_order, swapped, again, tuple(answer.fault for answer in answers if isinstance(answer, NoAnswerError))
     )
 
 
 def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[ProbePair]:
     """This many pairs by chance, all groups taking turns; only of outcomes of the same source for the same words."""
     chance = np.random.default_rng(seed)
-    fitting = [each for each in _candidates(sheet) if _same_request(*each[:2], edits)]
+    fitting = [candidate for candidate in _candidates(sheet) if _same_request(*candidate[:2], edits)]
     turns: Counter[str] = Counter()
     ranked = []
     for number in chance.permutation(len(fitting)):
@@ -159,7 +159,7 @@ def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -
         first, second = (better, worse) if better_first else (worse, better)
         ranked.append((turns[group], ProbePair(first, second, better_first, photo, group)))
         turns[group] += 1
-    return [pair for _, pair in sorted(ranked, key=lambda each: each[0])][:count]
+    return [pair for _, pair in sorted(ranked, key=lambda item: item[0])][:count]
 
 
 def _candidates(sheet: Sheet) -> Iterator[tuple[str, str, str, str]]:
@@ -181,7 +181,7 @@ def findings(pairs: Sequence[ProbePair], said: Sequence[PairAnswers], cost: Cost
     photos = np.array([pair.photo for pair in pairs], dtype=np.str_)
     groups = np.array([pair.group for pair in pairs], dtype=np.str_)
     first_order, swapped, again = (
-        np.array([np.nan if each is None else LEAD[each] for each in column])
+        np.array([np.nan if item is None else LEAD[item] for item in column])
         for column in zip(*((one.first_order, one.swapped, one.again) for one in said), strict=True)
     )
     both = (first_order + swapped) / 2
@@ -197,8 +197,8 @@ def findings(pairs: Sequence[ProbePair], said: Sequence[PairAnswers], cost: Cost
         first_shown=_first_shown(first_order, swapped, photos),
         order_changes=share(_differ(first_order, swapped), photos),
         same_again=share(1 - _differ(first_order, again), photos),
-        answers=int(sum((~np.isnan(each)).sum() for each in (first_order, swapped, again))),
-        ties=int(sum((each == LEAD["tie"]).sum() for each in (first_order, swapped, again))),
+        answers=int(sum((~np.isnan(element)).sum() for element in (first_order, swapped, again))),
+        ties=int(sum((entry == LEAD["tie"]).sum() for entry in (first_order, swapped, again))),
         unanswered=dict(Counter(fault for one in said for fault in one.faults)),
         cost=cost,
     )

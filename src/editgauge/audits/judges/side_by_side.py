@@ -81,6 +81,7 @@ def side_by_side(run: str | Path) -> SideBySide:
 
     Args:
         run: run folder that several judges scored, or one whose judge was asked repeatedly.
+
     """
     opened = Run.open(Path(run))
     if not opened.manifest.judges:
@@ -96,7 +97,7 @@ def side_by_side(run: str | Path) -> SideBySide:
 def _compared(run: Run, protocol: str, score: str, by_judge: Mapping[str, Values]) -> ScoreByJudge:
     outcomes, table = table_of(by_judge)
     scale = run.spec(with_judge(protocol, next(iter(by_judge))), score).range
-    sources = np.array([each.source for each in outcomes])
+    sources = np.array([outcome.source for outcome in outcomes])
     rows = tuple(_row(judge, values, outcomes, sources, scale=scale) for judge, values in by_judge.items())
     return ScoreByJudge(protocol, score, rows, krippendorff(table, "interval", sources), _apart(table, outcomes))
 
@@ -132,14 +133,14 @@ def _retests(calls: Transcripts, names: Mapping[str, str], photographs: Mapping[
         answer = _answer(call)
         if answer is not None and "repairs" not in call.asked:
             question = json.dumps(
-                {key: each for key, each in call.asked.items() if key != "repetition"}, sort_keys=True
+                {key: value for key, value in call.asked.items() if key != "repetition"}, sort_keys=True
             )
             groups[str(call.asked["model"])][question].append(answer)
             shown = (photographs.get(pixels) for _, pixels in call.asked["images"])
-            clusters[question] = next((each for each in shown if each is not None), question)
+            clusters[question] = next((item for item in shown if item is not None), question)
     retests = []
     for model, questions in groups.items():
-        repeated = [(clusters[each], answers) for each, answers in questions.items() if len(answers) > 1]
+        repeated = [(clusters[element], answers) for element, answers in questions.items() if len(answers) > 1]
         if repeated:
             retests.append(_retest(names.get(model, model), repeated))
     return tuple(retests)

@@ -90,11 +90,11 @@ def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ..
 
 def _side_by_side(picture: Path, image: CocoImage) -> TwoObjects | None:
     """The two largest objects that are alone of their class, if they lie apart from left to right."""
-    alone = [each for each in image.objects if image.count(each.class_) == 1]
-    largest = sorted(alone, key=lambda each: (-box_area(each.box), each.class_))[:2]
+    alone = [object_ for object_ in image.objects if image.count(object_.class_) == 1]
+    largest = sorted(alone, key=lambda element: (-box_area(element.box), element.class_))[:2]
     if len(largest) < 2:
         return None
-    new, anchor = sorted(largest, key=lambda each: each.class_)
+    new, anchor = sorted(largest, key=lambda item: item.class_)
     if new.box[2] <= anchor.box[0]:
         return TwoObjects(picture, picture.name, new.class_, anchor.class_, "left")
     is_right = anchor.box[2] <= new.box[0]
@@ -110,7 +110,7 @@ def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dic
     async def ask() -> dict[str, SideChoices]:
         with ModelService({role: models[role] for role in roles}, place()) as see:
             return {
-                models[role]: _choices(role, pictures, [await _answer(role, each, see) for each in pictures])
+                models[role]: _choices(role, pictures, [await _answer(role, image, see) for image in pictures])
                 for role in roles
             }
 
@@ -129,7 +129,7 @@ async def _by_boxes(pixels: Pixels, shown: TwoObjects, see: Perception) -> str |
     new, anchor = await asyncio.gather(see.detect(pixels, shown.new), see.detect(pixels, shown.anchor))
     if not (new.found and anchor.found):
         return None
-    across = [middle(tuple(each.boxes[0].tolist()))[0] for each in (new, anchor)]
+    across = [middle(tuple(item.boxes[0].tolist()))[0] for item in (new, anchor)]
     return "left" if across[0] < across[1] else "right"
 
 
@@ -141,11 +141,14 @@ async def _by_likeness(pixels: Pixels, shown: TwoObjects, see: Perception) -> st
 
 
 def _choices(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | None]) -> SideChoices:
-    photos = np.array([each.photo for each in pictures], dtype=np.str_)
+    photos = np.array([image.photo for image in pictures], dtype=np.str_)
     right: Numbers = np.array(
-        [np.nan if said is None else float(said == each.side) for each, said in zip(pictures, answers, strict=True)]
+        [
+            np.nan if said is None else float(said == element.side)
+            for element, said in zip(pictures, answers, strict=True)
+        ]
     )
     on_left, on_right = (
-        share(np.where([each.side == side for each in pictures], right, np.nan), photos) for side in SIDES
+        share(np.where([item.side == side for item in pictures], right, np.nan), photos) for side in SIDES
     )
     return SideChoices(role, on_left, on_right, len(pictures), sum(said is not None for said in answers))

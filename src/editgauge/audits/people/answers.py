@@ -95,7 +95,7 @@ def add_answers(
         benchmark.edits,
         probes,
     )
-    pictures = {OutcomeKey(each.edit_id, each.method, each.seed): each.image for each in probes}
+    pictures = {OutcomeKey(probe.edit_id, probe.method, probe.seed): probe.image for probe in probes}
     if not (folder / TRUTHS).is_file():
         claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(places)}, "people's answers", COMMAND)
     for remark in answers.remarks:
@@ -185,7 +185,7 @@ def _joined(
         )
         for key in kept
     }
-    entries = {each.id: benchmark_entry(each) for each in kept.values()}
+    entries = {item.id: benchmark_entry(item) for item in kept.values()}
     if there:
         entries = read_edits(folder) | entries
     write_edits(folder, entries.values())
@@ -247,7 +247,7 @@ def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], 
     for keys, choice in matched.pairs:
         turned = keys[::-1] in earned
         earned[keys[::-1] if turned else keys].append(1 - CREDIT[choice.choice] if turned else CREDIT[choice.choice])
-    return {keys: fmean(each) for keys, each in earned.items()}
+    return {keys: fmean(value) for keys, value in earned.items()}
 
 
 def _done(rated: Matched[Rating], file: Path) -> Mapping[OutcomeKey, bool]:

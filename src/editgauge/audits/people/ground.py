@@ -71,7 +71,7 @@ class RatedGround:
 
     def of(self, protocol: str, name: str) -> GroundScore | None:
         """The row of a score."""
-        return next((each for each in self.scores if (each.protocol, each.name) == (protocol, name)), None)
+        return next((score for score in self.scores if (score.protocol, score.name) == (protocol, name)), None)
 
 
 def mean_ratings(ratings: Sequence[Rating]) -> dict[tuple[str, str], dict[str, float]]:
@@ -81,11 +81,11 @@ def mean_ratings(ratings: Sequence[Rating]) -> dict[tuple[str, str], dict[str, f
         question = _meaning(rating.question)
         if question:
             values.setdefault((rating.edit, rating.method, question), []).append(float(rating.value))
-    highest = max((value for each in values.values() for value in each), default=1.0)
+    highest = max((value for item in values.values() for value in item), default=1.0)
     top = next((scale for scale in SCALES if highest <= scale), highest)
     means: dict[tuple[str, str], dict[str, float]] = {}
-    for (edit, method, question), each in values.items():
-        means.setdefault((edit, method), {})[question] = float(np.mean(each)) / top
+    for (edit, method, question), element in values.items():
+        means.setdefault((edit, method), {})[question] = float(np.mean(element)) / top
     return means
 
 
@@ -198,7 +198,7 @@ def both_grounds(card: AuditCard) -> list[str]:
     """What the headline scores reach on either ground, those on which the grounds disagree first."""
     if card.ground is None:
         return []
-    rows = [(each, row) for each in card.heads if (row := card.ground.of(each.protocol, each.name))]
+    rows = [(head, row) for head in card.heads if (row := card.ground.of(head.protocol, head.name))]
     apart = [both for both in rows if disagree(both[0].auroc, both[1].done)]
     together = [both for both in rows if both not in apart]
     return [*_apart(apart), *(_sentence(*both) for both in together), *_fitted(card)]

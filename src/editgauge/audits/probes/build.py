@@ -98,6 +98,7 @@ def probes(
         outcomes: outcomes that the answers are about, as `NAME=FOLDER`.
         layout: how outcome files are named; detected by default.
         quiet: print no progress or remarks.
+
     """
     folder = Path(out)
     if choices is not None or triplets is not None or ratings is not None:
@@ -148,9 +149,9 @@ def probes_from(
     made: list[tuple[Edit, Probe]] = []
     refused: Counter[str] = Counter()
     with progress("probes", len(chosen), quiet=quiet) as advance:
-        for turn, each in _in_turn(chosen):
+        for turn, item in _in_turn(chosen):
             try:
-                made += _made(folder, each, everything, turn, seed)
+                made += _made(folder, item, everything, turn, seed)
             except CannotEditError as error:
                 refused[str(error)] += 1
             advance()
@@ -164,9 +165,9 @@ def probes_from(
 def _in_turn(chosen: Sequence[Gathered]) -> Iterator[tuple[int, Gathered]]:
     """Every edit with its number among those of its type, so that each type meets every flaw."""
     counts: Counter[str] = Counter()
-    for each in chosen:
-        yield counts[each.edit.type], each
-        counts[each.edit.type] += 1
+    for item in chosen:
+        yield counts[item.edit.type], item
+        counts[item.edit.type] += 1
 
 
 def _made(

@@ -14,8 +14,8 @@ from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image
 from editgauge._util.masks import Polygons
 from editgauge._util.progress import log_info, progress
 from editgauge.audits.probes.probes import SPLITS, split_of
+from editgauge.audits.proposals import Photograph, look_at, propose
 from editgauge.benchmarks import open_benchmark, photos
-from editgauge.benchmarks.proposals import Photograph, look_at, propose
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.models.cache import place
 from editgauge.models.profiles import choose_models
@@ -62,7 +62,7 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
         edits = (edit for edit in propose(photograph, others, seed) if edit.to is None or edit.from_ != edit.to)
         proposed += [Gathered(_named(edit, name), name) for edit in edits]
     gathered = [*drawn, *proposed]
-    _refuse_too_few({each.photo for each in gathered}, "photographs in which something could be edited")
+    _refuse_too_few({item.photo for item in gathered}, "photographs in which something could be edited")
     return gathered
 
 
@@ -80,14 +80,14 @@ def _refuse_too_few(names: Collection[str], what: str) -> None:
 def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
     """At most that many edits of each type: hand-drawn ones first, of the others those whose names hash lowest."""
     by_type: dict[str, list[Gathered]] = defaultdict(list)
-    for each in edits:
-        by_type[each.edit.type].append(each)
-    return [each for kind in sorted(by_type) for each in sorted(by_type[kind], key=_rank)[:most]]
+    for edit in edits:
+        by_type[edit.edit.type].append(edit)
+    return [item for kind in sorted(by_type) for item in sorted(by_type[kind], key=_rank)[:most]]
 
 
 def refuse_one_half(chosen: Iterable[Gathered], limit: int | None) -> None:
     """Thresholds are chosen on one half and reported on the other: neither half may be empty."""
-    there = {split_of(each.photo) for each in chosen}
+    there = {split_of(item.photo) for item in chosen}
     for split in SPLITS:
         if split not in there:
             raise BadInputError(

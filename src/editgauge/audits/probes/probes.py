@@ -97,8 +97,8 @@ def read_probes(folder: str | Path) -> tuple[Probe, ...]:
         raise BadInputError(f"'{path}' cannot be read: {error}.") from error
     types = _edit_types(Path(folder))
     rows = [_read(number, line, types) for number, line in enumerate(lines, 1) if line.strip()]
-    problems = [each for each in rows if isinstance(each, str)]
-    probes = [each for each in rows if isinstance(each, Probe)]
+    problems = [row for row in rows if isinstance(row, str)]
+    probes = [item for item in rows if isinstance(item, Probe)]
     counts = Counter(probe.id for probe in probes)
     problems += [f"the id '{name}' is used twice" for name, count in counts.items() if count > 1]
     problems += _unfit_preferences(probes)

@@ -55,7 +55,7 @@ def _through_a_latent(picture: Pixels) -> Floats:
     light, *colors = (parts[..., channel] for channel in range(3))
     light = _resampled(light, LATENT)
     light = light + SHARPENED * (light - cv2.GaussianBlur(light, (0, 0), LATENT / 2))
-    parts = np.stack([light, *(_resampled(each, LATENT * COLORS) for each in colors)], axis=2)
+    parts = np.stack([light, *(_resampled(color, LATENT * COLORS) for color in colors)], axis=2)
     return cv2.cvtColor(np.clip(parts, 0, 255).astype(np.uint8), cv2.COLOR_YCrCb2RGB).astype(np.float32)
 
 

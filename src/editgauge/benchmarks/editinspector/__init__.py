@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge._util.text import format_count
-from editgauge.benchmarks.editinspector.labels import FILE, QUESTIONS, Inspected, majority, read_inspected
+from editgauge.benchmarks.editinspector._labels import FILE, QUESTIONS, Inspected, majority, read_inspected
 from editgauge.benchmarks.magicbrush import NEEDED, read_sessions
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, vocabulary
 from editgauge.errors import BadInputError

@@ -48,8 +48,8 @@ def caption_of(edit: Edit, outcome: Outcome) -> OutcomeCaption | None:
 def attach_captions(benchmark: Benchmark, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> Benchmark:
     """The benchmark with the captions on its edits; raises `BadInputError` when none of them belongs to one."""
     by_edit: dict[str, dict[str, Any]] = defaultdict(dict)
-    for (edit, method, seed), each in captions.items():
-        entry = {"caption": each.caption, "by": each.by, "people": list(each.people)}
+    for (edit, method, seed), caption in captions.items():
+        entry = {"caption": caption.caption, "by": caption.by, "people": list(caption.people)}
         by_edit[edit][_place(method, seed)] = entry
     known = {edit.id for edit in benchmark.edits}
     if captions and not known & by_edit.keys():
@@ -80,7 +80,7 @@ def read_captions(file: str | Path) -> Captions:
         key = entry["edit"], entry["method"], entry.get("seed", 0)
         if key in captions:
             problems.append(f"line {number}: the outcome {key[0]}, {key[1]}, seed {key[2]} was given before")
-        people = tuple(" ".join(each.split()) for each in entry.get("people", []) if each.strip())
+        people = tuple(" ".join(item.split()) for item in entry.get("people", []) if item.strip())
         captions[key] = OutcomeCaption(" ".join(entry.get("caption", "").split()), entry.get("by", ""), people)
     if problems:
         raise BadInputError(f"The captions in '{path}' have problems.", problems[:20])
@@ -90,8 +90,15 @@ def read_captions(file: str | Path) -> Captions:
 def write_captions(file: str | Path, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> None:
     """Writes them, one outcome on each line, in the order given."""
     lines = [
-        {"edit": edit, "method": method, "seed": seed, "caption": each.caption, "by": each.by, "people": [*each.people]}
-        for (edit, method, seed), each in captions.items()
+        {
+            "edit": edit,
+            "method": method,
+            "seed": seed,
+            "caption": caption.caption,
+            "by": caption.by,
+            "people": [*caption.people],
+        }
+        for (edit, method, seed), caption in captions.items()
     ]
     write_jsonl(Path(file), lines)
 
@@ -113,6 +120,6 @@ def _fault(entry: Any) -> str | None:
     if type(entry.get("seed", 0)) is not int:
         return "'seed' must be a whole number"
     people = entry.get("people", [])
-    if not isinstance(people, list) or not all(isinstance(each, str) for each in people):
+    if not isinstance(people, list) or not all(isinstance(person, str) for person in people):
         return "'people' must be a list of texts"
     return None

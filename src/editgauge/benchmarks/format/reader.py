@@ -18,8 +18,16 @@ from editgauge._util.fields import (
     read_fields,
 )
 from editgauge._util.images import ImageFile
-from editgauge.benchmarks.format.recipes import RecipeSource, RecipeSources, read_recipe
-from editgauge.benchmarks.format.regions import Find, Names, find_image, looks_like_path, read_mask
+from editgauge.benchmarks._format import (
+    Find,
+    Names,
+    RecipeSource,
+    RecipeSources,
+    find_image,
+    looks_like_path,
+    read_mask,
+    read_recipe,
+)
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import complete_edit, parse_summary
 from editgauge.types import Benchmark, Edit, InputImage, Position
@@ -42,9 +50,9 @@ def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where:
     here = Lines(1)
     document.lines = Lines(1, {"edits": here})
     whole = (line.removesuffix("\n") for line in lines)
-    for place, (number, value) in enumerate(parse_json_lines(whole, document)):
-        here.parts = {place: Lines(number)}  # what is wrong with a line is said before the next is read
-        edit = reader.read(value, Location(document, ("edits", place)), place)
+    for index, (number, value) in enumerate(parse_json_lines(whole, document)):
+        here.parts = {index: Lines(number)}  # what is wrong with a line is said before the next is read
+        edit = reader.read(value, Location(document, ("edits", index)), index)
         if edit is not None and not document.faults:
             edits.append(edit)
     benchmark = None if document.faults or not edits else Benchmark(name, edits.settled())
@@ -118,9 +126,9 @@ class _EditReader:
         self.paths: dict[str, RecipeSource] = {}
         self.lines_of_ids: dict[str, int] = {}
 
-    def read(self, value: Any, spot: Location, place: int) -> Edit | None:
+    def read(self, value: Any, spot: Location, index: int) -> Edit | None:
         """The edit; None after reporting everything that is wrong with it."""
-        spot = Location(spot.document, spot.path, _owner(value, place))
+        spot = Location(spot.document, spot.path, _owner(value, index))
         fields = read_fields(EditFields, value, spot)
         if not isinstance(value, dict):
             return None
@@ -167,10 +175,10 @@ class _EditReader:
 
     def _inputs(self, values: Any, spot: Location) -> tuple[InputImage, ...]:
         """The further pictures that are there; what else is wrong with them was reported with the fields."""
-        entries = [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+        entries = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
         pictures = [
-            (_picture(each.get("image"), spot.within(place, "image"), self.find), each.get("role", "image"))
-            for place, each in enumerate(entries)
+            (_picture(entry.get("image"), spot.within(index, "image"), self.find), entry.get("role", "image"))
+            for index, entry in enumerate(entries)
         ]
         return tuple(InputImage(picture, role) for picture, role in pictures if picture)
 
@@ -201,9 +209,9 @@ class _EditReader:
         return self.paths[word]
 
 
-def _owner(value: Any, place: int) -> str:
+def _owner(value: Any, index: int) -> str:
     name = value.get("id") if isinstance(value, dict) else None
-    return f"edit {format_value(name)}" if isinstance(name, str) and name.strip() else f"edit number {place + 1}"
+    return f"edit {format_value(name)}" if isinstance(name, str) and name.strip() else f"edit number {index + 1}"
 
 
 def _same_file(name: str) -> str:

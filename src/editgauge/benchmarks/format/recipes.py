@@ -10,7 +10,7 @@ from editgauge._util.documents import Location
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import ImageFile
 from editgauge._util.masks import Mask, Polygons
-from editgauge.benchmarks.format.regions import is_number
+from editgauge.benchmarks._format import is_number
 from editgauge.recipes import (
     COLORS,
     MATERIALS,
@@ -70,7 +70,7 @@ def _outlines(names: Any, spot: Location, images: RecipeSources) -> tuple[Polygo
     if not isinstance(names, list) or not names:
         spot.report(f"a background keeps a list of the source's objects, got {format_value(names)}")
         return None
-    read = [_outline(name, spot.within(place), images) for place, name in enumerate(names)]
+    read = [_outline(name, spot.within(index), images) for index, name in enumerate(names)]
     kept = tuple(outline for outline in read if outline is not None)
     return kept if len(kept) == len(read) else None
 

@@ -11,7 +11,7 @@ from editgauge._util.documents import Location
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.images import IMAGE_SUFFIXES
 from editgauge._util.masks import Dilated, Mask, MaskFile, Outside, Polygons, Rectangle, Union
-from editgauge.benchmarks.format.encoded_masks import Erased, RunLengths, paired, runs_problem
+from editgauge.benchmarks._format import Erased, RunLengths, paired, runs_problem
 from editgauge.errors import BadInputError
 
 Find = Callable[[str], Path]
@@ -189,6 +189,6 @@ def _union(value: Any, spot: Location, names: Names, depth: int) -> Union | None
     if not isinstance(value, list) or not value:
         spot.report(f"'union' is a list of masks, got {format_value(value)}")
         return None
-    parts = [read_mask(part, spot.within(place), names, depth + 1) for place, part in enumerate(value)]
+    parts = [read_mask(part, spot.within(index), names, depth + 1) for index, part in enumerate(value)]
     whole = tuple(part for part in parts if part is not None)
     return Union(whole) if len(whole) == len(parts) else None

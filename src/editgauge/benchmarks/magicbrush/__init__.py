@@ -11,7 +11,7 @@ from editgauge._util.datasets import Faults, Ids, find_data_file, read_json
 from editgauge._util.fields import format_value
 from editgauge._util.images import ImageFile
 from editgauge._util.text import format_count
-from editgauge.benchmarks.format.encoded_masks import Erased
+from editgauge.benchmarks._format import Erased
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.instructions.parsed import complete_edit

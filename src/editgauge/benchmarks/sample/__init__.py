@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from editgauge._util.documents import read_yaml
 from editgauge.benchmarks import photos
-from editgauge.benchmarks.format.reader import read_benchmark
+from editgauge.benchmarks._format import read_benchmark
 from editgauge.errors import BadInputError
 
 if TYPE_CHECKING:

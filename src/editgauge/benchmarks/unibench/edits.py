@@ -10,10 +10,16 @@ from editgauge._util.datasets import Ids
 from editgauge._util.images import ImageFile
 from editgauge._util.masks import Dilated, Mask
 from editgauge._util.text import with_article
-from editgauge.benchmarks.unibench.annotations import ChangeClass, ChangeColor, Instance
-from editgauge.benchmarks.unibench.masks import mask_of
-from editgauge.benchmarks.unibench.sampling import Drawn, places_of, targets_of
-from editgauge.benchmarks.unibench.templates import filled
+from editgauge.benchmarks.unibench._annotations import (
+    ChangeClass,
+    ChangeColor,
+    Drawn,
+    Instance,
+    filled,
+    mask_of,
+    places_of,
+    targets_of,
+)
 from editgauge.edit_types import vocabulary
 from editgauge.recipes import MARGIN, Recipe
 from editgauge.types import Edit, Position
@@ -125,7 +131,7 @@ def _fields(task: Drawn) -> dict[str, Any]:
 
 def _others(task: Drawn, name: str, meant: Instance | None) -> list[str]:
     """Objects of the same class that are not meant: they must not be taken for the one that is."""
-    return [each.id for each in task.image.instances if each.class_ == name and each is not meant]
+    return [instance.id for instance in task.image.instances if instance.class_ == name and instance is not meant]
 
 
 def _class_of(anchor: str, task: Drawn) -> str:

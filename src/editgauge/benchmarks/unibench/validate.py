@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.masks import bounding_box
-from editgauge.benchmarks.unibench.annotations import (
+from editgauge.benchmarks.unibench._annotations import (
     FORMAT,
     AnnotatedImage,
     Annotations,
@@ -26,10 +26,10 @@ from editgauge.benchmarks.unibench.annotations import (
     RelativePlace,
     Task,
     TaskType,
+    instance_id,
+    mask_of,
+    template_problem,
 )
-from editgauge.benchmarks.unibench.masks import mask_of
-from editgauge.benchmarks.unibench.sampling import instance_id
-from editgauge.benchmarks.unibench.templates import template_problem
 
 SLACK = 2.0
 """Pixels by which a box may differ from its mask: outlines are rounded."""
@@ -76,14 +76,14 @@ def image_faults(image: AnnotatedImage) -> Iterator[Fault]:
     if path.is_absolute() or ".." in path.parts or "\\" in image.file:
         yield f"file: {format_value(image.file)} must be a path inside the folder of images, with forward slashes"
     ids = Counter(instance.id for instance in image.instances)
-    for place, instance in enumerate(image.instances):
-        at = f"instances[{place}]"
+    for index, instance in enumerate(image.instances):
+        at = f"instances[{index}]"
         if ids[instance.id] > 1:
             yield f"{at}.id: '{instance.id}' is given twice"
         yield from (f"{at}.{fault}" for fault in _outline_faults(instance, image))
     owners = Counter((task.type, instance_id(task)) for task in image.tasks)
-    for place, task in enumerate(image.tasks):
-        at = f"tasks[{place}]"
+    for index, task in enumerate(image.tasks):
+        at = f"tasks[{index}]"
         if owners[task.type, instance_id(task)] > 1:
             whose = f" of '{instance_id(task)}'" if instance_id(task) else ""
             yield f"{at}: {task.type}{whose} is given twice"
@@ -126,10 +126,10 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
             yield f"colors: '{word}' is the color of '{task.instance}' already"
     if isinstance(task, MoveTask | Generate):
         yield from _place_faults(task.places, by_id, instance_id(task))
-    for place, template in enumerate(task.templates):
+    for index, template in enumerate(task.templates):
         problem = template_problem(template, task.type)
         if problem:
-            yield f"templates[{place}]: {format_value(template)} {problem}"
+            yield f"templates[{index}]: {format_value(template)} {problem}"
 
 
 def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
@@ -144,7 +144,8 @@ def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], m
 
 def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str]:
     """Those that are in the image already, its own class included: what was added could not be distinguished from
-    them."""
+    them.
+    """
     present = {_plain(instance.class_) for instance in image.instances}
     return [word for word in classes if _plain(word) in present]
 

@@ -21,7 +21,7 @@ from editgauge.analysis.outcomes import (
 )
 from editgauge.analysis.ratings import Rating, read_ratings
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.protocols import read_variant
+from editgauge.protocols import parse_variant
 from editgauge.protocols.editgauge import FURTHER
 from editgauge.results import Run
 from editgauge.types import ScoreSpec
@@ -81,7 +81,9 @@ def answers_of(
         for score, question in chosen.items()
     ]
     problems = [
-        f"{PROTOCOL}/{each.spec.name} by {_named(each.question)}: {why}" for each in answers for why in _few(each)
+        f"{PROTOCOL}/{answer.spec.name} by {_named(answer.question)}: {why}"
+        for answer in answers
+        for why in _few(answer)
     ]
     if problems:
         raise BadInputError(f"'{file}' says too little to fit a curve that would hold for other pictures.", problems)
@@ -91,8 +93,8 @@ def answers_of(
 def protocol_of(run: Run) -> str:
     """The name under which the run has the protocol: `editgauge`, or with a judge `editgauge[gpt-4o]`."""
     entries = run.manifest.protocols
-    mine = [name for name in entries if read_variant(name)[0] == PROTOCOL]
-    plain_ones = [name for name in mine if "calibration" not in read_variant(name)[1]]
+    mine = [name for name in entries if parse_variant(name)[0] == PROTOCOL]
+    plain_ones = [name for name in mine if "calibration" not in parse_variant(name)[1]]
     if len(plain_ones) == 1:
         return plain_ones[0]
     if plain_ones:
@@ -131,7 +133,7 @@ def _pairs(
         raise BadInputError(
             "Each score takes one question: choose with --score SCORE --question QUESTION, once for each pair. "
             f"The scores are {', '.join(specs)}; the ratings answer:",
-            twice or [_named(each) for each in asked_questions],
+            twice or [_named(item) for item in asked_questions],
         )
     return dict(pairs)
 
@@ -142,11 +144,11 @@ def _by_names(
     """Score and question, for those of the scores, or of all, that a question is about."""
     if len(questions) == len(scores) == 1:
         return [(scores[0], questions[0])]
-    about = {each: _about(each, specs, alone=len(questions) == 1) for each in questions}
-    left = [_named(each) for each, score in about.items() if score is None]
+    about = {question: _about(question, specs, alone=len(questions) == 1) for question in questions}
+    left = [_named(key) for key, score in about.items() if score is None]
     if left and len(left) < len(about):
         log_info(f"Left out: {', '.join(left)}; say with --score and --question what it is about.", quiet=quiet)
-    return [(score, each) for each, score in about.items() if score and (not scores or score in scores)]
+    return [(score, item) for item, score in about.items() if score and (not scores or score in scores)]
 
 
 def _about(question: str, specs: Mapping[str, ScoreSpec], alone: bool) -> str | None:
@@ -157,7 +159,7 @@ def _about(question: str, specs: Mapping[str, ScoreSpec], alone: bool) -> str | 
 def _score(run: Run, specs: Mapping[str, ScoreSpec], name: str) -> str:
     mine = [spec.name for protocol, spec in select_scores(run, [name]) if protocol == protocol_of(run)]
     if len(mine) != 1:
-        full = [f"{PROTOCOL}/{each}" for each in specs]
+        full = [f"{PROTOCOL}/{item}" for item in specs]
         raise BadInputError(f"--score '{name}' names {len(mine)} scores of the protocol '{PROTOCOL}', which has:", full)
     return mine[0]
 

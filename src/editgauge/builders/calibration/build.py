@@ -88,6 +88,7 @@ def calibration(
         question: the question about that score, once per `score`.
         level: rating from which an answer is good, if answers are not 0 and 1.
         quiet: print no remarks.
+
     """
     file, opened = Path(out), Run.open(Path(run))
     if file.suffix.lower() != ".json":
@@ -97,7 +98,7 @@ def calibration(
     if opened.manifest.finished is None:
         raise BadInputError(f"The run '{run}' is not finished: give its command again to continue it.")
     answers = answers_of(opened, Path(ratings), _listed(score), _listed(question), level, quiet)
-    calibrated = tuple(_calibrated(each) for each in answers)
+    calibrated = tuple(_calibrated(answer) for answer in answers)
     version = opened.manifest.protocols[protocol_of(opened)].version
     models = {
         role: opened.manifest.models[role]["name"]
@@ -117,10 +118,13 @@ def calibration(
             "ratings": Path(ratings).name,
             "ratings_sha256": sha256(read_bytes(Path(ratings))).hexdigest(),
         },
-        "scores": {each.score: asdict(each) for each in calibrated},
+        "scores": {item.score: asdict(item) for item in calibrated},
     })  # fmt: skip
     plot = file.with_suffix(".svg")
-    write_text(plot, calibration_svg({f"{PROTOCOL}/{each.score}": (each.curve, each.left_out) for each in calibrated}))
+    write_text(
+        plot,
+        calibration_svg({f"{PROTOCOL}/{element.score}": (element.curve, element.left_out) for element in calibrated}),
+    )
     return BuiltCalibration(file, plot, sha256(file.read_bytes()).hexdigest(), calibrated)
 
 

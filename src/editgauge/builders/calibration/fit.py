@@ -30,7 +30,7 @@ ROUNDING = 1e-12
 DRAWS = 1_000
 """Of source images: chance then moves the ends of an interval by a twentieth of its half-width."""
 LOWER = (0.0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, *(step / 20 for step in range(2, 10)))
-GRID = np.array([*LOWER, 0.5, *(1 - each for each in reversed(LOWER))])
+GRID = np.array([*LOWER, 0.5, *(1 - item for item in reversed(LOWER))])
 """Closer towards both ends, where curves are steep."""
 
 
@@ -75,7 +75,7 @@ def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Label
     lines = zip(GRID, calibrated(GRID, parameters)[:, 0], calibrated(GRID, draws), strict=True)
     ranges = [(at, estimate(float(made), drawn, values.size, clusters)) for at, made, drawn in lines]
     points = tuple(Point(round(float(at), 6), float(one.value or 0), one.low, one.high) for at, one in ranges)
-    low, high, shift = (float(each) for each in parameters[:, 0])
+    low, high, shift = (float(parameter) for parameter in parameters[:, 0])
     slope = estimate((low + high) / 2, draws[:2].mean(axis=0), values.size, clusters)
     return CalibrationCurve(question, low, high, shift, values.size, points), slope
 

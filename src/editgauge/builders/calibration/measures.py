@@ -61,7 +61,7 @@ def compare(before: Numbers, after: Numbers, shares: Numbers, sources: Labels) -
 
 def _fit(numbers: Numbers, shares: Numbers, sources: Labels) -> Fit:
     bins = binned(numbers, shares, sources)
-    apart = sum(abs(each.value - each.share.value) * each.share.n for each in bins) / numbers.size
+    apart = sum(abs(bin.value - bin.share.value) * bin.share.n for bin in bins) / numbers.size
     brier, log_loss = (clustered_mean(cost(numbers, shares), sources) for cost in (_squares, _losses))
     return Fit(apart, brier, log_loss, bins)
 
@@ -73,9 +73,9 @@ def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[Reliabil
     place = np.searchsorted(cuts, numbers, side="right")
     return tuple(
         ReliabilityBin(
-            float(numbers[place == each].mean()), clustered_mean(shares[place == each], sources[place == each])
+            float(numbers[place == item].mean()), clustered_mean(shares[place == item], sources[place == item])
         )
-        for each in np.unique(place)
+        for item in np.unique(place)
     )
 
 

@@ -25,11 +25,11 @@ STYLE = (
 
 def calibration_svg(scores: Mapping[str, tuple[CalibrationCurve, CalibrationComparison]]) -> str:
     """An SVG document, a row for each score: left the numbers on probes with the curve, right what it makes of them."""
-    rows = (_row(name, *each, TOP + place * (SIDE + BETWEEN)) for place, (name, each) in enumerate(scores.items()))
+    rows = (_row(name, *item, TOP + index * (SIDE + BETWEEN)) for index, (name, item) in enumerate(scores.items()))
     height = TOP + len(scores) * (SIDE + BETWEEN) - BETWEEN + BOTTOM
     description = "; ".join(
-        f"{name}: expected error {each.before.expected_error:.3f} before, {each.after.expected_error:.3f} after"
-        for name, (_, each) in scores.items()
+        f"{name}: expected error {element.before.expected_error:.3f} before, {element.after.expected_error:.3f} after"
+        for name, (_, element) in scores.items()
     )
     return document(rows, WIDTH, height, f"The share of people who say so, by number. {description}", STYLE)
 
@@ -98,8 +98,8 @@ class _Panel(Plane):
     def dots(self, bins: Sequence[ReliabilityBin], kind: str) -> str:
         """A dot for each bin, with its interval where there is one."""
         parts = []
-        for each in bins:
-            at, share = f"{self.x(each.value):.1f}", each.share
+        for bin in bins:
+            at, share = f"{self.x(bin.value):.1f}", bin.share
             if share.low is not None and share.high is not None:
                 parts.append(
                     f'<path class="whisker {kind}" d="M{at} {self.y(share.low):.1f}V{self.y(share.high):.1f}"/>'

@@ -94,6 +94,7 @@ def editval(
         max_tokens: maximum length of an answer in tokens; default 1024.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     file, folder = Path(out), Path(images)
     check_places(file, folder)
@@ -135,7 +136,7 @@ def editval(
         settings=settings,
         classes=list(coco_annotations.classes),
         groups=[
-            CandidateGroup(name=name, pictures=[picture_of(each) for each in some]) for name, some in pictures.items()
+            CandidateGroup(name=name, pictures=[picture_of(item) for item in some]) for name, some in pictures.items()
         ],
         candidates=_candidates(proposed, list(pictures)),
     )
@@ -144,14 +145,14 @@ def editval(
     write_editval(review, file)
     shown = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
     write_report(report_beside(file), shown, proposed.left_out)
-    count = len({each.number for some in pictures.values() for each in some})
+    count = len({element.number for some in pictures.values() for element in some})
     log_info(
         f"{format_count(count, 'image')} of {len(pictures)} classes with {format_count(len(review.candidates), 'candidate')} by "
         f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
         f"Next: editgauge build review {file}",
         quiet=quiet,
     )
-    kept = sum(bool(each.decisions) for each in review.candidates)
+    kept = sum(bool(candidate.decisions) for candidate in review.candidates)
     return BuiltBenchmark(
         file, review_beside(file), report_beside(file), count, len(review.candidates), kept, tuple(proposed.left_out)
     )
@@ -161,12 +162,12 @@ def _fitting(coco: Coco, folder: Path, least: float, most: float, seed: int) -> 
     """For every class its images with one such object, of a fitting size, in an order of chance."""
 
     def fits(image: CocoImage, class_: str) -> bool:
-        left, top, right, bottom = next(each.box for each in image.objects if each.class_ == class_)
+        left, top, right, bottom = next(object_.box for object_ in image.objects if object_.class_ == class_)
         return least <= (right - left) * (bottom - top) / (image.width * image.height) <= most
 
     by_class: dict[str, list[CocoImage]] = {}
-    for image in sorted(coco.images, key=lambda each: hashlib.sha256(f"{seed} {each.number}".encode()).digest()):
-        for class_ in dict.fromkeys(each.class_ for each in image.objects):
+    for image in sorted(coco.images, key=lambda item: hashlib.sha256(f"{seed} {item.number}".encode()).digest()):
+        for class_ in dict.fromkeys(object_.class_ for object_ in image.objects):
             if image.count(class_) == 1 and fits(image, class_) and (folder / image.file).is_file():
                 by_class.setdefault(class_, []).append(image)
     return {class_: by_class[class_] for class_ in coco.classes if class_ in by_class}
@@ -216,7 +217,7 @@ async def _by_judge(
         await each_of(judge, pairs, operations_of)
     for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, not of the answers
         proposed.take_operations(pair, answers[pair])
-    proposed.left_out.sort(key=lambda each: each.what)
+    proposed.left_out.sort(key=lambda item: item.what)
 
 
 def _candidates(proposed: Proposed, chosen: Sequence[str]) -> list[ReviewCandidate]:
@@ -243,13 +244,13 @@ def _with_earlier(review: Review, file: Path) -> Review:
     earlier = read_review(file)
     if earlier.kind != review.kind or earlier.by != review.by:
         raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another --out.")
-    known = {each.id: each for each in earlier.candidates}
-    return review.model_copy(update={"candidates": [known.get(each.id, each) for each in review.candidates]})
+    known = {candidate.id: candidate for candidate in earlier.candidates}
+    return review.model_copy(update={"candidates": [known.get(item.id, item) for item in review.candidates]})
 
 
 def picture_of(image: CocoImage) -> ReviewPicture:
     """The picture with all objects that have an outline."""
-    masks = ((name, each.class_, each.render(image.width, image.height)) for name, each in image.named_objects())
+    masks = ((name, item.class_, item.render(image.width, image.height)) for name, item in image.named_objects())
     instances = [instance_of(name, class_, mask) for name, class_, mask in masks if mask.any()]
     return ReviewPicture(
         file=image.file,

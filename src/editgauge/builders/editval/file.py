@@ -27,8 +27,8 @@ def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> s
     unreadable = form_fault(candidate.task, value)
     if unreadable:
         return unreadable
-    kept = (each for each in review.of_group(candidate.group) if each.field == "operation" and each.is_kept)
-    others = [(each.task, each.value) for each in kept if each.id != candidate.id]
+    kept = (element for element in review.of_group(candidate.group) if element.field == "operation" and element.is_kept)
+    others = [(item.task, item.value) for item in kept if item.id != candidate.id]
     return overlap_fault(candidate.task, value, others)
 
 
@@ -72,12 +72,16 @@ def form_fault(edit_type: str, value: str) -> str | None:
 
 def edits_of(review: Review) -> Edits:
     """The edits: for every image of a class and every type that suits it, some of the operations, drawn by chance."""
-    suits = {(each.group, each.task) for each in review.candidates if each.field == "suits" and each.is_kept}
+    suits = {
+        (candidate.group, candidate.task)
+        for candidate in review.candidates
+        if candidate.field == "suits" and candidate.is_kept
+    }
     operations: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for each in review.candidates:
-        if each.field == "operation" and each.is_kept and (each.group, each.task) in suits:
-            known = {_plain(value) for value in operations[each.group, each.task]}
-            operations[each.group, each.task] += [] if _plain(each.value) in known else [each.value]
+    for item in review.candidates:
+        if item.field == "operation" and item.is_kept and (item.group, item.task) in suits:
+            known = {_plain(value) for value in operations[item.group, item.task]}
+            operations[item.group, item.task] += [] if _plain(item.value) in known else [item.value]
     number, seed = int(review.settings.get("per_type", 1)), int(review.settings.get("seed", 0))
     edits: Edits = {}
     for group in review.groups:
@@ -105,13 +109,13 @@ def write_editval(review: Review, file: Path) -> None:
 def _fitting(kind: str, class_: str, operations: Sequence[str], picture: ReviewPicture) -> tuple[str, list[str]]:
     """What is there before, and those operations that would change it."""
     if kind == "position_replacement":
-        own = next((each for each in picture.instances if each.class_ == class_), None)
+        own = next((item for item in picture.instances if item.class_ == class_), None)
         side = third(middle((own.box[0], own.box[1], own.box[2], own.box[3]))[0], picture.width) if own else ""
-        return side, [each for each in operations if _plain(each) != side]
+        return side, [operation for operation in operations if _plain(operation) != side]
     if kind in {"object_addition", "object_replacement"}:
-        present = {_plain(each.class_) for each in picture.instances}
+        present = {_plain(instance.class_) for instance in picture.instances}
         return (class_ if kind == "object_replacement" else ""), [
-            each for each in operations if _plain(each) not in present
+            element for element in operations if _plain(element) not in present
         ]
     return "", list(operations)
 
@@ -123,7 +127,7 @@ def _drawn(operations: Sequence[str], number: int, key: tuple[object, ...]) -> l
         return hashlib.sha256("\0".join(map(str, (*key, word))).encode("utf-8", "surrogatepass")).digest()
 
     chosen = sorted(operations, key=chance)[:number]
-    return [each for each in operations if each in chosen]
+    return [operation for operation in operations if operation in chosen]
 
 
 def _plain(words: str) -> str:

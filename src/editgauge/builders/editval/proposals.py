@@ -75,7 +75,7 @@ class Proposed:
         ]
         fit: list[str] = []
         for word in words:
-            earlier = [*taken, *((edit_type, each) for each in fit)]
+            earlier = [*taken, *((edit_type, item) for item in fit)]
             why = form_fault(edit_type, word) or overlap_fault(edit_type, word, earlier)
             if why is None and edit_type in {"object_addition", "object_replacement"} and word == class_:
                 why = "is the class itself"
@@ -97,7 +97,7 @@ def table() -> dict[str, dict[str, Any]]:
 def classes_for(edit_type: str, coco: Coco, among: Iterable[str]) -> list[str]:
     """The classes for which an edit type makes sense."""
     suited = table()[edit_type]["classes"]
-    return [each for each in among if ALL in suited or each in suited or coco.classes[each] in suited]
+    return [item for item in among if ALL in suited or item in suited or coco.classes[item] in suited]
 
 
 def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list[str]:
@@ -114,7 +114,7 @@ def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list
     often = sorted(together, key=lambda word: (-together[word], word)) or [*near, *further]
     if edit_type == "positional_addition":
         places: list[str] = rule["places"]
-        return [f"{word} {places[place % len(places)]}" for place, word in enumerate(often[:number])]
+        return [f"{word} {places[index % len(places)]}" for index, word in enumerate(often[:number])]
     return often[:number]
 
 

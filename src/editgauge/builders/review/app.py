@@ -64,7 +64,7 @@ def make_app(desk: Desk) -> FastAPI:
     def decide(request: Request, fields: Form) -> Response:
         reviewer = _known_reviewer(request)
         form = {name: values[-1] for name, values in fields.items()}
-        verdict = next((each for each in get_args(Verdict) if each == form.get("verdict")), None)
+        verdict = next((arg for arg in get_args(Verdict) if arg == form.get("verdict")), None)
         if verdict is None:
             raise HTTPException(422, "That is no verdict.")
         wants_json = "application/json" in request.headers.get("accept", "")
@@ -114,10 +114,10 @@ def make_app(desk: Desk) -> FastAPI:
     def crop(request: Request, fields: Form) -> Response:
         return changed(request, fields, lambda group, _, form: desk.crop(group, _square(form)))
 
-    @app.get("/picture/{place}")
-    def picture(place: int, group: str) -> Response:
+    @app.get("/picture/{index}")
+    def picture(index: int, group: str) -> Response:
         try:
-            path = desk.picture(group, place)
+            path = desk.picture(group, index)
             return FileResponse(path, media_type=IMAGE_TYPES[path.suffix.lower()])
         except KeyError as error:
             raise HTTPException(404, "There is no such picture.") from error
@@ -146,7 +146,7 @@ def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Envir
 
 def _next_open(review: Review) -> Any:
     """The first group that someone still has to look at, or else the first."""
-    waiting = {each.group for each in review.candidates if each.status == "proposed"}
+    waiting = {candidate.group for candidate in review.candidates if candidate.status == "proposed"}
     return next((group for group in review.groups if group.name in waiting), next(iter(review.groups), None))
 
 

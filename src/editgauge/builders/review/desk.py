@@ -60,6 +60,7 @@ class Desk:
     Args:
         file: what was built, or its review file.
         images: the folder of the pictures, when it is not where the review file says.
+
     """
 
     def __init__(self, file: Path, images: Path | None = None) -> None:
@@ -82,12 +83,12 @@ class Desk:
         with self._lock:
             return self._review if self._stamp() == self._seen else self._read()
 
-    def picture(self, group: str, place: int) -> Path:
+    def picture(self, group: str, index: int) -> Path:
         """Where a picture of a group lies; raises `KeyError` when there is none, or when it lies elsewhere."""
         candidates = self.review.group(group)
-        if candidates is None or not 0 <= place < len(candidates.pictures):
+        if candidates is None or not 0 <= index < len(candidates.pictures):
             raise KeyError(group)
-        path = (self.images / candidates.pictures[place].file).resolve()
+        path = (self.images / candidates.pictures[index].file).resolve()
         if not path.is_relative_to(self.images.resolve()) or not path.is_file():
             raise KeyError(group)
         if path.suffix.lower() not in IMAGE_TYPES:
@@ -100,7 +101,7 @@ class Desk:
         """Saves a reviewer's word; raises `KeyError` for an unknown candidate and `Unfit` for words it may not have."""
         with self._lock:
             review = self.review
-            candidate = next((each for each in review.candidates if each.id == name), None)
+            candidate = next((item for item in review.candidates if item.id == name), None)
             if candidate is None:
                 raise KeyError(name)
             changed = self._changed(review, candidate, reviewer, verdict, " ".join(value.split()), anchor)
@@ -109,15 +110,16 @@ class Desk:
 
     def add(self, group: str, reviewer: str, proposal: Proposal) -> ReviewCandidate:
         """Saves a candidate that a reviewer thought of; raises `KeyError` for an unknown group and `Unfit` for words it
-        may not have."""
+        may not have.
+        """
         with self._lock:
             review, shown = self._unibench(group)
             fault = fault_of(proposal, shown.pictures[0], review.classes)
             if fault:
                 raise Unfit(fault)
             [plain] = candidates_of([proposal], group)
-            names = {each.id for each in review.of_group(group)}
-            number = next(each for each in range(1, len(names) + 2) if f"{plain.id}-added-{each}" not in names)
+            names = {item.id for item in review.of_group(group)}
+            number = next(index for index in range(1, len(names) + 2) if f"{plain.id}-added-{index}" not in names)
             named = plain.model_copy(update={"id": f"{plain.id}-added-{number}", "added_by": reviewer})
             candidate = decided(named, Decision(by=reviewer, status="accepted", at=_now()))
             self._save(review.model_copy(update={"candidates": [*review.candidates, candidate]}))
@@ -129,7 +131,7 @@ class Desk:
             review, shown = self._unibench(group)
             word = " ".join(color.split()).casefold() or None
             picture = shown.pictures[0]
-            own = next((each for each in picture.instances if each.id == instance), None)
+            own = next((item for item in picture.instances if item.id == instance), None)
             if own is None:
                 raise Unfit(f"there is no object '{instance}' in the picture")
             if word and (fault := color_fault(word)):
@@ -206,8 +208,8 @@ def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
     """What a form asks to add: `what` is a task, one of its fields and the object, such as `move place cat-1`."""
     task, _, rest = what.partition(" ")
     field, _, instance = rest.partition(" ")
-    kind = next((each for each in FIELDS if each == task), None)
-    part: FieldName | None = next((each for each in FIELDS[kind] if each == field), None) if kind else None
+    kind = next((item for item in FIELDS if item == task), None)
+    part: FieldName | None = next((element for element in FIELDS[kind] if element == field), None) if kind else None
     if kind is None or part is None or (kind == "generate") == bool(instance):
         raise Unfit(f"there is nothing to add called '{what}'")
     return Proposal(kind, instance or None, part, " ".join(value.split()), anchor if part == "place" else None)
@@ -216,7 +218,7 @@ def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
 def _colored(picture: ReviewPicture, instance: str, color: str | None) -> ReviewPicture:
     """The picture with another color for one of its objects."""
     instances = [
-        each.model_copy(update={"color": color}) if each.id == instance else each for each in picture.instances
+        item.model_copy(update={"color": color}) if item.id == instance else item for item in picture.instances
     ]
     return picture.model_copy(update={"instances": instances})
 

@@ -17,8 +17,7 @@ from pydantic import Field, ValidationError
 from editgauge._util.fields import Text
 from editgauge._util.files import read_text, write_text
 from editgauge._util.masks import BoolMask, bounding_box
-from editgauge.benchmarks.unibench.annotations import Instance, Side, StrictFields
-from editgauge.benchmarks.unibench.masks import run_lengths
+from editgauge.benchmarks.unibench._annotations import Instance, Side, StrictFields, run_lengths
 from editgauge.errors import BadInputError
 
 ENDING = ".review.json"
@@ -138,54 +137,54 @@ class Review(StrictFields):
 
     def of_group(self, name: str) -> list[ReviewCandidate]:
         """The candidates of a group."""
-        return [each for each in self.candidates if each.group == name]
+        return [candidate for candidate in self.candidates if candidate.group == name]
 
     def by_group(self) -> dict[str, list[ReviewCandidate]]:
         """All candidates by their group; one pass, for files of many groups."""
         candidates: dict[str, list[ReviewCandidate]] = {group.name: [] for group in self.groups}
-        for each in self.candidates:
-            candidates.setdefault(each.group, []).append(each)
+        for candidate in self.candidates:
+            candidates.setdefault(candidate.group, []).append(candidate)
         return candidates
 
     def group(self, name: str) -> CandidateGroup | None:
         """The group of that name."""
-        return next((each for each in self.groups if each.name == name), None)
+        return next((item for item in self.groups if item.name == name), None)
 
     @property
     def reviewed(self) -> int:
         """How many candidates someone has decided on."""
-        return sum(each.status != "proposed" for each in self.candidates)
+        return sum(candidate.status != "proposed" for candidate in self.candidates)
 
     def with_candidate(self, changed: ReviewCandidate) -> Review:
         """The same with one candidate changed."""
-        candidates = [changed if each.id == changed.id else each for each in self.candidates]
+        candidates = [changed if candidate.id == changed.id else candidate for candidate in self.candidates]
         return self.model_copy(update={"candidates": candidates})
 
     def with_group(self, changed: CandidateGroup) -> Review:
         """The same with one group changed."""
-        groups = [changed if each.name == changed.name else each for each in self.groups]
+        groups = [changed if item.name == changed.name else item for item in self.groups]
         return self.model_copy(update={"groups": groups})
 
 
 def decided(candidate: ReviewCandidate, decision: Decision) -> ReviewCandidate:
     """The candidate after a reviewer's word, which replaces what that reviewer said before."""
-    others = [each for each in candidate.decisions if each.by != decision.by]
+    others = [item for item in candidate.decisions if item.by != decision.by]
     return _settled(candidate, [*others, decision])
 
 
 def withdrawn(candidate: ReviewCandidate, reviewer: str) -> ReviewCandidate:
     """The candidate as if that reviewer had said nothing."""
-    return _settled(candidate, [each for each in candidate.decisions if each.by != reviewer])
+    return _settled(candidate, [decision for decision in candidate.decisions if decision.by != reviewer])
 
 
 def _settled(candidate: ReviewCandidate, decisions: Sequence[Decision]) -> ReviewCandidate:
-    drops = [each for each in decisions if each.status == "dropped"]
-    keeps = [each for each in decisions if each.status != "dropped"]
+    drops = [decision for decision in decisions if decision.status == "dropped"]
+    keeps = [item for item in decisions if item.status != "dropped"]
     words: dict[str, Any] = {"value": candidate.proposed, "anchor": candidate.proposed_anchor, "status": "proposed"}
     if not decisions:
         return candidate.model_copy(update={**words, "by": None, "decisions": []})
     is_dropped = len(drops) > len(keeps) or (len(drops) == len(keeps) and decisions[-1].status == "dropped")
-    edits = [each for each in keeps if each.status == "edited"]
+    edits = [keep for keep in keeps if keep.status == "edited"]
     if is_dropped:
         last = drops[-1]
         words |= {"status": "dropped"}
@@ -206,7 +205,7 @@ def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
     verdicts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for candidate in review.candidates:
         row = f"{candidate.task}, operations" if candidate.field == "operation" else candidate.task
-        for decision in (each for each in candidate.decisions if each.by != candidate.added_by):
+        for decision in (item for item in candidate.decisions if item.by != candidate.added_by):
             verdicts[row][decision.by].append(decision.status == "accepted")
     return {
         row: {reviewer: (sum(taken), len(taken)) for reviewer, taken in reviewers.items()}
@@ -246,8 +245,8 @@ def read_review(file: Path) -> Review:
 
 
 def _problems(error: ValidationError) -> Iterator[str]:
-    for each in error.errors(include_url=False):
-        yield f"{'.'.join(map(str, each['loc']))}: {each['msg']}"
+    for item in error.errors(include_url=False):
+        yield f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
 
 
 def write_review(review: Review, file: Path) -> None:
@@ -273,7 +272,7 @@ def one_per_line(value: Mapping[str, Any]) -> str:
 
 def _part(part: Any) -> str:
     if isinstance(part, list) and part and isinstance(part[0], dict):
-        return "[\n" + ",\n".join(f"  {_json(each)}" for each in part) + "\n ]"
+        return "[\n" + ",\n".join(f"  {_json(item)}" for item in part) + "\n ]"
     return _json(part)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from editgauge._util.datasets import slug
 from editgauge._util.masks import BoolMask
-from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.benchmarks.unibench._annotations import mask_of
 from editgauge.builders.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture
 from editgauge.builders.unibench.file import fits_picture
 from editgauge.builders.unibench.proposals import FIELDS as TASK_FIELDS
@@ -39,15 +39,15 @@ NO_LONGER = "not asked for: it is so already, or the object is no longer in the 
 
 def progress_of(candidates: Sequence[ReviewCandidate]) -> dict[str, int]:
     """How many candidates are decided on, and how many there are."""
-    return {"done": sum(each.status != "proposed" for each in candidates), "all": len(candidates)}
+    return {"done": sum(candidate.status != "proposed" for candidate in candidates), "all": len(candidates)}
 
 
 def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str, Any]:
     """Everything that the page of a group shows."""
-    names = [each.name for each in review.groups]
+    names = [item.name for item in review.groups]
     place = names.index(group.name)
     candidates = review.by_group()
-    rows = [_row(each, reviewer, group) for each in candidates[group.name]]
+    rows = [_row(candidate, reviewer, group) for candidate in candidates[group.name]]
     sections: dict[tuple[str, str | None], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         sections[row["candidate"].task, row["candidate"].instance][FIELDS[row["candidate"].field]].append(row)
@@ -61,7 +61,7 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
         ],
         "before": names[place - 1] if place else None,
         "after": names[place + 1] if place + 1 < len(names) else None,
-        "pictures": [{"picture": each, "outlines": outlines(each)} for each in group.pictures],
+        "pictures": [{"picture": image, "outlines": outlines(image)} for image in group.pictures],
         "is_cropped": group.uncropped is not None,
         "sections": [
             {
@@ -75,7 +75,7 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
         "rows": rows,
         "classes": [] if review.kind == "editval" else review.classes,
         "additions": [] if review.kind == "editval" else list(_additions(group)),
-        "anchors": [each.id for each in group.pictures[0].instances],
+        "anchors": [element.id for element in group.pictures[0].instances],
         "progress": progress_of(candidates[group.name]),
         "whole": progress_of(review.candidates),
         "reviewer": reviewer,
@@ -83,7 +83,7 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
 
 
 def _row(candidate: ReviewCandidate, reviewer: str, group: CandidateGroup) -> dict[str, Any]:
-    mine = next((each for each in candidate.decisions if each.by == reviewer), None)
+    mine = next((decision for decision in candidate.decisions if decision.by == reviewer), None)
     shown = candidate.status if mine is None else mine.status
     value = mine.value if mine and mine.value else candidate.value
     anchor = mine.anchor if mine and mine.anchor else candidate.anchor
@@ -103,7 +103,7 @@ def _row(candidate: ReviewCandidate, reviewer: str, group: CandidateGroup) -> di
 def _additions(group: CandidateGroup) -> Iterator[dict[str, str]]:
     """What a reviewer may add: a field of a task of an object."""
     for task, fields in TASK_FIELDS.items():
-        for instance in [None] if task == "generate" else [each.id for each in group.pictures[0].instances]:
+        for instance in [None] if task == "generate" else [item.id for item in group.pictures[0].instances]:
             title = _title(task, instance, group)
             of = f" ({instance})" if instance else ""
             for field in fields:
@@ -114,7 +114,7 @@ def _remarks(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[
     """What is worth knowing of a candidate besides its words."""
     if shown == "edited":
         yield f"was: {candidate.proposed}" + (f" {candidate.proposed_anchor}" if candidate.proposed_anchor else "")
-    others = [f"{each.by} {each.status}" for each in candidate.decisions if each.by != reviewer]
+    others = [f"{decision.by} {decision.status}" for decision in candidate.decisions if decision.by != reviewer]
     if others:
         yield ", ".join(others)
     if candidate.added_by:
@@ -126,7 +126,7 @@ def _remarks(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[
 def _title(task: str, instance: str | None, group: CandidateGroup) -> str:
     if task not in TASKS:
         return task.replace("_", " ").capitalize()
-    named = {each.id: each.class_ for each in group.pictures[0].instances}
+    named = {item.id: item.class_ for item in group.pictures[0].instances}
     return TASKS[task].format(f"the {named.get(instance or '', instance)}")
 
 
@@ -149,13 +149,13 @@ class Outline:
 def outlines(picture: ReviewPicture) -> list[Outline]:
     """The objects of a picture, largest first, so that small ones lie on top."""
     shapes = [
-        (each, mask_of(each.mask).render(picture.width, picture.height))
-        for each in picture.instances
+        (instance, mask_of(instance.mask).render(picture.width, picture.height))
+        for instance in picture.instances
     ]  # fmt: skip
     shapes.sort(key=lambda pair: -int(pair[1].sum()))
     return [
-        Outline(each.id, f"{each.color} {each.class_}" if each.color else each.class_, path_of(mask), *each.box[:2])
-        for each, mask in shapes
+        Outline(item.id, f"{item.color} {item.class_}" if item.color else item.class_, path_of(mask), *item.box[:2])
+        for item, mask in shapes
     ]
 
 

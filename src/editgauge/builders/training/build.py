@@ -108,6 +108,7 @@ def training(
         seed: random seed that draws decoys and balances the classes.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     folder = Path(out)
     require_new(folder, ignore=FOLDER)
@@ -166,7 +167,7 @@ def _jobs(
     """Every outcome there is, with what is known about it; raises `BadInputError` when there is none."""
     edits = benchmark.edits[:limit]
     folders = [outcomes] if isinstance(outcomes, str) else outcomes
-    others = folders if isinstance(folders, Mapping) else [each for each in folders if each != REFERENCE]
+    others = folders if isinstance(folders, Mapping) else [folder for folder in folders if folder != REFERENCE]
     methods = pairs(others, "outcomes", "NAME=FOLDER or reference")
     jobs = [_by_reference(edit) for edit in edits if edit.reference] if REFERENCE in folders else []
     people = rated(read_ratings(Path(ratings))) if ratings else {}
@@ -174,7 +175,7 @@ def _jobs(
     for method, place in methods.items():
         for outcome in find_outcomes(method, Path(place), edits).outcomes:
             known = (people.get((outcome.edit_id, method, seed)) for seed in (outcome.seed, None))
-            labels = next((each for each in known if each), Labels())
+            labels = next((item for item in known if item), Labels())
             if outcome.image is not None:
                 jobs.append(_Job(by_id[outcome.edit_id], outcome, labels))
     if not jobs:
@@ -278,4 +279,6 @@ def balanced(lessons: Sequence[Lesson], seed: int) -> tuple[list[Lesson], list[L
         fewer = min(map(len, answers.values()))
         for names in answers.values():
             dropped.update(chance.sample(names, len(names) - fewer))
-    return [each for each in lessons if each.id not in dropped], [each for each in lessons if each.id in dropped]
+    return [element for element in lessons if element.id not in dropped], [
+        item for item in lessons if item.id in dropped
+    ]

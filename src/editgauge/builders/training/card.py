@@ -38,19 +38,19 @@ class Training:
     def counts(self) -> dict[str, dict[str, int]]:
         """How many lessons there are, counted in several ways."""
         return {
-            "by action": _count(each.action for each in self.lessons),
-            "by question": _count(each.question for each in self.lessons),
-            "by instance": _count(each.kind for each in self.lessons),
-            "by answer": _count(f"{each.question}: {_word(each)}" for each in self.lessons),
+            "by action": _count(item.action for item in self.lessons),
+            "by question": _count(element.question for element in self.lessons),
+            "by instance": _count(lesson.kind for lesson in self.lessons),
+            "by answer": _count(f"{entry.question}: {_word(entry)}" for entry in self.lessons),
             "labeled by a machine": _count(
                 f"{each.question}: {_word(each)}, by {each.labeled_by}" for each in self.lessons if each.labeled_by
             ),
-            "dropped for balance": _count(f"{each.question}: {_word(each)}" for each in self.dropped),
+            "dropped for balance": _count(f"{value.question}: {_word(value)}" for value in self.dropped),
         }
 
     def faults(self) -> dict[str, int]:
         """How many instances and questions were left out, by what they are and why."""
-        return _count(f"{each.what}: {each.reason}" for each in self.left_out)
+        return _count(f"{item.what}: {item.reason}" for item in self.left_out)
 
 
 def write_card(done: Training) -> None:
@@ -64,7 +64,7 @@ def write_card(done: Training) -> None:
         "lessons": len(done.lessons),
         **done.counts(),
         "left out": done.faults(),
-        "each left out": [asdict(each) for each in done.left_out],
+        "each left out": [asdict(item) for item in done.left_out],
     }
     write_json(done.folder / CARD, fields)
     write_text(done.folder / PAGE, _page(done))
@@ -72,7 +72,7 @@ def write_card(done: Training) -> None:
 
 def _page(done: Training) -> str:
     tables = [_table(title, counts) for title, counts in done.counts().items()]
-    examples = {f"{each.what}: {each.reason}": f"{each.edit}: {each.detail}" for each in reversed(done.left_out)}
+    examples = {f"{item.what}: {item.reason}": f"{item.edit}: {item.detail}" for item in reversed(done.left_out)}
     rows = [f"| {name} | {count} | {_cell(examples[name])} |" for name, count in done.faults().items()]
     left = "\n".join(["| left out | number | such as |", "|---|---|---|", *rows]) if rows else "Nothing was left out."
     return f"""# Training data for judges of edits
@@ -96,7 +96,7 @@ License of the pictures and labels: {done.license or "not stated by the benchmar
 
 
 def _origin(done: Training) -> str:
-    if any(each.labeled_by for each in done.lessons):
+    if any(lesson.labeled_by for lesson in done.lessons):
         return (
             "Answers follow from how the instance was made, were given by people, or, where `labeled_by` says so, by a "
             "machine, which errs: such labels are weak."
@@ -128,7 +128,7 @@ def summary_lines(done: Training) -> Sequence[str]:
         f"{done.folder}: {len(done.lessons)} lessons ({answers or 'none'}), {len(done.dropped)} dropped for balance."
     ]
     lines += [f"  left out, {name}: {count}" for name, count in done.faults().items()]
-    unjudged = sum(each.detail == UNKNOWN_ANSWER for each in done.left_out)
+    unjudged = sum(item.detail == UNKNOWN_ANSWER for item in done.left_out)
     if unjudged:
         lines.append(f"  {unjudged} answers only people know: --ratings FILE brings what they said.")
     return lines

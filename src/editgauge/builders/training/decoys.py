@@ -57,8 +57,8 @@ async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> 
             raise UnscorableError("not_applicable", f"nothing else than '{change.goal}' is left in its table")
         return chance.choice(others)
     candidates = similar_things(change.goal, tuple(scene.see.vocabulary() or ()))
-    sure = await gather(*(is_absent(each, change, scene) for each in candidates))
-    absent = [each for each, is_sure in zip(candidates, sure, strict=True) if is_sure]
+    sure = await gather(*(is_absent(candidate, change, scene) for candidate in candidates))
+    absent = [item for item, is_sure in zip(candidates, sure, strict=True) if is_sure]
     if not absent:
         raise UnscorableError(
             "unknown_word", f"nothing similar to '{change.goal}' is known to be absent from both pictures"
@@ -69,7 +69,7 @@ async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> 
 async def _most_alike(name: str, others: Sequence[str], see: Perception) -> list[str]:
     """Names by how alike they are in meaning."""
     alike = await gather(*(see.similarity(name, other) for other in others))
-    return [other for _, other in sorted(zip((-each for each in alike), others, strict=True))]
+    return [other for _, other in sorted(zip((-item for item in alike), others, strict=True))]
 
 
 async def check(goal: str, change: DescribedChange, scene: ChangeScene) -> None:
@@ -92,7 +92,7 @@ async def standing(change: DescribedChange, scene: ChangeScene) -> list[str]:
     """
     taken = await _size(change.goal, scene)
     before, after = await gather(
-        *(detect_everything(scene.see, each, (), None) for each in (scene.before, scene.after))
+        *(detect_everything(scene.see, item, (), None) for item in (scene.before, scene.after))
     )
     ratios: dict[str, float] = {}
     for word, box in zip(before.words, before.boxes, strict=True):
@@ -111,10 +111,10 @@ async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> b
         return False
     least = HALF_SURE * operating_point(scene.see)
     try:
-        seen = await gather(*(scene.see.detect(each, name, least=least) for each in (scene.before, scene.after)))
+        seen = await gather(*(scene.see.detect(element, name, least=least) for element in (scene.before, scene.after)))
     except UnscorableError:
         return False
-    return not any(each.found for each in seen)
+    return not any(item.found for item in seen)
 
 
 def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
@@ -140,7 +140,7 @@ async def _size(name: str, scene: ChangeScene) -> float:
 
 
 def _of(detections: Detections, word: str) -> NDArray[np.float32]:
-    return detections.boxes[[place for place, own in enumerate(detections.words) if own == word]]
+    return detections.boxes[[index for index, own in enumerate(detections.words) if own == word]]
 
 
 def _area(box: NDArray[np.float32]) -> float:

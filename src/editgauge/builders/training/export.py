@@ -83,7 +83,7 @@ def export(lessons: Sequence[Lesson], out: Path, prompt: OpenPrompt) -> dict[str
 def _write(first: Path, second: Path, out: Path) -> Shot:
     before, other = read_image(first), read_image(second)
     after = resize_image(other, before.shape[1], before.shape[0])
-    one, two = (pixel_hash(each)[:DIGITS] for each in (before, after))
+    one, two = (pixel_hash(item)[:DIGITS] for item in (before, after))
     shot = Shot(f"{PICTURES}/{one}.png", f"{PICTURES}/{two}.png", f"{PAIRS}/{one}-{two}.png")
     pictures = {shot.before: before, shot.after: after, shot.pair: side_by_side(before, after)}
     for name, pixels in pictures.items():

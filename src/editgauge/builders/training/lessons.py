@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, Literal
 
 from editgauge.analysis.ratings import Rating
-from editgauge.benchmarks.editinspector.labels import majority
+from editgauge.benchmarks.editinspector._labels import majority
 from editgauge.builders.judge_calls import OpenPrompt
 from editgauge.builders.training.authors import Author, Worded
 from editgauge.builders.training.decoys import ChangeScene
@@ -171,7 +171,7 @@ async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterat
     try:
         reading = await author.read(edit)
     except UnscorableError as unable:  # what people said about the outcome is known all the same
-        action = next((each for each in ACTIONS if each == edit.extras.get("action")), None)
+        action = next((item for item in ACTIONS if item == edit.extras.get("action")), None)
         if action is None:
             yield left_out(edit.id, ALL, unable)
             return

@@ -40,7 +40,7 @@ def other_attributes(attribute: str, *taken: str | None) -> tuple[str, ...]:
     if mine is None:
         raise UnscorableError("unknown_word", f"'{attribute}' is in no table of attributes")
     kind, row = mine
-    avoided = {row, *(place[1] for each in taken if each and (place := _place(each)) and place[0] == kind)}
+    avoided = {row, *(place[1] for item in taken if item and (place := _place(item)) and place[0] == kind)}
     forms = tables()[kind][row]
     is_adjective = attribute.casefold() == forms[BEFORE_A_NOUN] != forms[AFTER_A_PREPOSITION] and kind != "style"
     form = BEFORE_A_NOUN if is_adjective else AFTER_A_PREPOSITION
@@ -74,7 +74,7 @@ def may_be_the_same(one: str, other: str) -> bool:
     if wordnet is None:
         return False
     senses = [{sense for form in _forms(name) for sense in wordnet.senses(form)} for name in (one, other)]
-    above = [{kind for sense in each for kind in wordnet.ancestors(sense)} for each in senses]
+    above = [{kind for sense in item for kind in wordnet.ancestors(sense)} for item in senses]
     return bool(senses[0] & above[1] or senses[1] & above[0])
 
 
@@ -84,9 +84,11 @@ def similar_things(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
 
     The words of a closed vocabulary, `known`, are considered too, however WordNet divides their kinds.
     """
-    beside = (each for each in _siblings(name) if each == each.lower())  # others are the names of one of them
+    beside = (
+        sibling for sibling in _siblings(name) if sibling == sibling.lower()
+    )  # others are the names of one of them
     similar = dict.fromkeys([*beside, *_nearest(name, known)])
-    return tuple(each for each in similar if not may_be_the_same(each, name))
+    return tuple(item for item in similar if not may_be_the_same(item, name))
 
 
 def _siblings(name: str) -> tuple[str, ...]:

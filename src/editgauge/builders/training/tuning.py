@@ -67,6 +67,7 @@ def tune(
         batch: batch size.
         seed: random seed of the adapters' initial weights and of the order of the data.
         quiet: print no progress or remarks.
+
     """
     folder, lessons = Path(out), read_lessons(Path(data))
     require_new(folder)
@@ -102,7 +103,7 @@ def read_lessons(data: Path) -> list[dict[str, Any]]:
         lessons = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     except ValueError as error:
         raise BadInputError(f"'{file}' is not as `editgauge build training` wrote it: {error}.") from error
-    absent = [name for each in lessons for name in each["images"] if not (data / name).is_file()]
+    absent = [name for lesson in lessons for name in lesson["images"] if not (data / name).is_file()]
     if not lessons:
         raise BadInputError(f"There is no lesson in '{file}'; README.md next to it says what was left out, and why.")
     if absent:
@@ -131,8 +132,8 @@ def _trained(
         def __len__(self) -> int:
             return len(lessons)
 
-        def __getitem__(self, place: int) -> dict[str, Any]:
-            return _prepared(processor, torch, lessons[place], data, end)
+        def __getitem__(self, index: int) -> dict[str, Any]:
+            return _prepared(processor, torch, lessons[index], data, end)
 
     arguments = library.TrainingArguments(
         output_dir=str(out),
@@ -202,7 +203,7 @@ def _loaded(library: Any, torch: Any, name: str) -> tuple[Any, Any]:
 
 
 def _needed(name: str) -> Any:
-    lacking = [each for each in NEEDED if importlib.util.find_spec(each) is None]
+    lacking = [item for item in NEEDED if importlib.util.find_spec(item) is None]
     if lacking:
         raise EditGaugeError(f"Fine-tuning needs {', '.join(lacking)}. Get it with: pip install 'editgauge[train]'")
     return importlib.import_module(name)

@@ -92,6 +92,7 @@ def unibench(
         max_tokens: maximum length of an answer in tokens; default 4096.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     criteria = Criteria(least_share, most_share, fewest, most_objects, least_kept)
     if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):
@@ -104,7 +105,7 @@ def unibench(
     jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
     if dry_run:
-        fit = sum(isinstance(each, Chosen) for each in choose(annotations, criteria, captions is not None, seed))
+        fit = sum(isinstance(item, Chosen) for item in choose(annotations, criteria, captions is not None, seed))
         fit = fit if limit is None else min(fit, TRIES * limit)
         texts = len(", ".join(annotations.classes).encode()) * 2 + criteria.most_objects * BYTES_OF_AN_OBJECT
         asking = most_calls(
@@ -147,9 +148,9 @@ def unibench(
 
 def _waves(chosen: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
     """Images to look at, some at a time, until that many became squares."""
-    fit = (each for each in map(work.unless_left_out, chosen) if each is not None)
+    fit = (element for element in map(work.unless_left_out, chosen) if element is not None)
     while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
-        yield [each for each in wave if not work.keep(each.image.number)]
+        yield [item for item in wave if not work.keep(item.image.number)]
 
 
 def _at_most(waves: Iterator[list[Chosen]], most: int | None) -> Iterator[list[Chosen]]:

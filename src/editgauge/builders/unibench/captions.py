@@ -51,7 +51,7 @@ def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
             if named:
                 taken |= set(span)
                 listed.append(Mention(named[0], start, end, named[1]))
-    return tuple(sorted(listed, key=lambda each: each.start))
+    return tuple(sorted(listed, key=lambda item: item.start))
 
 
 @cache
@@ -112,10 +112,10 @@ def plain_caption(classes: Sequence[str]) -> str:
     >>> plain_caption(["cat", "umbrella"])
     'A photo of a cat and an umbrella'
     """
-    return f"A photo of {' and '.join(with_article(each) for each in classes)}"
+    return f"A photo of {' and '.join(with_article(class_name) for class_name in classes)}"
 
 
 def mention_of(caption: str, class_: str, classes: Sequence[str]) -> Mention | None:
     """Where a caption mentions a class in the singular."""
-    single = (each for each in mentions(caption, classes) if each.class_ == class_ and not each.is_plural)
+    single = (mention for mention in mentions(caption, classes) if mention.class_ == class_ and not mention.is_plural)
     return next(single, None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge._util.files import write_text
-from editgauge.benchmarks.unibench.annotations import (
+from editgauge.benchmarks.unibench._annotations import (
     FORMAT,
     AnnotatedImage,
     Annotations,
@@ -20,8 +20,8 @@ from editgauge.benchmarks.unibench.annotations import (
     Task,
     TaskType,
     described,
+    forbidden_colors,
 )
-from editgauge.benchmarks.unibench.validate import forbidden_colors
 from editgauge.builders.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture, one_per_line
 from editgauge.builders.unibench.proposals import FIELDS, relation_of
 
@@ -40,7 +40,7 @@ def annotations_of(review: Review) -> Annotations | None:
     images = [image for group in review.groups if (image := _image(group, candidates[group.name])) is not None]
     if not images:
         return None
-    people = sorted({decision.by for each in review.candidates for decision in each.decisions})
+    people = sorted({decision.by for candidate in review.candidates for decision in candidate.decisions})
     by = f" by {', '.join(people)}" if people else ""
     about = f"Drafted by {review.by}; {review.reviewed} of {len(review.candidates)} candidates reviewed{by}."
     return Annotations.model_construct(format=FORMAT, about=about, images=images)
@@ -61,9 +61,9 @@ def write_unibench(review: Review, file: Path) -> None:
 def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> AnnotatedImage | None:
     by_task: dict[tuple[str, str | None], list[ReviewCandidate]] = defaultdict(list)
     (picture,) = group.pictures
-    for each in candidates:
-        if each.is_kept and fits_picture(each, picture):
-            by_task[each.task, each.instance].append(each)
+    for candidate in candidates:
+        if candidate.is_kept and fits_picture(candidate, picture):
+            by_task[candidate.task, candidate.instance].append(candidate)
     tasks = [
         task for (kind, instance), of_task in by_task.items() if (task := _task(kind, instance, of_task)) is not None
     ]
@@ -76,21 +76,21 @@ def _image(group: CandidateGroup, candidates: Iterable[ReviewCandidate]) -> Anno
 
 def fits_picture(candidate: ReviewCandidate, picture: ReviewPicture) -> bool:
     """Is there still something to ask for, after a reviewer cropped the picture or corrected a color?"""
-    by_id = {each.id: each for each in picture.instances}
+    by_id = {instance.id: instance for instance in picture.instances}
     if not {candidate.instance, candidate.anchor} <= {None, *by_id}:
         return False
     return candidate.field != "color" or not forbidden_colors([candidate.value], by_id.get(candidate.instance or ""))
 
 
 def _task(kind: str, instance: str | None, candidates: list[ReviewCandidate]) -> Task | None:
-    known = next(each for each in FORMS if each == kind)
+    known = next(form for form in FORMS if form == kind)
     parts: dict[str, Any] = {"type": kind, **({"instance": instance} if instance else {})}
     for field in FIELDS[known]:
-        distinct = {_spelled(each): each for each in reversed(candidates) if each.field == field}
+        distinct = {_spelled(candidate): candidate for candidate in reversed(candidates) if candidate.field == field}
         if not distinct:
             return None
         ordered = reversed(distinct.values())
-        parts[PLURAL[field]] = [_place(each) if field == "place" else each.value for each in ordered]
+        parts[PLURAL[field]] = [_place(item) if field == "place" else item.value for item in ordered]
     return FORMS[known].model_validate(parts)
 
 

@@ -88,7 +88,7 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
             wrong += tuple(_strangers(proposal, scene))
             if not wrong or correction == CORRECTIONS:
                 return Drafted(seen, fit, wrong)
-            written, faults = json.dumps(proposal.model_dump(), ensure_ascii=False), [each.why for each in wrong]
+            written, faults = json.dumps(proposal.model_dump(), ensure_ascii=False), [item.why for item in wrong]
         lines = "\n".join(f"- {fault}" for fault in dict.fromkeys(faults))
         question = _question(again.render(asked=request.text, draft=written, faults=lines), scene)
     raise AssertionError("the last round returns or raises")
@@ -118,34 +118,42 @@ def _where(scene: EditableScene, name: str) -> str:
 
 def _with_colors(scene: EditableScene, proposal: TaskProposal) -> EditableScene:
     """The scene with the colors that the judge sees in place of those that were measured."""
-    seen = {each.instance: each.color for each in proposal.instances if each.color and each.color.strip()}
+    seen = {
+        instance.instance: instance.color
+        for instance in proposal.instances
+        if instance.color and instance.color.strip()
+    }
     instances = [
-        each.model_copy(update={"color": seen[each.id].strip()}) if each.id in seen else each
-        for each in scene.picture.instances
+        item.model_copy(update={"color": seen[item.id].strip()}) if item.id in seen else item
+        for item in scene.picture.instances
     ]
     return replace(scene, picture=scene.picture.model_copy(update={"instances": instances}))
 
 
 def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
-    for each in proposal.instances:
-        if each.instance not in scene.editable:
-            yield OmittedTask(f"{scene.picture.file}: {each.instance}", f"'{each.instance}' is no object of the list")
+    for instance in proposal.instances:
+        if instance.instance not in scene.editable:
+            yield OmittedTask(
+                f"{scene.picture.file}: {instance.instance}", f"'{instance.instance}' is no object of the list"
+            )
 
 
 def _proposals(proposal: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
-    for own in (each for each in proposal.instances if each.instance in scene.editable):
+    for own in (instance for instance in proposal.instances if instance.instance in scene.editable):
         yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
-        yield from (Proposal("change_class", own.instance, "template", each) for each in _texts(own.class_templates))
+        yield from (
+            Proposal("change_class", own.instance, "template", element) for element in _texts(own.class_templates)
+        )
         yield from (Proposal("change_color", own.instance, "color", word) for word in _texts(own.colors))
-        yield from (Proposal("change_color", own.instance, "template", each) for each in _texts(own.color_templates))
+        yield from (Proposal("change_color", own.instance, "template", entry) for entry in _texts(own.color_templates))
         for place in own.places:
             yield Proposal("move", own.instance, "place", " ".join(place.words.split()), place.anchor)
-        yield from (Proposal("move", own.instance, "template", each) for each in _texts(own.move_templates))
+        yield from (Proposal("move", own.instance, "template", text) for text in _texts(own.move_templates))
     if proposal.generate:
         yield from (Proposal("generate", None, "class", word) for word in _texts(proposal.generate.classes))
         for place in proposal.generate.places:
             yield Proposal("generate", None, "place", " ".join(place.words.split()), place.anchor)
-        yield from (Proposal("generate", None, "template", each) for each in _texts(proposal.generate.templates))
+        yield from (Proposal("generate", None, "template", item) for item in _texts(proposal.generate.templates))
 
 
 def _texts(words: Sequence[str]) -> list[str]:

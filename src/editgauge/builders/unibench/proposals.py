@@ -11,9 +11,14 @@ from editgauge._util.fields import describe_unknown, format_value
 from editgauge._util.phrases import read_position
 from editgauge._vision.colors import rgb_of
 from editgauge._vision.geometry import direction_score, middle
-from editgauge.benchmarks.unibench.annotations import AnnotatedImage, Instance, TaskType
-from editgauge.benchmarks.unibench.templates import template_problem
-from editgauge.benchmarks.unibench.validate import forbidden_classes, forbidden_colors
+from editgauge.benchmarks.unibench._annotations import (
+    AnnotatedImage,
+    Instance,
+    TaskType,
+    forbidden_classes,
+    forbidden_colors,
+    template_problem,
+)
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
 from editgauge.errors import UnscorableError
@@ -55,7 +60,7 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
     """Why a candidate cannot be used, or None when it can: the rules of section 3.2, for machines and people alike."""
     if not proposal.value.strip() or len(proposal.value) > LONGEST_VALUE:
         return f"a {proposal.field} has 1 to {LONGEST_VALUE} signs, got {format_value(proposal.value)}"
-    by_id = {each.id: each for each in picture.instances}
+    by_id = {instance.id: instance for instance in picture.instances}
     if proposal.instance is not None and proposal.instance not in by_id:
         return describe_unknown("instance", proposal.instance, by_id)
     image = AnnotatedImage.model_construct(instances=picture.instances)
@@ -88,9 +93,9 @@ def sorted_out(
     proposals: Iterable[Proposal], picture: ReviewPicture, classes: Sequence[str]
 ) -> tuple[tuple[Proposal, ...], tuple[OmittedTask, ...]]:
     """Those that can be used, and the others with the reason."""
-    judged = [(each, fault_of(each, picture, classes)) for each in dict.fromkeys(proposals)]
-    wrong = (OmittedTask(f"{picture.file}: {each.description}", fault) for each, fault in judged if fault)
-    return tuple(each for each, fault in judged if not fault), tuple(wrong)
+    judged = [(proposal, fault_of(proposal, picture, classes)) for proposal in dict.fromkeys(proposals)]
+    wrong = (OmittedTask(f"{picture.file}: {element.description}", fault) for element, fault in judged if fault)
+    return tuple(item for item, fault in judged if not fault), tuple(wrong)
 
 
 def relation_of(words: str) -> PlaneRelation | None:
@@ -127,20 +132,20 @@ def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandi
     """The proposals as candidates of a review; what is proposed twice is one."""
     counts: Counter[str] = Counter()
     candidates = []
-    for each in dict.fromkeys(proposals):
-        place = "/".join(part for part in (group, each.instance or "", each.task, each.field) if part)
+    for proposal in dict.fromkeys(proposals):
+        place = "/".join(part for part in (group, proposal.instance or "", proposal.task, proposal.field) if part)
         counts[place] += 1
         candidates.append(
             ReviewCandidate(
                 id=f"{place}/{counts[place]}",
                 group=group,
-                task=each.task,
-                instance=each.instance,
-                field=each.field,
-                proposed=each.value,
-                proposed_anchor=each.anchor,
-                value=each.value,
-                anchor=each.anchor,
+                task=proposal.task,
+                instance=proposal.instance,
+                field=proposal.field,
+                proposed=proposal.value,
+                proposed_anchor=proposal.anchor,
+                value=proposal.value,
+                anchor=proposal.anchor,
             )
         )
     return candidates

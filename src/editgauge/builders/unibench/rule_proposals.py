@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from editgauge._util.coco import Coco
 from editgauge._vision.geometry import direction_score
-from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.sampling import chance_by_key
+from editgauge.benchmarks.unibench._annotations import Instance, chance_by_key
 from editgauge.builders.built import similar_classes
 from editgauge.builders.unibench.captions import (
     mention_of,
@@ -56,7 +55,7 @@ NEW_WIDTH = 0.15
 def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Proposal]:
     """At most that many candidates of each kind for every task that the scene allows."""
     proposals = [
-        each for name in scene.editable for each in _of_instance(scene, scene.instance(name), coco, number, seed)
+        item for name in scene.editable for item in _of_instance(scene, scene.instance(name), coco, number, seed)
     ]
     return [*proposals, *_generate(scene, coco, number)]
 
@@ -71,14 +70,16 @@ def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, s
         yield from (Proposal("change_class", own.id, "class", word) for word in words)
         yield Proposal("change_class", own.id, "template", with_slot(caption, mention))
     if own.class_ not in UNPAINTED and mention:
-        other = [each for each in COLORS if own.color and each not in (own.color, *ALIKE.get(own.color, ()))]
+        other = [item for item in COLORS if own.color and item not in (own.color, *ALIKE.get(own.color, ()))]
         yield from (Proposal("change_color", own.id, "color", color) for color in drawn.some(other, number))
         yield Proposal("change_color", own.id, "template", with_color(caption, mention))
     places = [
         Proposal("move", own.id, "place", words, anchor.id) for anchor in others for words in _sides(own, anchor, scene)
     ]
     if places:
-        anchors = [anchor for each in others if (anchor := mention_of(caption, each.class_, tuple(coco.classes)))]
+        anchors = [
+            anchor for candidate in others if (anchor := mention_of(caption, candidate.class_, tuple(coco.classes)))
+        ]
         template = with_place(caption, mention, anchors) if mention else None
         yield from drawn.some(places, number)
         yield Proposal("move", own.id, "template", template or "A {target} {position} the {anchor}")

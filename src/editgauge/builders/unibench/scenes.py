@@ -14,7 +14,7 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge._vision.colors import color_word
 from editgauge._vision.geometry import Point, box_area, centroid
-from editgauge.benchmarks.unibench.annotations import Instance
+from editgauge.benchmarks.unibench._annotations import Instance
 from editgauge.builders.built import OmittedTask
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.builders.unibench.captions import mentions
@@ -35,6 +35,7 @@ class Criteria:
         fewest: editable objects that an image needs; a change of place needs a second one as anchor.
         most_objects: annotated objects that an image may have, however small: a crowded image leaves no freedom.
         least_kept: of an object, that must lie inside the square for it to be edited.
+
     """
 
     least_share: float = 0.01
@@ -77,15 +78,15 @@ def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_c
     """The image as it is chosen, or why it is not."""
     if len(image.objects) > criteria.most_objects:
         return f"has {len(image.objects)} objects, more than {criteria.most_objects}"
-    alone = [each for each in image.objects if image.count(each.class_) == 1]
+    alone = [object_ for object_ in image.objects if image.count(object_.class_) == 1]
     if len(alone) < criteria.fewest:
         return f"objects that are alone of their class: {len(alone)}, and {criteria.fewest} are needed"
     caption, mentioned = _best_caption(image, alone, classes) if with_captions else (None, alone)
     if len(mentioned) < criteria.fewest:
         return f"no caption mentions {criteria.fewest} of the objects that are alone of their class"
-    large = [each for each in mentioned if _share(each, image) >= criteria.least_share]
-    square = best_square(image.width, image.height, [each.box for each in large])
-    editable = tuple(each for each in large if square.share_of(each.box) >= criteria.least_kept)
+    large = [element for element in mentioned if _share(element, image) >= criteria.least_share]
+    square = best_square(image.width, image.height, [item.box for item in large])
+    editable = tuple(entry for entry in large if square.share_of(entry.box) >= criteria.least_kept)
     if len(editable) < criteria.fewest:
         return (
             f"objects that are whole and large enough in the square: {len(editable)}, and {criteria.fewest} are needed"
@@ -101,8 +102,8 @@ def _best_caption(
     for caption in image.captions:
         if "{" in caption or "}" in caption:  # it could not become a template
             continue
-        named = {each.class_ for each in mentions(caption, classes) if not each.is_plural}
-        mentioned = [each for each in alone if each.class_ in named]
+        named = {mention.class_ for mention in mentions(caption, classes) if not mention.is_plural}
+        mentioned = [item for item in alone if item.class_ in named]
         if len(mentioned) > len(best[1]):
             best = caption, mentioned
     return best
@@ -137,12 +138,12 @@ class EditableScene:
 
     def instance(self, name: str) -> Instance:
         """The object of that id."""
-        return next(each for each in self.picture.instances if each.id == name)
+        return next(item for item in self.picture.instances if item.id == name)
 
     @property
     def classes(self) -> frozenset[str]:
         """The classes that are in the picture."""
-        return frozenset(each.class_ for each in self.picture.instances)
+        return frozenset(item.class_ for item in self.picture.instances)
 
 
 def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria) -> EditableScene | OmittedTask:
@@ -154,23 +155,23 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
     square = chosen.square.cut(pixels, size)
     instances, editable, gone = [], [], []
     centers: dict[str, Point] = {}
-    for name, each in image.named_objects():
+    for name, item in image.named_objects():
         try:
-            whole = each.render(image.width, image.height)
+            whole = item.render(image.width, image.height)
         except BadInputError as unreadable:
             return OmittedTask(image.file, str(unreadable))
         mask = chosen.square.cut_mask(whole, size)
         if not mask.any():
             gone.append(OmittedTask(f"{image.file}: {name}", "vanished when the picture was cut and scaled"))
             continue
-        why = _not_editable(each, whole, mask, chosen, criteria)
+        why = _not_editable(item, whole, mask, chosen, criteria)
         if why is None:
             editable.append(name)
-        elif each in chosen.editable:
+        elif item in chosen.editable:
             gone.append(OmittedTask(f"{image.file}: {name}", why))
         centers[name] = centroid(mask)
-        color = None if each.class_ in UNPAINTED else color_word(square, mask)
-        instances.append(instance_of(name, each.class_, mask, color))
+        color = None if item.class_ in UNPAINTED else color_word(square, mask)
+        instances.append(instance_of(name, item.class_, mask, color))
     if len(editable) < criteria.fewest:
         return OmittedTask(
             image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"

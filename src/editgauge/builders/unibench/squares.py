@@ -11,8 +11,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels, read_image, resize_image, write_png
 from editgauge._util.masks import BoolMask
-from editgauge.benchmarks.unibench.annotations import Instance
-from editgauge.benchmarks.unibench.masks import mask_of
+from editgauge.benchmarks.unibench._annotations import Instance, mask_of
 from editgauge.builders.review.file import ReviewPicture, instance_of
 from editgauge.errors import BadInputError
 
@@ -104,7 +103,7 @@ def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPictu
     Raises `BadInputError` when too few objects are left in it.
     """
     size = picture.width
-    instances = [cut for each in picture.instances if (cut := _cut(each, picture, square)) is not None]
+    instances = [cut for instance in picture.instances if (cut := _cut(instance, picture, square)) is not None]
     if len(instances) < FEWEST_OBJECTS:
         raise BadInputError(f"only {len(instances)} of the {len(picture.instances)} objects are left in that square")
     path = PurePosixPath(picture.file)

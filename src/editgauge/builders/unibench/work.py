@@ -67,7 +67,7 @@ class ReviewWork:
     @property
     def left_out(self) -> tuple[OmittedTask, ...]:
         """Images, objects and candidates that were left out."""
-        return (*self._images_out, *(OmittedTask(each.what, each.why) for each in self._parts_out))
+        return (*self._images_out, *(OmittedTask(item.what, item.why) for item in self._parts_out))
 
     @contextmanager
     def saved(self, made: str, limit: int | None, quiet: bool) -> Iterator[None]:
@@ -80,7 +80,7 @@ class ReviewWork:
             write_review(whole, review_beside(self.file))
             write_unibench(whole, self.file)
             summary = f"{made}: {self.images} images, {self.candidates} candidates."
-            write_report(self.report, summary, sorted(self.left_out, key=lambda each: each.what))
+            write_report(self.report, summary, sorted(self.left_out, key=lambda item: item.what))
 
     def unless_left_out(self, image: T | OmittedTask) -> T | None:
         """The image, if there is one; what was left out is noted."""
@@ -123,15 +123,15 @@ class ReviewWork:
             return False
         self._groups.append(group)
         self._candidates += candidates
-        self._parts_out += [Omission(what=each.what, why=each.why) for each in left_out]
+        self._parts_out += [Omission(what=item.what, why=item.why) for item in left_out]
         return True
 
     def _whole(self) -> Review:
         """The review, in the order of the pictures' names."""
         return self._review.model_copy(
             update={
-                "groups": sorted(self._groups, key=lambda each: each.name),
-                "candidates": sorted(self._candidates, key=lambda each: each.group),
+                "groups": sorted(self._groups, key=lambda item: item.name),
+                "candidates": sorted(self._candidates, key=lambda element: element.group),
                 "left_out": self._parts_out,
             }
         )

@@ -142,10 +142,10 @@ class NullText(PaperMethod):
         injection = Injection(places)
         pair, captions = torch.cat([noise, noise]), torch.cat([source, target])
         with injected_attention(painter.unet, injection):
-            for place, timestep in enumerate(painter.timesteps(steps)):
-                injection.cross = place < self.options["cross"] * steps
-                injection.own = place < self.options["own"] * steps
-                blank = blanks[place].expand(2, -1, -1)
+            for index, timestep in enumerate(painter.timesteps(steps)):
+                injection.cross = index < self.options["cross"] * steps
+                injection.own = index < self.options["own"] * steps
+                blank = blanks[index].expand(2, -1, -1)
                 seen = painter.guided(pair, timestep, captions, blank, self.options["guidance"])
                 pair = moved(pair, seen, painter.kept(timestep), painter.kept(painter.before(timestep, steps)))
         return pair[1:]
@@ -176,12 +176,12 @@ def learned_blanks(
 
     steps = len(trajectory) - 1
     blank, latents, learned = painter.words(""), trajectory[-1], []
-    for place, timestep in enumerate(painter.timesteps(steps)):
+    for index, timestep in enumerate(painter.timesteps(steps)):
         here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
-        goal, with_words = trajectory[steps - place - 1], painter.noise(latents, timestep, words)
+        goal, with_words = trajectory[steps - index - 1], painter.noise(latents, timestep, words)
         with torch.enable_grad():
             blank = blank.detach().clone().requires_grad_()
-            optimizer = torch.optim.Adam([blank], lr=1e-2 * (1 - place / (2 * steps)))
+            optimizer = torch.optim.Adam([blank], lr=1e-2 * (1 - index / (2 * steps)))
             for _ in range(inner_steps):
                 without = painter.noise(latents, timestep, blank)
                 noise = without + guidance * (with_words - without)
@@ -189,7 +189,7 @@ def learned_blanks(
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
-                if loss.item() < 1e-5 + place * 2e-5:
+                if loss.item() < 1e-5 + index * 2e-5:
                     break
         learned.append(blank.detach())
         latents = moved(latents, painter.guided(latents, timestep, words, learned[-1], guidance), here, there)

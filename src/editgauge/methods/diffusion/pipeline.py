@@ -46,7 +46,7 @@ class PipelineInput:
     @property
     def images(self) -> list[Image.Image]:
         """The source and the edit's further pictures, the latter in their own size."""
-        others = (read_image(each.picture.path) for each in self.edit.inputs)
+        others = (read_image(image.picture.path) for image in self.edit.inputs)
         return [self.image, *map(Image.fromarray, others)]
 
 

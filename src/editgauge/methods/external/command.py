@@ -52,6 +52,7 @@ class Command(Method):
         name: what the method is called
         command: its words, with placeholders for what belongs to an edit and for options
         options: values for the placeholders that are options, besides `timeout` and `at_once`
+
     """
 
     about = "A command."
@@ -152,8 +153,8 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
 def _written(edit: Edit, folder: Path) -> list[str]:
     """The paths of the edit's further pictures, as files that any program can read."""
     paths = [folder / f"input-{number}.png" for number in range(2, len(edit.inputs) + 2)]
-    for path, each in zip(paths, edit.inputs, strict=True):
-        write_png(read_image(each.picture.path), path)
+    for path, image in zip(paths, edit.inputs, strict=True):
+        write_png(read_image(image.picture.path), path)
     return list(map(str, paths))
 
 

@@ -51,6 +51,7 @@ class ImageEndpoint(Method):
         model: what the endpoint calls it
         url: where the endpoint is, with its `/v1`
         options: by name, as text
+
     """
 
     about = "A model behind an OpenAI-compatible endpoint for image edits."
@@ -82,9 +83,9 @@ class ImageEndpoint(Method):
         fields = {"model": self.model, "prompt": prompt, "n": "1", **self._fields}
         if self._with_seed:
             fields["seed"] = str(seed)
-        pictures = [source, *(read_image(each.picture.path) for each in edit.inputs)]
+        pictures = [source, *(read_image(image.picture.path) for image in edit.inputs)]
         name = "image" if len(pictures) == 1 else "image[]"
-        files = [(name, ("image.png", png_bytes(each), "image/png")) for each in pictures]
+        files = [(name, ("image.png", png_bytes(item), "image/png")) for item in pictures]
         if self._with_mask:
             if edit.mask is None:
                 raise CannotEditError(f"the edit '{edit.id}' has no mask, which the endpoint is to be sent")

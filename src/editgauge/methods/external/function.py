@@ -30,6 +30,7 @@ class FunctionMethod(Method):
         function: takes the edit, the source's pixels and the seed; what it takes besides must have a usual value
         about: what it does, if its documentation does not say so
         options: values for what it takes besides
+
     """
 
     takes_inputs = True
@@ -43,7 +44,7 @@ class FunctionMethod(Method):
         self._function = function
         self._usual = _options_of(name, function)
         self._options = {**self._usual, **(options or {})}
-        self.known = {each: MethodOption(usual, "") for each, usual in self._usual.items()}
+        self.known = {key: MethodOption(usual, "") for key, usual in self._usual.items()}
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """What the function gives; the runner looks whether it is a picture."""
@@ -84,17 +85,17 @@ def _options_of(name: str, function: Function) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     several = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    taken = [each for each in parameters if each.kind not in several]
+    taken = [element for element in parameters if element.kind not in several]
     by_place = [each for each in taken if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-    is_open = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
-    besides = [each for each in taken if each not in by_place[:GIVEN]]
-    without = [each.name for each in besides if each.default is inspect.Parameter.empty]
+    is_open = any(entry.kind is inspect.Parameter.VAR_POSITIONAL for entry in parameters)
+    besides = [item for item in taken if item not in by_place[:GIVEN]]
+    without = [value.name for value in besides if value.default is inspect.Parameter.empty]
     if without or (len(by_place) < GIVEN and not is_open):
         raise BadInputError(
             f"The function of the method '{name}' must take (edit, source, seed), and anything besides only with a "
-            f"usual value; it takes ({', '.join(each.name for each in parameters)})."
+            f"usual value; it takes ({', '.join(parameter.name for parameter in parameters)})."
         )
-    return {each.name: each.default for each in besides}
+    return {beside.name: beside.default for beside in besides}
 
 
 def _place(function: Function) -> str:

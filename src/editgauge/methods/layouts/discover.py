@@ -57,7 +57,7 @@ def _in_order(entry: os.DirEntry[str]) -> tuple[str, list[tuple[float, str]], st
     """By name, and variants of a method by the size of their numbers: `[steps=5]` stands before `[steps=10]`."""
     method, _, options = entry.name.partition("[")
     parts = _NUMBER.split(options.removesuffix("]"))
-    return method, [(float(part), "") if place % 2 else (0.0, part) for place, part in enumerate(parts)], entry.name
+    return method, [(float(part), "") if index % 2 else (0.0, part) for index, part in enumerate(parts)], entry.name
 
 
 def _problem(entry: os.DirEntry[str]) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from editgauge._util.variants import base_name, options_text
 from editgauge.errors import BadInputError
 from editgauge.methods.layouts import LAYOUTS, Layout, layouts
 from editgauge.methods.layouts.match import Match, match, usual
@@ -75,7 +76,7 @@ def _with_prefix(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Layout:
     prefixes = Counter(prefix for prefix, _, rest in parts if prefix and folded(rest) in wanted)
     if not prefixes:
         return layout
-    plain, prefix = layout.paths, min(prefixes, key=lambda each: (-prefixes[each], each))
+    plain, prefix = layout.paths, min(prefixes, key=lambda item: (-prefixes[item], item))
     return replace(layout, paths=lambda edit: (f"{prefix}_{path}" for path in plain(edit)))
 
 
@@ -91,9 +92,9 @@ def _with_settings(layout: Layout, method: str, edits: Sequence[Edit], tree: Tre
         if parts := _SETTINGS.fullmatch(image.bare):
             endings.setdefault(folded(parts[1]), set()).add(parts[2])
     there = sorted({ending for edit in edits for path in layout.asks(edit) for ending in endings.get(folded(path), ())})
-    variant = method.partition("[")[2].removesuffix("]")
+    variant = options_text(method)
     if len(there) > 1 and variant not in there:
-        base = method.partition("[")[0]
+        base = base_name(method)
         raise BadInputError(
             f"'{tree.folder}' holds outcomes of {len(there)} settings. Name one: "
             f"--outcomes '{base}[{there[0]}]={tree.folder}'.",

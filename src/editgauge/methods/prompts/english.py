@@ -79,7 +79,7 @@ def determined(phrase: str) -> bool:
 
 def _countable(phrase: str) -> bool:
     lists, words = _lists(), phrase.lower().split()
-    ends = [place for place, word in enumerate(words) if place and word in lists["prepositions"]]
+    ends = [index for index, word in enumerate(words) if index and word in lists["prepositions"]]
     main = words[ends[0] - 1] if ends else words[-1]
     if main in lists["with_a"] or main in lists["without_a"]:
         return main in lists["with_a"]

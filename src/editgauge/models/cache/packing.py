@@ -110,7 +110,7 @@ def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             return "classes", list(answer.classes), {"places": answer.places}
         case Patches() | ClassScores() | TextLines() | Faces() | Poses():
             kind = next(kind for kind, bundle in BUNDLES.items() if isinstance(answer, bundle))
-            values = {each.name: getattr(answer, each.name) for each in fields(answer)}
+            values = {field.name: getattr(answer, field.name) for field in fields(answer)}
             arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
             return kind, {name: value for name, value in values.items() if name not in arrays}, arrays
         case float() | str():

@@ -119,7 +119,7 @@ class DreamSim(Network):
     def compare(self, pairs: Sequence[tuple[Pixels, Pixels]]) -> list[float]:
         """One distance per pair of pictures; 0 for the same picture."""
         vectors = self._vectors([picture for pair in pairs for picture in pair])
-        return [float(np.clip(1 - vectors[2 * place] @ vectors[2 * place + 1], 0, 2)) for place in range(len(pairs))]
+        return [float(np.clip(1 - vectors[2 * index] @ vectors[2 * index + 1], 0, 2)) for index in range(len(pairs))]
 
     def _vectors(self, images: Sequence[Pixels]) -> Any:
         if not images:
@@ -161,13 +161,14 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSi
     Args:
         tensors: all tensors by name
         name: of the model, for messages
+
     """
-    starts = sorted(each.removesuffix(MARK) for each in tensors if each.endswith(MARK))
+    starts = sorted(element.removesuffix(MARK) for element in tensors if element.endswith(MARK))
     own: dict[str, dict[str, torch.Tensor]] = {start: {} for start in starts}
     projections: list[torch.Tensor] = []
     faults: list[str] = [] if starts else [f"no tensor is called …{MARK}"]
     for key in sorted(tensors):
-        start = max((each for each in starts if key.startswith(each)), key=len, default=None)
+        start = max((item for item in starts if key.startswith(item)), key=len, default=None)
         part = key.removeprefix(start or "")
         if start is not None and (part in OUTER or part.startswith("blocks.")):
             own[start][part] = tensors[key]

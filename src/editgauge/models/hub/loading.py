@@ -57,6 +57,7 @@ def load(
         device: where it is to run
         precision: `int8` rounds the weights of its linear layers, on a processor only
         options: handed to `from_pretrained`
+
     """
     library = transformers(f"The model '{source.name}'")
     kind = str(source.config.get("model_type"))
@@ -84,7 +85,8 @@ def load(
 
 def load_image_processor(source: Source, **options: Any) -> Any:
     """What makes pictures ready. Always the one that works on the processor with Pillow, so that scores do not
-    depend on whether torchvision happens to be installed."""
+    depend on whether torchvision happens to be installed.
+    """
     library = transformers(f"The model '{source.name}'")
     with clear_errors(source, "image processor"):
         return library.AutoImageProcessor.from_pretrained(
@@ -121,7 +123,7 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
 
 def _whole(source: Source, report: Mapping[str, Any]) -> None:
     """Refuses a network with gaps: the library would fill them with random numbers and merely warn."""
-    gaps = [*report["missing_keys"], *(str(each[0]) for each in report["mismatched_keys"])]
+    gaps = [*report["missing_keys"], *(str(item[0]) for item in report["mismatched_keys"])]
     if gaps:
         raise BadInputError(
             f"The weights of '{source.name}' lack {len(gaps)} of the network's tensors, such as '{sorted(gaps)[0]}'. "

@@ -58,8 +58,8 @@ class OwlDetector(Network):
             }
             boxes = numbers(self.network.box_predictor(patches, maps))
         return [
-            {"boxes": corners(boxes[place], self._frame(image)), **row_of(kept, place)}
-            for place, image in enumerate(images)
+            {"boxes": corners(boxes[index], self._frame(image)), **row_of(kept, index)}
+            for index, image in enumerate(images)
         ]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
@@ -75,7 +75,7 @@ class OwlDetector(Network):
         places, which = np.nonzero(sure >= FAINTEST)
         order = np.argsort(-sure[places, which], kind="stable")
         places, which = places[order], which[order]
-        answered = tuple(words[each] for each in which.tolist())
+        answered = tuple(words[item] for item in which.tolist())
         return Detections(features["boxes"][places], sure[places, which], answered, answered, places.astype(np.int32))
 
     def _remember(self, words: set[str]) -> None:

@@ -30,6 +30,7 @@ def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -
         network: CLIP or SigLIP, with attention that can be looked at ("eager")
         pixels: the picture as the network wants it, 1 x 3 x height x width
         towards: a vector of the joint space
+
     """
     import torch
 
@@ -43,7 +44,9 @@ def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -
             attentions.append(pooling)
         likeness = torch.nn.functional.cosine_similarity(vector, towards[None]).sum()
         gradients = torch.autograd.grad(likeness, attentions)
-    carried = [_positive(*pair) for pair in zip(gradients, (each.detach() for each in attentions), strict=True)]
+    carried = [
+        _positive(*pair) for pair in zip(gradients, (attention.detach() for attention in attentions), strict=True)
+    ]
     if network.config.model_type == "clip":
         shares = _rolled_out(carried)[0, 1:]  # the class token's view of all tokens but itself
     else:
@@ -90,6 +93,7 @@ def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Ma
         shares: rows x columns
         size: height and width of the picture
         cropped: does the network see only the square in the middle?
+
     """
     side = min(size)
     height, width = (side, side) if cropped else size

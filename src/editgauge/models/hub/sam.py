@@ -35,8 +35,8 @@ class SamSegmenter(Network):
         with self.thinking():
             outputs = self.network.get_image_embeddings(self.prepared(images))
         levels = outputs if isinstance(outputs, list) else [outputs]
-        kept = {f"level{place}": numbers(level) for place, level in enumerate(levels)}
-        return [{"size": np.array(image.shape[:2]), **row_of(kept, place)} for place, image in enumerate(images)]
+        kept = {f"level{index}": numbers(level) for index, level in enumerate(levels)}
+        return [{"size": np.array(image.shape[:2]), **row_of(kept, index)} for index, image in enumerate(images)]
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[Masks]:
         """For each question one mask per box or point, in the picture's size."""
@@ -54,7 +54,7 @@ class SamSegmenter(Network):
             return np.zeros((0, *size), np.bool_)
         import torch
 
-        levels = [features[f"level{place}"] for place in range(len(features) - 1)]
+        levels = [features[f"level{index}"] for index in range(len(features) - 1)]
         seen = [torch.tensor(level, device=self.device)[None] for level in levels]
         with self.thinking():
             outputs = self.network(

@@ -25,7 +25,7 @@ class ClassMapper(Network):
     def classes(self) -> tuple[str, ...]:
         """Everything it can tell apart."""
         named: dict[str, str] = self.source.config["id2label"]
-        return tuple(named[str(place)] for place in range(len(named)))
+        return tuple(named[str(index)] for index in range(len(named)))
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
         """One map per picture."""
@@ -33,5 +33,5 @@ class ClassMapper(Network):
             return []
         with self.thinking():
             logits = self.network(pixel_values=self.prepared(images)).logits.float()
-        spread = (resized(each, (image.shape[0], image.shape[1])) for each, image in zip(logits, images, strict=True))
-        return [ClassMap(each.argmax(dim=0).cpu().numpy().astype(np.uint8), self.classes) for each in spread]
+        spread = (resized(logit, (image.shape[0], image.shape[1])) for logit, image in zip(logits, images, strict=True))
+        return [ClassMap(item.argmax(dim=0).cpu().numpy().astype(np.uint8), self.classes) for item in spread]

@@ -53,7 +53,7 @@ class DinoV2Small(FromCatalog):
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
         """The class token of each picture."""
-        return np.array([each.whole for each in self.patches(images)], np.float32).reshape(-1, LENGTH)
+        return np.array([patch.whole for patch in self.patches(images)], np.float32).reshape(-1, LENGTH)
 
     def patches(self, images: Sequence[Pixels]) -> list[Patches]:
         """All tokens of each picture."""
@@ -103,7 +103,7 @@ def _cut_at(path: Path, output: str, length: int) -> Any:
     onnx = library("onnx", ID)
     network = onnx.load(str(path))
     nodes = list(network.graph.node)
-    last = next(place for place, node in enumerate(nodes) if output in node.output)
+    last = next(index for index, node in enumerate(nodes) if output in node.output)
     del network.graph.node[last + 1 :]
     del network.graph.output[:]
     shape = ["batch", GRID * GRID + 1, length]

@@ -57,7 +57,7 @@ class Graph:
         """Pictures as 3 planes each, every color times its factor plus its offset."""
         numbers = self.add("Cast", pictures, to=self._onnx.TensorProto.FLOAT)
         planes = self.add("Transpose", numbers, perm=[0, 3, 1, 2])
-        times, plus = (self.constant(each.astype(np.float32).reshape(1, 3, 1, 1)) for each in (factor, offset))
+        times, plus = (self.constant(item.astype(np.float32).reshape(1, 3, 1, 1)) for item in (factor, offset))
         return self.add("Add", self.add("Mul", planes, times), plus)
 
     def conv(self, planes: str, weight: Floats, bias: Floats, stride: int = 1, padding: int = 0) -> str:
@@ -86,6 +86,7 @@ class Graph:
             epsilon: added to the variances
             stride: in both directions
             padding: on all sides; None for TensorFlow's "same", which may pad more below and on the right
+
         """
         factor = weights[f"{norm}.weight"] / np.sqrt(weights[f"{norm}.running_var"] + epsilon)
         kernel = (weights[f"{conv}.weight"] * factor[:, np.newaxis, np.newaxis, np.newaxis]).astype(np.float32)
@@ -121,8 +122,9 @@ def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_r
         wanted: what it is called in messages
         chosen: is the product with this name replaced?
         by_row: does each row of its input get a scale of its own, because a few rows are far larger than the others?
+
     """
-    constants = {each.name: each for each in network.graph.initializer}
+    constants = {item.name: item for item in network.graph.initializer}
     nodes = list(network.graph.node)
     del network.graph.node[:]
     for node in nodes:
@@ -167,6 +169,6 @@ class _Product:
     def _add(self, kind: str, *inputs: str, outputs: int = 1, **settings: Any) -> list[str]:
         """The names of what an operation gives."""
         name = f"{self._node.name}/{len(self._graph.node)}"
-        names = [f"{name}/{place}" for place in range(outputs)]
+        names = [f"{name}/{index}" for index in range(outputs)]
         self._graph.node.append(self._onnx.helper.make_node(kind, list(inputs), names, name=name, **settings))
         return names

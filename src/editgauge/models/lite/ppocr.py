@@ -143,7 +143,7 @@ def _corners(rectangle: Any) -> Corners:
 
 def _upright(image: Pixels, corners: Corners) -> Pixels:
     """What lies between the corners as a rectangle; a line from top to bottom is laid down."""
-    top, right, bottom, left = (float(np.linalg.norm(corners[place] - corners[place - 3])) for place in range(4))
+    top, right, bottom, left = (float(np.linalg.norm(corners[index] - corners[index - 3])) for index in range(4))
     size = (max(round(max(top, bottom)), 1), max(round(max(left, right)), 1))
     target = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
     matrix = cv2.getPerspectiveTransform(corners, target)

@@ -51,6 +51,7 @@ class FromCatalog:
     Args:
         weights: another file than the catalog's, or a folder with all its files where there are several
         threads: one by default, because several processes share the cores
+
     """
 
     weights: tuple[str, ...] = ()
@@ -100,6 +101,7 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int, *, one_size: bo
         wanted: what the graph is called in messages
         threads: how many run it
         one_size: every input has the same shape, so memory may be kept from picture to picture; a fifth faster
+
     """
     runtime = library("onnxruntime", wanted)
     options = runtime.SessionOptions()
@@ -132,7 +134,7 @@ def litert_outputs(network: Any, picture: NDArray[Any]) -> dict[str, NDArray[Any
     """What a TensorFlow Lite model makes of one picture: its outputs by name."""
     network.set_tensor(network.get_input_details()[0]["index"], picture[np.newaxis])
     network.invoke()
-    return {each["name"]: network.get_tensor(each["index"])[0] for each in network.get_output_details()}
+    return {detail["name"]: network.get_tensor(detail["index"])[0] for detail in network.get_output_details()}
 
 
 class _Watched:

@@ -61,8 +61,8 @@ class Sam2Tiny(FromCatalog):
         kinds = (POINT,) if prompt.boxes is None else (TOP_LEFT, BOTTOM_RIGHT)
         prompts = np.asarray(prompt.points if prompt.boxes is None else prompt.boxes).reshape(-1, len(kinds), 2)
         masks = np.zeros((len(prompts), height, width), np.bool_)
-        for place, corners in enumerate(prompts):
-            masks[place] = self._mask(features, (corners * scale).astype(np.float32), kinds, width, height)
+        for index, corners in enumerate(prompts):
+            masks[index] = self._mask(features, (corners * scale).astype(np.float32), kinds, width, height)
         return masks
 
     def _mask(

@@ -111,7 +111,7 @@ class U2NetForeground(_U2Net):
 
 def _pixels_of(box: list[float], image: Pixels) -> tuple[slice, slice]:
     """The rows and columns of a box that are in the picture."""
-    left, top, right, bottom = (round(each) for each in box)
+    left, top, right, bottom = (round(item) for item in box)
     height, width = image.shape[:2]
     return slice(max(top, 0), max(min(bottom, height), 0)), slice(max(left, 0), max(min(right, width), 0))
 

@@ -135,7 +135,7 @@ class ImageNetVocabulary:
             return Coverage(frozenset({pinned}), 1.0)
         if pinned:
             senses = tuple(sense for sense in senses if pinned in self._above(sense))
-        sense = next((each for each in senses if each in self._below or "physical entity" in self._above(each)), None)
+        sense = next((item for item in senses if item in self._below or "physical entity" in self._above(item)), None)
         if sense is None:
             return f"'{noun}' is nothing that can be seen"
         below = self._below.get(sense, set())
@@ -155,7 +155,10 @@ class ImageNetVocabulary:
     def _wider(self, sense: Sense) -> Coverage | str:
         """The nearest class of which a sense is a kind, if it is called so: a coffee cup is seen where a cup is, but an
         arrow is not seen where a projectile is."""
-        wider = next((self._class_of[each] for each in self._wordnet.ancestors(sense) if each in self._class_of), None)
+        wider = next(
+            (self._class_of[ancestor] for ancestor in self._wordnet.ancestors(sense) if ancestor in self._class_of),
+            None,
+        )
         if wider is None:
             return ""
         if not self._is_called(sense, class_words()[wider]):
@@ -169,8 +172,8 @@ class ImageNetVocabulary:
 
     def _completeness(self, sense: Sense) -> float:
         """The share of the most special kinds of a sense that are at or below a class."""
-        kinds = {each for each in self._kinds(sense) if not self._wordnet.kinds(each)}
-        return sum(self._is_covered(each) for each in kinds) / len(kinds)
+        kinds = {item for item in self._kinds(sense) if not self._wordnet.kinds(item)}
+        return sum(self._is_covered(kind) for kind in kinds) / len(kinds)
 
     def _at_or_below_a_class(self, sense: Sense) -> bool:
         return sense in self._class_of or any(self._is_covered(above) for above in self._wordnet.kind_of(sense))
@@ -191,7 +194,7 @@ class ImageNetVocabulary:
         return len(names & words), -len(names)
 
     def _above(self, sense: Sense) -> set[str]:
-        return {name for each in self._wordnet.ancestors(sense) for name in self._wordnet.names(each)}
+        return {name for ancestor in self._wordnet.ancestors(sense) for name in self._wordnet.names(ancestor)}
 
     def _is_grown(self, sense: Sense) -> bool:
         return bool({"living thing", "food"} & self._above(sense))

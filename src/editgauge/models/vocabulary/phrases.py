@@ -80,7 +80,7 @@ def singulars(noun: str) -> list[str]:
     (['knife', 'knif', 'knive'], ['wine glass', 'wine glasse'], ['ty', 'tie'])
     """
     before, blank, last = noun.rpartition(" ")
-    return [f"{before}{blank}{each}" for each in _singulars(last)]
+    return [f"{before}{blank}{singular}" for singular in _singulars(last)]
 
 
 def _singulars(word: str) -> list[str]:

@@ -119,9 +119,9 @@ class Resolver:
             word = reached[0]
             if word == PERSON and set(reached) != {PERSON}:
                 raise self._unknown(phrase, f"by WordNet '{form}' can be a person or something else")
-            others = {each for each in reached if each and each not in {word, PERSON}}
+            others = {item for item in reached if item and item not in {word, PERSON}}
             if word and others:
-                either = join_words([with_article(each) for each in (word, *sorted(others))], "or")
+                either = join_words([with_article(candidate) for candidate in (word, *sorted(others))], "or")
                 raise self._unknown(phrase, f"by WordNet '{form}' can be {either}")
             if word:
                 return Resolution(word, _steps(step, self._note(form, word, senses[0])))
@@ -132,7 +132,7 @@ class Resolver:
     def _reached(self, sense: Sense) -> str | None:
         """The nearest known word of which a sense is a kind."""
         above = self._wordnet.ancestors(sense) if self._wordnet else ()
-        return next((self._word_of[each] for each in above if each in self._word_of), None)
+        return next((self._word_of[item] for item in above if item in self._word_of), None)
 
     def _note(self, form: str, word: str, sense: Sense) -> str:
         same = self._word_of.get(sense) == word

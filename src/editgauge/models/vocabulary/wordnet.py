@@ -52,7 +52,7 @@ class WordNet:
         row, seen = [sense], {sense}
         while row:
             yield from row
-            above = dict.fromkeys(parent for each in row for parent in self.kind_of(each))
+            above = dict.fromkeys(parent for item in row for parent in self.kind_of(item))
             row = [parent for parent in above if parent not in seen]
             seen.update(row)
 

@@ -37,7 +37,7 @@ class WeightFiles:
 
     def path(self, name: str) -> Path:
         """The file of that name; raises `DamagedWeights` when its content is not the recorded one."""
-        inside = [name] if name in self.files else [each for each in self.files if PurePosixPath(each).name == name]
+        inside = [name] if name in self.files else [file for file in self.files if PurePosixPath(file).name == name]
         if len(inside) != 1:
             raise UnknownNameError(f"file of the weights '{self.name}'", name, self.files)
         self._check(inside[0])
@@ -78,4 +78,4 @@ def measured_sha256(path: Path) -> str:
 
 def sha256_of_set(hashes: Iterable[str]) -> str:
     """SHA-256 of the sorted hashes, each on a line of its own."""
-    return hashlib.sha256("".join(f"{each}\n" for each in sorted(hashes)).encode("ascii")).hexdigest()
+    return hashlib.sha256("".join(f"{hash}\n" for hash in sorted(hashes)).encode("ascii")).hexdigest()

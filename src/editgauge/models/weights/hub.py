@@ -107,7 +107,7 @@ def _bring(
         say(f"the model hub was not reached ({_first_line(error)}): taking what its cache holds")
         there = client.snapshot_download(hub, revision=wanted, local_files_only=True, allow_patterns=["config.json"])
         return Path(there), {}
-    listed = {each.rfilename: each.lfs.sha256 if each.lfs else None for each in repository.siblings or []}
+    listed = {item.rfilename: item.lfs.sha256 if item.lfs else None for item in repository.siblings or []}
     files = wanted_files(listed)
     say(f"fetching {len(files)} files of {hub} at {repository.sha[:12]}")
     cache = Path(client.constants.HF_HUB_CACHE) / f"models--{hub.replace('/', '--')}" / "blobs"

@@ -276,5 +276,5 @@ def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
         return {}
     if not isinstance(content, dict):
         raise UnsafePickle(f"'{path}' holds a {type(content).__name__} under '{prefix}' where an array was expected.")
-    parts = (_flat(each, path, f"{prefix}.{name}" if prefix else str(name)) for name, each in content.items())
+    parts = (_flat(value, path, f"{prefix}.{name}" if prefix else str(name)) for name, value in content.items())
     return {name: array for part in parts for name, array in part.items()}

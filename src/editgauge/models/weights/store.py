@@ -55,6 +55,7 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
 
     Raises `MissingWeights` when it is not here, or not whole.
+
     """
     entry = entry_of(name)
     if files := _find(entry, revision):
@@ -85,6 +86,7 @@ def pull(
         grown: Told now and then how many bytes of the download have come.
         accept: The license by name, where it must be accepted before anything is fetched.
         revision: As of `weights_of`.
+
     """
     entry = entry_of(name)
     if accepted := given_files(entry) or given_folder(entry):
@@ -103,7 +105,7 @@ def pull(
 def verify(name: str) -> WeightFiles:
     """Hashes every file of a set again; raises `BadInputError` with all that are missing or damaged."""
     weights = weights_of(name)
-    faults = [find_fault(weights.files[each], each, sha256) for each, sha256 in (weights.hashes or {}).items()]
+    faults = [find_fault(weights.files[key], key, sha256) for key, sha256 in (weights.hashes or {}).items()]
     if problems := [fault for fault in faults if fault]:
         raise BadInputError(f"The weights '{name}' are not whole. Run `{_command(entry_of(name))}`.", problems)
     return weights
@@ -136,8 +138,9 @@ def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
 
     Args:
         names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
+
     """
-    return list(dict.fromkeys(each for name in names for each in _wanted(name)))
+    return list(dict.fromkeys(item for name in names for item in _wanted(name)))
 
 
 def _wanted(name: str) -> list[tuple[str, ...]]:

@@ -32,6 +32,7 @@ def list_weights() -> list[WeightInfo]:
     Example:
         $ editgauge models list
         >>> editgauge.models.list_weights()
+
     """
     return [store.info(name) for name in catalog_entries()]
 
@@ -45,6 +46,7 @@ def info(name: str) -> WeightInfo:
 
     Args:
         name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
+
     """
     return store.info(_set_of(name))
 
@@ -66,6 +68,7 @@ def pull(
         accept: accept this license, for weights that require it.
         revision: another commit of the model hub than the pinned one.
         quiet: print no progress or remarks.
+
     """
     return pull_each(store.wanted(_listed(name)), accept, revision, quiet=quiet)
 
@@ -75,9 +78,9 @@ def pull_each(
 ) -> list[WeightFiles]:
     """Download, several at a time, the first set that can be had of each list of alternatives."""
     with downloads_shown(quiet=quiet) as show, ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
-        downloads = [pool.submit(_pull_first, each, show, accept, revision, quiet=quiet) for each in wanted]
+        downloads = [pool.submit(_pull_first, name, show, accept, revision, quiet=quiet) for name in wanted]
         try:
-            return [each.result() for each in downloads]
+            return [download.result() for download in downloads]
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -86,7 +89,7 @@ def pull_each(
 def _pull_first(
     alternatives: Sequence[str], show: ShowDownload, accept: str | None, revision: str | None, *, quiet: bool
 ) -> WeightFiles:
-    for place, name in enumerate(alternatives, start=1):
+    for index, name in enumerate(alternatives, start=1):
         about = store.info(name)
         remark = partial(_remark, name, quiet)
         remark(f"{about.source}; license {license_of(about)}")
@@ -95,9 +98,9 @@ def _pull_first(
                 name, say=remark, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision
             )
         except FetchError as failed:
-            if place == len(alternatives):
+            if index == len(alternatives):
                 raise
-            log_info(f"{failed}\n{alternatives[place]} is used instead of {name}.", quiet=quiet)
+            log_info(f"{failed}\n{alternatives[index]} is used instead of {name}.", quiet=quiet)
     raise ValueError("there is nothing to pull")
 
 
@@ -114,9 +117,10 @@ def verify(name: str | Sequence[str]) -> list[WeightFiles]:
 
     Args:
         name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
+
     """
-    chosen = [next(filter(store.available, each), each[0]) for each in store.wanted(_listed(name))]
-    return [store.verify(each) for each in chosen]
+    chosen = [next(filter(store.available, element), element[0]) for element in store.wanted(_listed(name))]
+    return [store.verify(item) for item in chosen]
 
 
 def path(name: str) -> Path:
@@ -128,6 +132,7 @@ def path(name: str) -> Path:
 
     Args:
         name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
+
     """
     return store.weights_of(_set_of(name)).folder
 

@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.benchmarks.attributes import Attributes, of_edit
 from editgauge.errors import UnscorableError
 from editgauge.metrics.embeddings import Floats
-from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols import Part, Protocol, format_variant
 from editgauge.protocols._rules import require
 from editgauge.protocols.augclip import _attributes as rule_attributes
 from editgauge.protocols.augclip._attributes import PROMPTS, ask_attributes, written_by
@@ -71,7 +71,7 @@ class AugClip(Protocol):
         self._option_texts = dict(options or {})
         self._options: AugClipOptions = read_options(name, self._option_texts)
         self._reading = reading
-        self.name = variant_name(name, self._option_texts)
+        self.name = format_variant(name, self._option_texts)
         self.deviations = deviations
         self.judge = self._options.judge or None
         self.needs = ("joint_embedder", "judge") if self._options.origin == "judge" else ("joint_embedder",)

@@ -13,7 +13,7 @@ from editgauge.benchmarks.attributes import Attributes
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
 from editgauge.metrics.embeddings import MIN_STEP, Floats, Vectors
-from editgauge.protocols import variant_name
+from editgauge.protocols import format_variant
 from editgauge.protocols._text_image import effects
 from editgauge.protocols.augclip._attributes import AttributeRequest, Length
 from editgauge.protocols.augclip._hyperplane import (
@@ -74,7 +74,7 @@ def read_options(name: str, texts: Mapping[str, str]) -> AugClipOptions:
         faults.append(f"'c' takes a number over 0, got '{c}'")
     if faults:
         raise BadInputError(
-            f"'{variant_name(name, texts)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
+            f"'{format_variant(name, texts)}' cannot be understood. {name} takes unweighted or naive; lda or logistic; "
             "c=NUMBER; short or long; number=10|20|30; rules or judge=NAME.",
             faults,
         )
@@ -103,6 +103,7 @@ class PaperReading:
     Args:
         sums: sum weights as printed in eq. 4 and 5, instead of means
         pictures: include both images in the points as in appendix B, and allow a change in either direction
+
     """
 
     sums: bool = False

@@ -16,7 +16,7 @@ from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.instructions.parsed import edit_steps
-from editgauge.protocols import Protocol, variant_name
+from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
 from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
 from editgauge.protocols.editgauge.calibrated import by_people, together
@@ -105,7 +105,7 @@ class Own(Protocol):
         further = [spec for role, spec in FURTHER.items() if role in self._models]
         self.scores = (*Own.scores, *further)
         if self.judge:
-            self.name = variant_name(Own.name, {self.judge: ""})
+            self.name = format_variant(Own.name, {self.judge: ""})
         if calibration is None:
             return
         if calibration.version != Own.version:
@@ -115,7 +115,7 @@ class Own(Protocol):
                 "calibration`."
             )
         named = {"calibration": calibration.name} | ({self.judge: ""} if self.judge else {})
-        self.name = variant_name(Own.name, named)
+        self.name = format_variant(Own.name, named)
         self.version = f"{Own.version}, calibration {calibration.sha256}"
         self.deviations = (*Own.deviations, CALIBRATED)
         self.scores = tuple(_as_people_say(spec, calibration) for spec in self.scores)
@@ -126,7 +126,7 @@ class Own(Protocol):
         file = options.get("calibration")
         if len(judges) + (file is not None) != len(options) or len(judges) > 1 or file == "":
             raise BadInputError(
-                f"'{variant_name(Own.name, options)}' cannot be understood. {Own.name} takes calibration=FILE, which "
+                f"'{format_variant(Own.name, options)}' cannot be understood. {Own.name} takes calibration=FILE, which "
                 "`editgauge build calibration` writes (a path without comma and bracket), and the name of one judge."
             )
         return Own(read_calibration(file) if file else None, {"judge": judges[0]} if judges else None)

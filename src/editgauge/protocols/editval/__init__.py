@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
-from editgauge.protocols import Part, Protocol, named_after, variant_name
+from editgauge.protocols import Part, Protocol, format_variant, named_after
 from editgauge.protocols import _set_distances as sets
 from editgauge.protocols._comparison import compare_by_role
 from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
@@ -95,7 +95,7 @@ class EditVal(Protocol):
                 selected = replace(selected, delta=float(options["delta"]))
         except ValueError as error:
             raise BadInputError(f"editval[delta=…] takes a number, got '{options['delta']}'.") from error
-        name = variant_name(self.name, options)
+        name = format_variant(self.name, options)
         if "other_types" in options:
             return EditVal(name, _rules.WITH_OTHER_TYPES, (*self.deviations, APPENDIX_K_DEVIATION), selected)
         return EditVal(name, self._rules, self.deviations, selected)

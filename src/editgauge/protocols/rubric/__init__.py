@@ -22,7 +22,7 @@ from editgauge.judges._endpoint import parse_reply
 from editgauge.judges._parsing import parse_object
 from editgauge.judges._questions import Ratings
 from editgauge.judges.prompts import Prompt
-from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols import Part, Protocol, format_variant
 from editgauge.protocols.rubric._model import (
     SLOT,
     GuessedRatings,
@@ -78,7 +78,7 @@ class RubricProtocol(Protocol):
         option_texts |= {"swap": ""} if options.swap else {}
         option_texts |= {"wording": options.wording} if options.wording else {}
         base = f"{PREFIX}{opened.called}{RELEASED if released else ''}"
-        self.name = variant_name(base, option_texts | ({judge: ""} if judge else {}))
+        self.name = format_variant(base, option_texts | ({judge: ""} if judge else {}))
         self.about, self.paper = rubric.about, rubric.paper
         self.version = f"{rubric.version}-{opened.fingerprint}-{IMAGE_FORMAT_VERSION}"
         notes = self._released.notes if self._released else []
@@ -108,7 +108,7 @@ class RubricProtocol(Protocol):
         judges = [word for word in options if word not in ("repeat", "swap", "wording")]
         if len(judges) > 1 or any(options[word] for word in (*judges, "swap") if word in options):
             raise BadInputError(
-                f"A rubric takes repeat=N, swap, and the name of one judge; got '{variant_name(self.name, options)}'."
+                f"A rubric takes repeat=N, swap, and the name of one judge; got '{format_variant(self.name, options)}'."
             )
         repeat = options.get("repeat", str(self._options.repeat))
         if not (repeat.isascii() and repeat.isdigit() and 1 <= int(repeat) <= 64):

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
-from editgauge.protocols import Part, Protocol, variant_name
+from editgauge.protocols import Part, Protocol, format_variant
 from editgauge.protocols._rules import attempt
 from editgauge.protocols.unibench import _rules
 from editgauge.protocols.unibench._rules import (
@@ -66,7 +66,7 @@ class UniBench(Protocol):
 
     def __init__(self, reading: Reading = "cosine", options: Mapping[str, str] | None = None) -> None:
         self._reading = reading
-        self.name = variant_name("unibench", options or {})
+        self.name = format_variant("unibench", options or {})
         self.deviations = (DEVIATIONS[0].format(READING_DESCRIPTIONS[reading]), *DEVIATIONS[1:])
         span = (-1.0, 1.0) if reading == "cosine" else (0.0, 1.0)
         pictures = (0.0, 1.0) if reading == "rescaled" else (-1.0, 1.0)
@@ -84,7 +84,7 @@ class UniBench(Protocol):
         selected = next((reading for reading in READINGS if dict(options) == {reading: ""}), None)
         if selected is None:
             raise BadInputError(
-                f"'{variant_name('unibench', options)}' cannot be understood. unibench takes one of "
+                f"'{format_variant('unibench', options)}' cannot be understood. unibench takes one of "
                 f"{', '.join(READINGS)}, as in unibench[softmax]."
             )
         return UniBench(selected, options)

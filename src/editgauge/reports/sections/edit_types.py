@@ -10,7 +10,7 @@ from markupsafe import Markup
 from editgauge._render import text as words
 from editgauge._render.svg import drawing
 from editgauge.analysis.summary import ALL, FEW_SOURCES
-from editgauge.reports.sections.standard import EDIT_TYPES, TemplateSection
+from editgauge.reports.sections import EDIT_TYPES, TemplateSection
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

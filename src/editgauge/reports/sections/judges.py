@@ -11,9 +11,9 @@ import numpy as np
 from editgauge._render import text
 from editgauge._stats.raters import krippendorff
 from editgauge.judges._panel import is_panel
-from editgauge.protocols import read_variant, variant_name
-from editgauge.reports.sections.disputes import notes_of
-from editgauge.reports.sections.standard import TemplateSection
+from editgauge.protocols import format_variant, parse_variant
+from editgauge.reports.sections import TemplateSection
+from editgauge.reports.sections.agreement import notes_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,19 +165,19 @@ def scores_by_judge(run: Run) -> dict[tuple[str, str], dict[str, Values]]:
     for protocol, name, *outcome, value, reason in zip(
         *(run.scores[column].to_pylist() for column in columns), strict=True
     ):
-        base, options = read_variant(protocol)
+        base, options = parse_variant(protocol)
         judge = next((each for each in options if each in run.manifest.judges or is_panel(each)), None)
         if judge is None or reason in ("not_applicable", "missing_outcome"):
             continue
-        family = variant_name(base, {each: value for each, value in options.items() if each != judge})
+        family = format_variant(base, {each: value for each, value in options.items() if each != judge})
         values[family, name][judge][JudgedOutcome(*outcome)] = value
     return values
 
 
 def with_judge(family: str, judge: str) -> str:
     """The name of the protocol by which a judge gave the scores of a family."""
-    base, options = read_variant(family)
-    return variant_name(base, {**options, judge: ""})
+    base, options = parse_variant(family)
+    return format_variant(base, {**options, judge: ""})
 
 
 def table_of(by_judge: Mapping[str, Values]) -> tuple[list[JudgedOutcome], Numbers]:

@@ -6,36 +6,28 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from editgauge._render.text import interval, number
 from editgauge.analysis._groups import divisions, group_cells
 from editgauge.methods.card import read_card
 from editgauge.reports import _paper as paper
+from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._gallery import how_surely_read
 from editgauge.reports._highlights import highlights
 from editgauge.reports._outcomes import Why, missing_scores
 from editgauge.reports._score_tables import SHADES, score_tables
 from editgauge.reports._score_tables import overview as overview_tables
-from editgauge.reports.figures.tradeoff import trade_off
-from editgauge.reports.sections.disputes import disputes
+from editgauge.reports.sections import EDIT_TYPES, METHODS, NUMBERS, SETUP, Content, TemplateSection
+from editgauge.reports.sections.agreement import disputes, left_out, people_tables
 from editgauge.reports.sections.overview import in_bold, sentences
-from editgauge.reports.sections.people import left_out, people_tables
-from editgauge.reports.sections.profiles import of_edit_type, of_method
 from editgauge.results import SetScore
 from editgauge.results.sets import ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from markupsafe import Markup
-
     from editgauge.reports._outcomes import Missing
     from editgauge.reports.context import Context
 
-Content = dict[str, Any]
-EDIT_TYPES, METHODS, NUMBERS, SETUP = "Edit types", "Methods", "Numbers", "Setup"
-"""Tabs that hold several sections."""
 MOST_SAID = 4
 """This many different details are quoted; the gallery has all."""
 
@@ -79,23 +71,6 @@ def failures(context: Context) -> list[UnscoredReason]:
     return list(by_reason.values())
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateSection:
-    """A section drawn by one of the report's own templates from what `content` gives; nothing for None."""
-
-    name: str
-    title: str
-    order: float
-    content: Callable[[Context], Content | None]
-    tab: str = ""
-    """The tab in which it stands with others; its own without one."""
-
-    def render(self, context: Context) -> Markup | None:
-        """The content below the heading."""
-        content = self.content(context)
-        return None if content is None else context.render(f"{self.name}.html.j2", **content)
-
-
 def _overview(context: Context) -> Content:
     counts = {method: context.counts_of(method) for method in context.methods}
     done, kept = (context.answers.get(question, [None])[0] for question in ("done", "kept"))
@@ -113,7 +88,7 @@ def _overview(context: Context) -> Content:
 def _methods(context: Context) -> Content | None:
     if not context.tables:
         return None
-    plots = {m: [of_method(table, context.methods, m) for table in context.tables] for m in context.methods}
+    plots = {m: [plot_method_profile(table, context.methods, m) for table in context.tables] for m in context.methods}
     counts = {method: context.counts_of(method) for method in context.methods}
     cards = {method: read_card(Path(place)) for method, place in context.run.manifest.methods.items()}
     return {"plots": plots, "of_method": counts, "cards": cards}
@@ -124,7 +99,7 @@ def _edit_types(context: Context) -> Content | None:
         return None
     kinds = context.edit_types
     edits = Counter(edit.get("type") for edit in context.run.edits.values())
-    plots = {kind: [of_edit_type(table, context.methods, kind) for table in context.tables] for kind in kinds}
+    plots = {kind: [plot_type_profile(table, context.methods, kind) for table in context.tables] for kind in kinds}
     return {"plots": plots, "edits": edits, "folded": {table.key: table.folded for table in context.tables}}
 
 
@@ -178,7 +153,7 @@ summary = TemplateSection("summary", "All numbers", 50, lambda _: {"SHADES": SHA
 sets = TemplateSection("sets", "Sets", 54, _sets, NUMBERS)
 agreement = TemplateSection("agreement", "People", 55, _agreement)
 unscored = TemplateSection("unscored", "Unscored", 60, lambda context: {"failures": failures(context)})
-measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.as_text(context.run)}, SETUP)
+measured = TemplateSection("measured", "Measured", 80, lambda context: {"text": paper.methods_text(context.run)}, SETUP)
 
 
 @dataclass(frozen=True, slots=True)

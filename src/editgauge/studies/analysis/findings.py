@@ -46,27 +46,27 @@ def findings(study: Study) -> StudyFindings:
         raise BadInputError(
             f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is."
         )
-    counted = [each for each in design.questions if each.kind in COUNTED and design.unit == "outcome"]
-    questions = [_question(study, each, pages, sources) for each in counted]
+    counted = [value for value in design.questions if value.kind in COUNTED and design.unit == "outcome"]
+    questions = [_question(study, item, pages, sources) for item in counted]
     return StudyFindings(
         title=design.title,
         answers=len(pages),
-        questions=tuple(each for each in questions if each),
-        sides=tuple(side for each in design.sided if (side := _side(each, pages, sources))),
+        questions=tuple(question for question in questions if question),
+        sides=tuple(side for element in design.sided if (side := _side(element, pages, sources))),
         reasons=_reasons(design.questions, pages, sources),
-        not_counted=tuple(each.id for each in design.questions if each not in (*counted, *design.sided)),
+        not_counted=tuple(entry.id for entry in design.questions if entry not in (*counted, *design.sided)),
         labels=labels,
     )
 
 
 def _compared(page: AnswerRecord, answer: str) -> ComparedAttributes:
-    first, second = (str(each["attribute"]) for each in page.compared)
+    first, second = (str(item["attribute"]) for item in page.compared)
     return ComparedAttributes(page.edit, first, second, answer)
 
 
 def compared_attributes(study: Study) -> list[ComparedAttributes]:
     """The answers of a study about attributes; raises `BadInputError` when there are none."""
-    questions = [each.id for each in study.design.sided]
+    questions = [item.id for item in study.design.sided]
     with study.database.read() as session:
         pages = [page for page in records(session) if page.counts]
     compared = [
@@ -88,7 +88,7 @@ def _question(
     counted_question = CountedQuestion(
         question.id, question.label, tuple(AnswerLevel(option.label, value) for option, value in numbered)
     )
-    places = {option.value: place for place, (option, _) in enumerate(numbered)}
+    places = {option.value: index for index, (option, _) in enumerate(numbered)}
     answers = [
         LevelAnswer(page.item, _method(page), page.edit_type, sources[page.item], page.rater, places[answer])
         for page in pages
@@ -101,7 +101,7 @@ def _reasons(
     questions: Sequence[DesignQuestion], pages: Sequence[AnswerRecord], sources: dict[str, str]
 ) -> tuple[Feedback, ...]:
     """Words that are asked for only after another answer say what is wrong; other words may be about anything."""
-    texts = [each.id for each in questions if each.kind == "text" and each.when]
+    texts = [question.id for question in questions if question.kind == "text" and question.when]
     said = ((name, page.answers.get(name), sources[page.item]) for name in texts for page in pages)
     return sort_remarks([Remark(name, text, source) for name, text, source in said if isinstance(text, str)])
 

@@ -79,7 +79,7 @@ def _form(study: Study, item: StudyItem, answered: list[AnswerRecord]) -> Filled
         words=tuple(word for word in (page.left, page.right) if word is not None),
         pictures=tuple((TITLES[picture.role], _embedded(study.images / picture.name)) for picture in page.pictures),
         raters=tuple(record.rater for record in answered),
-        questions=tuple(each for each in questions if any(answer is not None for answer in each.answers)),
+        questions=tuple(element for element in questions if any(answer is not None for answer in element.answers)),
     )
 
 

@@ -95,18 +95,18 @@ def step(share: float) -> int:
     return min(int(share * STEPS), STEPS - 1)
 
 
-def _shade(place: int, levels: int) -> int:
+def _shade(index: int, levels: int) -> int:
     """The shades of few levels are as far apart as those of many.
 
-    >>> [_shade(place, 4) for place in range(4)]
+    >>> [_shade(index, 4) for index in range(4)]
     [0, 2, 4, 6]
     """
-    return round(place * (STEPS - 1) / max(levels - 1, 1))
+    return round(index * (STEPS - 1) / max(levels - 1, 1))
 
 
-def swatch(place: int, question: CountedQuestion) -> Markup:
+def swatch(index: int, question: CountedQuestion) -> Markup:
     """The color of a level, for the legend."""
-    shade = _shade(place, len(question.levels))
+    shade = _shade(index, len(question.levels))
     return Markup(
         '<svg viewBox="0 0 10 6" aria-hidden="true"><rect class="step-{}" width="10" height="6"/></svg>'
     ).format(shade)
@@ -115,10 +115,10 @@ def swatch(place: int, question: CountedQuestion) -> Markup:
 def stacked(cell: LevelCell, question: CountedQuestion, name: str) -> Markup:
     """One bar, as long as all answers together, with a part for every level."""
     parts, start = [], 0.0
-    for place, (share, level) in enumerate(zip(cell.shares, question.levels, strict=True)):
-        title = f"{level.label}: {number(share, percent=True)} ({cell.counts[place]} answers)"
+    for index, (share, level) in enumerate(zip(cell.shares, question.levels, strict=True)):
+        title = f"{level.label}: {number(share, percent=True)} ({cell.counts[index]} answers)"
         form = Markup('<rect class="step-{}" x="{:.2f}" width="{:.2f}" height="{}"><title>{}</title></rect>')
-        parts.append(form.format(_shade(place, len(question.levels)), start, 100 * share, HEIGHT, title))
+        parts.append(form.format(_shade(index, len(question.levels)), start, 100 * share, HEIGHT, title))
         start += 100 * share
     description = ", ".join(
         f"{level.label} {number(share, True)}" for share, level in zip(cell.shares, question.levels, strict=True)

@@ -82,14 +82,14 @@ def _ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None
             f"A design with the unit '{design.unit}' gives no ratings of outcomes; export choices or answers."
         )
     if question is not None and design.question(question) is None:
-        raise UnknownNameError("question in this design", question, [each.id for each in design.questions])
+        raise UnknownNameError("question in this design", question, [item.id for item in design.questions])
     for page in pages:
-        (format_value,) = page.compared
+        (outcome,) = page.compared
         for name, answer in page.answers.items():
             value = rating_of(design, name, answer)
             if value is not None and question in (None, name):
-                line = {"edit": page.edit, "method": format_value["method"], "value": value}
-                line |= {"rater": page.rater, "question": name, "seed": format_value["seed"]}
+                line = {"edit": page.edit, "method": outcome["method"], "value": value}
+                line |= {"rater": page.rater, "question": name, "seed": outcome["seed"]}
                 yield line | ({} if page.probability is None else {"probability": page.probability})
 
 
@@ -106,7 +106,7 @@ def _choices(pages: Iterable[AnswerRecord], design: Design, question: str | None
 def _side_question(design: Design, question: str | None) -> str:
     if design.unit != "pair":
         raise BadInputError(f"A design with the unit '{design.unit}' gives no choices; export ratings or answers.")
-    sided = [each.id for each in design.sided]
+    sided = [item.id for item in design.sided]
     if question is None and len(sided) > 1:
         raise BadInputError(
             f"The design asks for a side {len(sided)} times: say which with --question ({', '.join(sided)})."
@@ -120,7 +120,7 @@ def _fields(record: AnswerRecord) -> dict[str, Any]:
     fields = asdict(record)
     del fields["probability"]  # known about the item, in the study that the answers come from and go to
     fields |= {"claimed": as_time(record.claimed), "done": as_time(record.done)}
-    return fields | {"history": [asdict(each) | {"at": as_time(each.at)} for each in record.history]}
+    return fields | {"history": [asdict(item) | {"at": as_time(item.at)} for item in record.history]}
 
 
 def _cells(record: AnswerRecord) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def _cells(record: AnswerRecord) -> dict[str, Any]:
         for name in BESIDE_ANSWERS
     }
     answers = record.answers.items()
-    return cells | {ANSWER + name: "|".join(each) if isinstance(each, list) else str(each) for name, each in answers}
+    return cells | {ANSWER + name: "|".join(item) if isinstance(item, list) else str(item) for name, item in answers}
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:

@@ -38,8 +38,8 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
     """Takes all pages in, or none: `BadInputError` lists every problem. The same pages again change nothing."""
     items = {item.key: item for item in session.scalars(select(StudyItem))}
     problems = [
-        f"page {place}: {problem}"
-        for place, page in enumerate(pages, start=1)
+        f"page {index}: {problem}"
+        for index, page in enumerate(pages, start=1)
         for problem in _problems(page, items.get(page.item), design)
     ]
     if problems:

@@ -86,7 +86,7 @@ def _record(assignment: Assignment, item: StudyItem, rater: Rater, history: list
         kind=item.kind,
         edit=item.edit,
         edit_type=item.content["edit"]["type"],
-        compared=tuple({k: v for k, v in each.items() if k != "image"} for each in item.content["compared"]),
+        compared=tuple({k: v for k, v in element.items() if k != "image"} for element in item.content["compared"]),
         state=assignment.state,
         flipped=assignment.flipped,
         number=assignment.number,

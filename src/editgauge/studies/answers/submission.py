@@ -47,7 +47,9 @@ def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignmen
 
 def page_questions(design: Design, check: str | None, item: StudyItem) -> tuple[list[DesignQuestion], list[Check]]:
     """The questions of a page, and its attention check if it has one."""
-    return applicable(design.questions, item.content["edit"]), [each for each in design.checks if each.id == check]
+    return applicable(design.questions, item.content["edit"]), [
+        element for element in design.checks if element.id == check
+    ]
 
 
 def save(

@@ -50,13 +50,13 @@ class PageCandidate:
     @property
     def key(self) -> str:
         """What it is about, in words that mean the same in every study of the run."""
-        parts = [[each.attribute] if each.attribute is not None else [each.method, each.seed] for each in self.compared]
+        parts = [[item.attribute] if item.attribute is not None else [item.method, item.seed] for item in self.compared]
         return json.dumps([self.edit, *([self.side] if self.side else []), *parts], ensure_ascii=False)
 
     @property
     def outcomes(self) -> tuple[OutcomeKey, ...]:
         """The outcomes it compares."""
-        edit_outcomes = ((each.method, each.seed) for each in self.compared)
+        edit_outcomes = ((item.method, item.seed) for item in self.compared)
         return tuple(OutcomeKey(self.edit, m, s) for m, s in edit_outcomes if m is not None and s is not None)
 
 
@@ -98,7 +98,7 @@ def with_captions(
     candidates: Sequence[PageCandidate], captions: Mapping[tuple[str, str, int], OutcomeCaption]
 ) -> list[PageCandidate]:
     """The same pages, each with the difference caption of its own outcome; raises `BadInputError` where none has one."""
-    captioned = [_captioned(each, captions) for each in candidates]
+    captioned = [_captioned(candidate, captions) for candidate in candidates]
     if candidates and all(one is other for one, other in zip(captioned, candidates, strict=True)):
         raise BadInputError(
             f"None of the {len(captions)} captions belongs to an outcome that this study can ask about."
@@ -141,15 +141,15 @@ def _fields(run: Run, edit: str, edit_outcomes: Sequence[_ShownOutcome]) -> dict
 
 
 def _singles(fields: Mapping[str, Any], edit_outcomes: Sequence[_ShownOutcome]) -> Iterator[PageCandidate]:
-    for each in edit_outcomes:
-        cell = f"{each.shown.method}, {each.edit_type}"
-        yield PageCandidate(each.edit, fields, cell, each.source, (each.shown,))
+    for outcome in edit_outcomes:
+        cell = f"{outcome.shown.method}, {outcome.edit_type}"
+        yield PageCandidate(outcome.edit, fields, cell, outcome.source, (outcome.shown,))
 
 
 def _pairs(fields: Mapping[str, Any], edit_outcomes: Sequence[_ShownOutcome]) -> Iterator[PageCandidate]:
     """Every two methods once for an edit, at the lowest seed that both have: choices are kept by methods alone."""
-    methods = list(dict.fromkeys(each.shown.method for each in edit_outcomes))
-    by_key = {(each.shown.method, each.shown.seed): each for each in edit_outcomes}
+    methods = list(dict.fromkeys(outcome.shown.method for outcome in edit_outcomes))
+    by_key = {(item.shown.method, item.shown.seed): item for item in edit_outcomes}
     for first, second in combinations(methods, 2):
         seeds = [seed for method, seed in by_key if method == first and (second, seed) in by_key]
         if not seeds:

@@ -65,6 +65,7 @@ def create(
         captions: file from `editgauge judges captions`: each outcome is shown with its own difference caption.
         seed: random seed: the sample, the order of pages, the sides of pairs.
         quiet: print no progress.
+
     """
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -134,7 +135,7 @@ def _rows(
     *,
     quiet: bool,
 ) -> list[dict[str, Any]]:
-    cells = {name: number for number, name in enumerate(dict.fromkeys(each.cell for each in rated), start=1)}
+    cells = {name: number for number, name in enumerate(dict.fromkeys(item.cell for item in rated), start=1)}
     rows = []
     with progress("copying pictures", len(rated) + len(golden), quiet=quiet) as advance:
         for candidate, right in [*((c, None) for c in rated), *((g.candidate, g.right) for g in golden)]:
@@ -158,10 +159,10 @@ def _rows(
 
 def _content(candidate: PageCandidate, shelf: PictureShelf) -> dict[str, Any]:
     compared = [
-        {"attribute": each.attribute}
-        if each.image is None
-        else {"method": each.method, "seed": each.seed, "image": shelf.take(each.image)}
-        for each in candidate.compared
+        {"attribute": item.attribute}
+        if item.image is None
+        else {"method": item.method, "seed": item.seed, "image": shelf.take(item.image)}
+        for item in candidate.compared
     ]
     content = {"edit": dict(candidate.fields), "source": shelf.take(candidate.source), "compared": compared}
     optional = {"side": candidate.side, "probability": candidate.probability}
@@ -198,6 +199,7 @@ class PictureShelf:
     Args:
         folder: where the pictures of the study go
         scored: the pixel hash that a picture had when it was scored, by path
+
     """
 
     def __init__(self, folder: Path, scored: Mapping[Path, str]) -> None:

@@ -53,7 +53,7 @@ def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -
 
 
 def _names(candidate: PageCandidate) -> list[str]:
-    return [str(each.method if each.attribute is None else each.attribute) for each in candidate.compared]
+    return [str(item.method if item.attribute is None else item.attribute) for item in candidate.compared]
 
 
 def _gold_item(
@@ -69,7 +69,7 @@ def _gold_item(
     is_swapped = names not in by_names and swapped in by_names
     gold_items = by_names.get(swapped if is_swapped else names, [])
     seed = values.get("seed")
-    fitting = [one for one in gold_items if seed is None or any(each.seed == seed for each in one.compared)]
+    fitting = [one for one in gold_items if seed is None or any(item.seed == seed for item in one.compared)]
     if len(fitting) != 1:
         listed = ", ".join(map(format_value, names))
         spot.report(f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({listed})")
@@ -94,7 +94,7 @@ def _right_answers(answers: Any, design: Design, spot: Location) -> Right:
         question = design.question(name)
         values = answer if isinstance(answer, list) else [answer]
         if question is None or question.kind == "text":
-            there = ", ".join(each.id for each in design.questions if each.kind != "text")
+            there = ", ".join(item.id for item in design.questions if item.kind != "text")
             spot.report(f"{format_value(name)} is no question with options; there are: {there}")
         elif not values or any(isinstance(value, bool) or value not in _values(question) for value in values):
             spot.report(

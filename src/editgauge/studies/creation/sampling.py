@@ -36,8 +36,8 @@ def sampled(
         raise BadInputError(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
     if sample == "stratified":
         chosen = [candidates[place] for place in sorted(_stratified(candidates, items, seed))]
-        chances = _chances(Counter(each.cell for each in candidates), items)
-        return [replace(each, probability=chances[each.cell]) for each in chosen]
+        chances = _chances(Counter(candidate.cell for candidate in candidates), items)
+        return [replace(item, probability=chances[item.cell]) for item in chosen]
     spread = disagreement(candidates, run)
     known = sorted(spread, key=lambda place: (-spread[place], draw(ANY, seed, "sample", candidates[place].key)))
     if len(known) < items:
@@ -68,7 +68,7 @@ def _chances(sizes: Mapping[str, int], items: int) -> dict[str, float]:
 
 
 def disagreement(candidates: Sequence[PageCandidate], run: Run) -> dict[int, float]:
-    """How far the scores' opinions of a candidate lie apart, from 0 to 1 (of a pair: to 2), by its place.
+    """How far the scores' opinions of a candidate lie apart, from 0 to 1 (of a pair: to 2), by its index.
 
     Each score ranks all outcomes of the run from worst (0) to best (1). The opinion of an outcome is its rank, of a
     pair the difference of ranks; the spread is the largest opinion minus the smallest. Candidates with fewer than two
@@ -76,11 +76,11 @@ def disagreement(candidates: Sequence[PageCandidate], run: Run) -> dict[int, flo
     """
     ranks = _ranks(run, scored_outcomes(run))
     weights: dict[int, float] = {}
-    for place, candidate in enumerate(candidates):
+    for index, candidate in enumerate(candidates):
         keys = candidate.outcomes
         opinions = [_opinion(ranked, keys) for ranked in ranks if keys and all(key in ranked for key in keys)]
         if len(opinions) > 1:
-            weights[place] = max(opinions) - min(opinions)
+            weights[index] = max(opinions) - min(opinions)
     return weights
 
 

@@ -29,10 +29,10 @@ RESERVED = ("submit", "csrf")
 def check_design(design: Design, top: Location) -> None:
     """Reports everything that the types alone do not tell."""
     _check_templates(design.text, top.within("text"))
-    spots = [top.within("questions", place) for place in range(len(design.questions))]
-    for place, (question, spot) in enumerate(zip(design.questions, spots, strict=True)):
+    spots = [top.within("questions", index) for index in range(len(design.questions))]
+    for index, (question, spot) in enumerate(zip(design.questions, spots, strict=True)):
         _check_ask(question, spot)
-        _check_question(question, design.questions[:place], spot)
+        _check_question(question, design.questions[:index], spot)
     _check_sides(design, spots)
     _check_names(design, top)
     for name in design.gold.tolerance:
@@ -40,10 +40,10 @@ def check_design(design: Design, top: Location) -> None:
         if condition is None or condition.kind != "scale":
             top.within("gold", "tolerance", name).report(f"'tolerance' names {format_value(name)}, which is no scale")
     if design.qualification:
-        for place, item in enumerate(design.qualification.items):
-            _check_test(item, top.within("qualification", "items", place))
-    for place, check in enumerate(design.checks):
-        _check_test(check, top.within("attention", "questions", place))
+        for index, item in enumerate(design.qualification.items):
+            _check_test(item, top.within("qualification", "items", index))
+    for index, check in enumerate(design.checks):
+        _check_test(check, top.within("attention", "questions", index))
 
 
 def _check_names(design: Design, top: Location) -> None:
@@ -68,8 +68,8 @@ def _check_ask(question: QuestionFields, spot: Location) -> None:
         return
     if len(question.options) < 2:
         spot.report(f"a question of kind '{kind}' needs at least two 'options'")
-    for place, option in enumerate(question.options):
-        here = spot.within("options", place)
+    for index, option in enumerate(question.options):
+        here = spot.within("options", index)
         if isinstance(option.value, int) != (kind == "scale"):
             wanted = "a whole number" if kind == "scale" else "a word; write numbers in quotes"
             here.report(f"the value of an option of a {kind} must be {wanted}, got {format_value(option.value)}")
@@ -88,7 +88,7 @@ def _report_twice(values: Iterable[Value], spot: Location, what: str) -> None:
 
 
 def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion], spot: Location) -> None:
-    known = {each.id: each for each in earlier}
+    known = {item.id: item for item in earlier}
     for name, values in question.when.items():
         condition = known.get(name)
         if condition is None:
@@ -120,8 +120,8 @@ def _check_values(values: Sequence[Value], question: QuestionFields, spot: Locat
 
 
 def _check_tree(node: TreeStep, spot: Location) -> None:
-    for place, branch in enumerate(node.answers):
-        here = spot.within("answers", place)
+    for index, branch in enumerate(node.answers):
+        here = spot.within("answers", index)
         if (branch.then is None) == (branch.choose is None):
             here.report("a branch needs 'then' (the next step) or 'choose' (an option), and not both")
         if branch.then is not None:

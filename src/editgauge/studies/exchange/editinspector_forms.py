@@ -107,7 +107,7 @@ def _pages(item: StudyItem, row: Row) -> list[AnswerRecord]:
     if not item.content["edit"].get("extras", {}).get("difference_caption"):  # the question about it is not asked
         columns["caption_right"] = []
     return [
-        AnswerRecord(rater=raters[place], item=item.key, answers=_answers(columns, place)) for place in range(count)
+        AnswerRecord(rater=raters[index], item=item.key, answers=_answers(columns, index)) for index in range(count)
     ]
 
 
@@ -117,16 +117,16 @@ def _entries(row: Row, column: str) -> list[Any]:
 
 
 def _raters(row: Row, count: int) -> list[str]:
-    """The annotators' own names where the file has them, else their place."""
+    """The annotators' own names where the file has them, else their index."""
     written = row.get("annotators") or ""
     named = [str(name) for name in ast.literal_eval(written)] if written.startswith("[") else []
-    return [f"editinspector-{named[place] if place < len(named) else place + 1}" for place in range(count)]
+    return [f"editinspector-{named[index] if index < len(named) else index + 1}" for index in range(count)]
 
 
-def _answers(columns: Mapping[str, list[Any]], place: int) -> Answers:
+def _answers(columns: Mapping[str, list[Any]], index: int) -> Answers:
     def entry(name: str) -> Any:
         values = columns[name]
-        return values[place] if place < len(values) else None
+        return values[index] if index < len(values) else None
 
     answers: Answers = {
         "accuracy": ACCURACY[int(entry("accuracy"))],

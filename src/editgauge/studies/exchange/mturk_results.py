@@ -117,7 +117,7 @@ def answers_of(design: Design, row: Mapping[str, str]) -> Answers:
     for question in design.all_questions.values():
         words = [fields.get(question.id, "")]
         if question.kind == "multi_choice":
-            ticked = (fields.get(f"{question.id}--{place}") for place in range(len(question.options)))
+            ticked = (fields.get(f"{question.id}--{index}") for index in range(len(question.options)))
             words = [str(option.value) for option, tick in zip(question.options, ticked, strict=True) if tick]
         answer = from_form(question, words)
         if answer is not None:

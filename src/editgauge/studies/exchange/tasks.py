@@ -45,20 +45,20 @@ def open_tasks(study: Study) -> list[ExportedTask]:
     )
     with study.database.read() as session:
         items = session.scalars(wanted).all()
-        tasks = [_task(study, place, item) for place, item in enumerate(items, start=1)]
+        tasks = [_task(study, index, item) for index, item in enumerate(items, start=1)]
     if not tasks:
         raise BadInputError(f"All items of '{study.folder}' have their raters already; there is nothing to assign.")
     return tasks
 
 
-def _task(study: Study, place: int, item: StudyItem) -> ExportedTask:
+def _task(study: Study, index: int, item: StudyItem) -> ExportedTask:
     seed = study.manifest.seed
     flipped = len(item.content["compared"]) == 2 and draw(2, seed, "side elsewhere", item.key) == 1
     attention = study.design.attention
     check = None
-    if attention and is_turn(attention.every, place, seed, "attention elsewhere"):
+    if attention and is_turn(attention.every, index, seed, "attention elsewhere"):
         check = attention.questions[draw(len(attention.questions), seed, "check elsewhere", item.key)].id
-    page = preview(study.design, item, number=place, flipped=flipped, check=check)
+    page = preview(study.design, item, number=index, flipped=flipped, check=check)
     there = {question.id for question in page.questions}
     missing = tuple(question.id for question in study.design.questions if question.id not in there)
     return ExportedTask(hidden_name(study, item.key), flipped, check, page, missing)

@@ -83,7 +83,7 @@ def _attempts(state: State, rater: RaterInfo) -> int:
 
 
 def _eligibility_questions(state: State) -> list[QuestionFields]:
-    return [each.question for each in state.study.design.eligibility]
+    return [item.question for item in state.study.design.eligibility]
 
 
 def _eligibility_page(

@@ -73,8 +73,8 @@ class LiteFaces(FromCatalog):
             confidences=rows[:, 14].copy(),
             points=rows[:, 4:14].reshape(-1, 5, 2).copy(),
             vectors=np.array(vectors, np.float32).reshape(-1, VECTOR),
-            expressions=np.array([each for each, _ in read], np.float32).reshape(-1, len(EXPRESSIONS)),
-            angles=np.array([each for _, each in read], np.float32).reshape(-1, 3),
+            expressions=np.array([item for item, _ in read], np.float32).reshape(-1, len(EXPRESSIONS)),
+            angles=np.array([element for _, element in read], np.float32).reshape(-1, 3),
         )
 
     def _rows(self, blue_first: Pixels) -> NDArray[np.float32]:
@@ -117,7 +117,7 @@ class LiteFaces(FromCatalog):
         network = self._mesh
         network.set_tensor(network.get_input_details()[0]["index"], (square / np.float32(255))[np.newaxis])
         network.invoke()
-        outputs = {each["name"]: network.get_tensor(each["index"]) for each in network.get_output_details()}
+        outputs = {detail["name"]: network.get_tensor(detail["index"]) for detail in network.get_output_details()}
         points = outputs["Identity"].reshape(-1, 3)
         back = cv2.invertAffineTransform(matrix)
         flat = points[:, :2] @ back[:, :2].T + back[:, 2]

@@ -1,0 +1,261 @@
+"""Reads public sets whose records are declared in `layouts.yaml`: fields of a record become an edit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from editgauge._util.datasets import Faults, FileRow, Ids, read_rows, require_data
+from editgauge._util.fields import format_value
+from editgauge._util.images import ImageFile
+from editgauge._util.masks import MaskFile
+from editgauge._util.text import format_count
+from editgauge.benchmarks.image_store import ImageFolder, image_value, store_image
+from editgauge.edit_types import UNSPECIFIED, vocabulary
+from editgauge.errors import BadInputError
+from editgauge.instructions.parsed import complete_edit
+from editgauge.types import Benchmark, Edit, InputImage, InputRole
+
+FOLDER, NUMBER = "@folder", "@number"
+Field_ = list[str]
+"""Names under which a value is looked for, in this order."""
+
+
+class PublicLayout(BaseModel):
+    """What the records of a set hold, and where its pictures lie."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    about: str
+    needed: str
+    """What to give as --data."""
+    license: str
+    files: list[str] = Field(min_length=1)
+    """Patterns of files with records below --data; the first that matches any counts."""
+    key: Field_
+    """What makes the edit's id; of several fields all that are there."""
+    source: Field_
+    """A path, bytes, or a list of either: the first is the source, the others are further pictures."""
+    role: InputRole = "image"
+    """What further pictures are for."""
+    pictures: list[str] = ["."]
+    """Folders of the pictures, relative to the file with the record."""
+    suffix: str = ""
+    """Of pictures that are named without one."""
+    instruction: Field_
+    each: str | None = None
+    """The instruction is a list: an edit of each, and this group holds its number, counted from 1."""
+    reference: Field_ = []
+    mask: Field_ = []
+    source_caption: Field_ = []
+    target_caption: Field_ = []
+    groups: Mapping[str, Field_] = {}
+    vocabulary: str | None = None
+    """Whose words the group `task` uses for edit types (`core/edit_types.py`)."""
+    extras: list[str] = []
+    """Fields that are kept as they are; outcomes are found by them."""
+    published: int | None = None
+    """How many edits the authors count."""
+
+
+@cache
+def declared_layouts() -> dict[str, PublicLayout]:
+    """All declared sets by name."""
+    text = resources.files(__package__ or "").joinpath("layouts.yaml").read_text("utf-8")
+    return {name: PublicLayout.model_validate(values) for name, values in yaml.safe_load(text).items()}
+
+
+def load_declared(name: str, data: Path | None = None) -> Benchmark:
+    """A declared set; raises one `BadInputError` with every fault of its records."""
+    layout = declared_layouts()[name]
+    files = _files(name, require_data(name, data, layout.needed), layout)
+    faults = Faults(name, files[0])
+    reader = RecordReader(name, layout, faults)
+    edits = faults.done(edit for file in files for edit in reader.edits(file))
+    return Benchmark(name, edits, about_edits(layout, edits), layout.license)
+
+
+def _loader(name: str) -> Callable[..., Benchmark]:
+    def load(data: Path | None = None) -> Benchmark:
+        return load_declared(name, data)
+
+    layout = declared_layouts()[name]
+    load.__doc__ = f"{layout.about}.\n\n--data: {layout.needed}."
+    return load
+
+
+def _files(name: str, path: Path, layout: PublicLayout) -> list[Path]:
+    if path.is_file():
+        return [path]
+    for pattern in layout.files:
+        if files := sorted(file for file in path.glob(pattern) if not file.name.startswith(".")):
+            return files
+    raise BadInputError(
+        f"'{path}' has no file {' or '.join(layout.files)}. The benchmark '{name}' needs: {layout.needed}."
+    )
+
+
+def about_edits(layout: PublicLayout, edits: tuple[Edit, ...]) -> str:
+    """How many edits there are, in all and in each group."""
+    parts = [format_count(len(edits), "edit")]
+    if layout.published not in (None, len(edits)):
+        parts[0] += f" (the authors say {layout.published})"
+    for name in layout.groups:
+        counts = Counter(edit.groups[name] for edit in edits if name in edit.groups)
+        if counts:
+            parts.append(f"{name}: {', '.join(f'{value} {count}' for value, count in sorted(counts.items()))}")
+    return "; ".join(parts)
+
+
+class RecordReader:
+    """Reads the records of one set."""
+
+    def __init__(self, name: str, layout: PublicLayout, faults: Faults) -> None:
+        self.name = name
+        self.layout = layout
+        self.faults = faults
+        self.ids = Ids()
+        self.types = vocabulary(layout.vocabulary) if layout.vocabulary else {}
+
+    def edits(self, file: Path) -> Iterator[Edit]:
+        """The edits of a file; what is wrong with a record is noted, and it is left out."""
+        self.faults.file = file
+        image_folders = [
+            ImageFolder(place, self.faults)
+            for folder in self.layout.pictures
+            if (place := file.parent / folder).is_dir()
+        ]
+        for row in read_rows([file], self._columns, self.faults):
+            values = {**row.values, FOLDER: file.parent.name, NUMBER: str(row.number - 1)}
+            yield from self.edits_of(values, _record(values, self.layout, row), image_folders)
+
+    @property
+    def _columns(self) -> list[str]:
+        layout = self.layout
+        fields = [layout.key, layout.source, layout.instruction, layout.reference, layout.mask, layout.extras]
+        fields += [layout.source_caption, layout.target_caption, *layout.groups.values()]
+        return list(dict.fromkeys(name.partition(".")[0] for some in fields for name in some))
+
+    def edits_of(self, values: Mapping[str, Any], record: object, image_folders: list[ImageFolder]) -> Iterator[Edit]:
+        """The edits of one record; what is wrong with it is noted, and it is left out."""
+        layout, number = self.layout, len(self.faults.problems)
+        texts = self._instructions(values, record)
+        pictures = self._pictures(values, layout.source, record, image_folders)
+        references = self._pictures(values, layout.reference, record, image_folders, needed=False)
+        masks = self._pictures(values, layout.mask, record, image_folders, needed=False)
+        if len(self.faults.problems) > number or not pictures:
+            return
+        source, *others = pictures
+        groups = {name: text for name, fields in layout.groups.items() if (text := _text(_first(values, fields)))}
+        key = [text for field in _key_fields(layout.key) if (text := _text(_value(values, field)))]
+        for index, text in enumerate(texts, start=1):
+            of_each = {layout.each: str(index)} if layout.each else {}
+            edit = Edit(
+                id=self.ids.give(*(key or [str(record)]), *of_each.values()),
+                source=source,
+                type=self.types.get(groups.get("task", "").casefold(), UNSPECIFIED),
+                instruction=text,
+                source_caption=_text(_first(values, layout.source_caption)) or None,
+                target_caption=_text(_first(values, layout.target_caption)) or None,
+                reference=references[0] if references else None,
+                mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
+                inputs=tuple(InputImage(candidate, layout.role) for candidate in others),
+                groups=groups | of_each,
+                extras={"key": "-".join(key), **groups, **self._extras(values)},
+            )
+            yield complete_edit(edit)
+
+    def _extras(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {name: values.get(name) for name in self.layout.extras}
+        return {name: value for name, value in kept.items() if isinstance(value, str | int | float | bool)}
+
+    def _instructions(self, values: Mapping[str, Any], record: object) -> list[str]:
+        value = _first(values, self.layout.instruction)
+        texts = value if self.layout.each and isinstance(value, list) else [value]
+        if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+            wanted_texts = "a list of texts" if self.layout.each else "a text"
+            name = self.layout.instruction[0]
+            self.faults.add(
+                record,
+                f"'{name}' is missing"
+                if value is None
+                else f"'{name}' must be {wanted_texts}, got {format_value(value)}",
+            )
+            return []
+        return [" ".join(text.split()) for text in texts]
+
+    def _pictures(
+        self,
+        values: Mapping[str, Any],
+        fields: Field_,
+        record: object,
+        image_folders: list[ImageFolder],
+        *,
+        needed: bool = True,
+    ) -> list[ImageFile]:
+        """The pictures under a field: one, or a list of them; notes what is wrong."""
+        value = _first(values, fields)
+        some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
+        if not some and needed:
+            self.faults.add(record, f"'{fields[0]}' is missing: the source picture")
+        pictures = [self._picture(item, record, image_folders, fields[0]) for item in some]
+        return [image for image in pictures if image]
+
+    def _picture(self, value: Any, record: object, image_folders: list[ImageFolder], field: str) -> ImageFile | None:
+        value = image_value(value)
+        if isinstance(value, bytes):
+            return store_image(value, self.name)
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            self.faults.add(record, f"'{field}' is neither a picture nor a path, got {format_value(value)}")
+            return None
+        word = str(value)
+        if self.layout.suffix and not PurePosixPath(word).suffix:
+            word += self.layout.suffix
+        here = next((image_folder for image_folder in image_folders if (image_folder.folder / word).is_file()), None)
+        return (here or image_folders[0]).picture(word, record) if image_folders else None
+
+
+def _key_fields(fields: Field_) -> list[str]:
+    return [field for field in fields if field != NUMBER] or fields
+
+
+def _record(values: Mapping[str, Any], layout: PublicLayout, row: FileRow) -> object:
+    """What to call a record in a message."""
+    keys = [text for field in layout.key if field != NUMBER and (text := _text(_value(values, field)))]
+    return "/".join(keys) if keys else f"{row.file.name}, row {row.number}"
+
+
+def _first(values: Mapping[str, Any], fields: Field_) -> Any:
+    return next((value for field in fields if (value := _value(values, field)) is not None), None)
+
+
+def _value(values: Mapping[str, Any], field: str) -> Any:
+    """The value of a field; a dot goes inside a mapping. NaN is how some files write that nothing is there."""
+    value: Any = values
+    for part in field.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return None if value != value else value
+
+
+def _text(value: Any) -> str:
+    """A plain value as a text; empty for anything else."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+imgedit = _loader("imgedit")
+kris = _loader("kris")
+rise = _loader("rise")
+gedit_v2 = _loader("gedit-v2")
+emu_edit = _loader("emu-edit")
+complex_edit = _loader("complex-edit")
+omnicontext = _loader("omnicontext")
+hatie = _loader("hatie")

@@ -1,0 +1,620 @@
+"""Reads the regions of a benchmark file: outlines, mask files, boxes, and what is composed of them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from editgauge._util.disk_list import DiskList
+from editgauge._util.documents import Document, Lines, Location, parse_json_lines
+from editgauge._util.fields import (
+    BenchmarkFields,
+    EditFields,
+    SourceFields,
+    describe_unknown,
+    format_value,
+    read_fields,
+)
+from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, alpha_channel, read_image
+from editgauge._util.masks import (
+    BoolMask,
+    Dilated,
+    Mask,
+    MaskFile,
+    MaskPixels,
+    Outside,
+    Polygons,
+    Rectangle,
+    Union,
+    require_same_shape,
+)
+from editgauge.errors import BadInputError
+from editgauge.instructions.parsed import complete_edit, parse_summary
+from editgauge.recipes import (
+    COLORS,
+    MATERIALS,
+    SCENES,
+    STYLES,
+    Background,
+    Cutout,
+    Move,
+    Paste,
+    Recipe,
+    Recolor,
+    Remove,
+    Replace,
+    Resize,
+    Restyle,
+    Texture,
+)
+from editgauge.types import Benchmark, Edit, InputImage, Position
+
+Find = Callable[[str], Path]
+"""The file an image path of the benchmark means; raises `BadInputError` when there is none."""
+
+FARTHEST = 100_000
+"""Pixels; no image that can be read has a side as long."""
+WIDEST_MARGIN = 500
+LONGEST_SIDE = 8_000
+"""Pixels of a picture given as run lengths."""
+DEEPEST = 20
+FORMS = {
+    "union": ("union",),
+    "outside": ("outside",),
+    "grow": ("grow", "by"),
+    "box": ("box",),
+    "erased": ("erased",),
+    "runs": ("runs", "size", "frame"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a word in a mask can mean: an object of the source (None when it is faulty), or else an image path."""
+
+    objects: Mapping[str, Mask | None]
+    find: Find
+
+
+def looks_like_path(word: str) -> bool:
+    """Whether a word is meant as an image path rather than as a name."""
+    return "/" in word or "\\" in word or PurePosixPath(word).suffix.lower() in IMAGE_SUFFIXES
+
+
+def find_image(word: str, find: Find, spot: Location) -> Path | None:
+    """The file of an image path; None after reporting that there is none."""
+    try:
+        return find(word)
+    except BadInputError as error:
+        spot.report(str(error))
+        return None
+
+
+def read_mask(value: Any, spot: Location, names: Names, depth: int = 0) -> Mask | None:
+    """The region a part of the file describes; None after reporting everything that is wrong with it."""
+    if depth > DEEPEST:
+        spot.report(f"a mask nested more than {DEEPEST} levels deep")
+    elif isinstance(value, str):
+        return _named(value, spot, names)
+    elif isinstance(value, list):
+        return read_polygons(value, spot)
+    elif isinstance(value, dict):
+        return _composed(value, spot, names, depth)
+    else:
+        spot.report(
+            f"a mask is a list of polygons, a name, a path or one of {', '.join(FORMS)}, got {format_value(value)}"
+        )
+    return None
+
+
+def read_polygons(rings: list[Any], spot: Location) -> Polygons | None:
+    """The outlines of an object; each problem of each outline is reported."""
+    if not rings:
+        spot.report("a mask without any polygon")
+        return None
+    problems = [(place, _ring_problem(ring)) for place, ring in enumerate(rings)]
+    if all(is_number(value) for value in rings):
+        problems = [(0, "a polygon stands in a list of polygons: write [[x0, y0, x1, y1, ...]]")]
+    for place, problem in problems:
+        if problem:
+            spot.within(place).report(problem)
+    if any(problem for _, problem in problems):
+        return None
+    return Polygons(tuple(tuple(float(value) for value in ring) for ring in rings))
+
+
+def _ring_problem(ring: Any) -> str | None:
+    if not isinstance(ring, list) or not all(is_number(value) for value in ring):
+        return f"a polygon is a list of pixel positions [x0, y0, x1, y1, ...], got {format_value(ring)}"
+    if len(ring) % 2:
+        return f"a polygon has an odd count of numbers ({len(ring)}); it needs pairs of x and y"
+    if len(ring) < 6:
+        return f"a polygon has {len(ring) // 2} points; it needs at least 3"
+    if len(set(ring[0::2])) == 1 or len(set(ring[1::2])) == 1:
+        return "a polygon has no area: all its points are on one line"
+    return None
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value can be a pixel position."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -FARTHEST <= value <= FARTHEST
+
+
+def _named(word: str, spot: Location, names: Names) -> Mask | None:
+    if word in names.objects:
+        return names.objects[word]
+    if not looks_like_path(word):
+        spot.report(describe_unknown("object", word, names.objects))
+        return None
+    path = find_image(word, names.find, spot)
+    return MaskFile(path, word) if path else None
+
+
+def _composed(value: dict[str, Any], spot: Location, names: Names, depth: int) -> Mask | None:
+    form = next((key for key in value if key in FORMS), None)
+    if form is None:
+        spot.report(describe_unknown("mask", next(iter(value), ""), FORMS))
+        return None
+    if set(value) != set(FORMS[form]):
+        spot.report(f"a mask '{form}' has the keys {', '.join(FORMS[form])}, got {', '.join(map(format_value, value))}")
+        return None
+    inside, at = value[form], spot.within(form)
+    if form == "box":
+        return _box(inside, at)
+    if form == "union":
+        return _union(inside, at, names, depth)
+    if form == "erased":
+        return _erased(inside, at, names)
+    if form == "runs":
+        return _runs(value, at)
+    part = read_mask(inside, at, names, depth + 1)
+    if form == "outside":
+        return Outside(part) if part else None
+    by = value["by"]
+    if not isinstance(by, int) or isinstance(by, bool) or not 0 <= by <= WIDEST_MARGIN:
+        spot.within("by").report(f"'by' is a whole number of pixels from 0 to {WIDEST_MARGIN}, got {format_value(by)}")
+        return None
+    return Dilated(part, by) if part else None
+
+
+def _box(value: Any, spot: Location) -> Rectangle | None:
+    if not isinstance(value, list) or len(value) != 4 or not all(is_number(side) for side in value):
+        spot.report(f"a box is [left, top, right, bottom], got {format_value(value)}")
+        return None
+    left, top, right, bottom = (float(side) for side in value)
+    if right <= left or bottom <= top:
+        spot.report(f"a box needs left < right and top < bottom, got {format_value(value)}")
+        return None
+    return Rectangle(left, top, right, bottom)
+
+
+def _erased(word: Any, spot: Location, names: Names) -> Erased | None:
+    if not isinstance(word, str) or not looks_like_path(word):
+        spot.report(f"'erased' is the path of an image, got {format_value(word)}")
+        return None
+    path = find_image(word, names.find, spot)
+    return Erased(path, word) if path else None
+
+
+def _runs(value: dict[str, Any], spot: Location) -> RunLengths | None:
+    size, frame, runs = value["size"], value["frame"], value["runs"]
+    if not isinstance(size, list) or len(size) != 2 or not all(_is_length(side) for side in size) or size.count(0):
+        spot.report(f"'size' is [width, height] in pixels, got {format_value(size)}")
+        return None
+    if not _is_length(frame) or frame > min(size):
+        spot.report(f"'frame' is a whole number of pixels, got {format_value(frame)}")
+        return None
+    problem = runs_problem(runs, *size)
+    if problem:
+        spot.report(problem)
+        return None
+    width, height = size
+    beyond = [start for start, length in paired(runs) if start + length > width * height]
+    if beyond:
+        spot.report(f"the run that starts at {beyond[0]} leaves a picture of {width} x {height}")
+        return None
+    return RunLengths(paired(runs), width, height, frame)
+
+
+def _is_length(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST_SIDE
+
+
+def _union(value: Any, spot: Location, names: Names, depth: int) -> Union | None:
+    if not isinstance(value, list) or not value:
+        spot.report(f"'union' is a list of masks, got {format_value(value)}")
+        return None
+    parts = [read_mask(part, spot.within(index), names, depth + 1) for index, part in enumerate(value)]
+    whole = tuple(part for part in parts if part is not None)
+    return Union(whole) if len(whole) == len(parts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunLengths:
+    """Pairs (start, length) of inside pixels, counted along the rows of a picture of that size."""
+
+    pairs: tuple[tuple[int, int], ...]
+    width: int
+    height: int
+    frame: int = 0
+    """Pixels along the border that are inside whatever the runs say."""
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Decoded in its own size, then scaled to the asked one by nearest neighbor."""
+        require_same_shape("The mask given as run lengths", (self.width, self.height), (width, height))
+        flat = np.zeros(self.width * self.height, dtype=np.bool_)
+        for start, length in self.pairs:
+            flat[start : start + length] = True
+        mask = flat.reshape(self.height, self.width)
+        if self.frame:
+            mask[: self.frame] = mask[-self.frame :] = True
+            mask[:, : self.frame] = mask[:, -self.frame :] = True
+        return MaskPixels(mask).render(width, height)
+
+    def describe(self) -> Any:
+        """`{runs: [start, length, …], size: [width, height], frame: pixels}`."""
+        runs = list(chain.from_iterable(self.pairs))
+        return {"runs": runs, "size": [self.width, self.height], "frame": self.frame}
+
+
+def runs_problem(runs: Any, width: int, height: int) -> str | None:
+    """Why a list of numbers cannot be run lengths of a picture of that size, or None when it can.
+
+    >>> runs_problem([0, 4, 9], 4, 4)
+    'run lengths are pairs of start and length, got 3 numbers'
+    """
+    if not isinstance(runs, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in runs):
+        return "run lengths are a list of whole numbers"
+    if len(runs) % 2:
+        return f"run lengths are pairs of start and length, got {len(runs)} numbers"
+    outside = [start for start in runs[0::2] if not 0 <= start < width * height]
+    if outside:
+        return f"a run starts at {outside[0]}, outside a picture of {width} x {height}"
+    if any(length < 0 for length in runs[1::2]):
+        return "a run has a length under 0"
+    return None
+
+
+def paired(runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The flat list as pairs of start and length."""
+    return tuple(zip(runs[0::2], runs[1::2], strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """A picture from which the region was erased: it is transparent there, or pure white if nothing is transparent.
+
+    A file without transparency (as a converter leaves it) also counts what was pure white in the picture itself.
+    """
+
+    path: Path
+    name: str = ""
+    """What the benchmark calls it; the same on every machine."""
+
+    def render(self, width: int, height: int) -> BoolMask:
+        """Scaled to the given size by nearest neighbor."""
+        pixels = read_image(self.path)  # the one loader: it refuses what is no image, broken or absurdly large
+        require_same_shape(f"The mask '{self.path}'", (pixels.shape[1], pixels.shape[0]), (width, height))
+        alpha = alpha_channel(self.path)
+        inside = (pixels == 255).all(axis=2)
+        if alpha is not None and (alpha < 255).any():
+            inside = np.asarray(alpha < 255)  # everything that is not fully opaque: erasers have soft edges
+        return MaskPixels(inside).render(width, height)
+
+    def describe(self) -> Any:
+        """`{erased: its name}`, or else its path."""
+        return {"erased": self.name or str(self.path)}
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeSource:
+    """A source image with the outlines that are known; a part is None when it was found faulty."""
+
+    picture: ImageFile | None
+    caption: str | None = None
+    objects: Mapping[str, Mask | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeSources:
+    """The images a recipe may take from: its own source, and all sources by name (None when found faulty)."""
+
+    source: RecipeSource
+    sources: Mapping[str, RecipeSource | None]
+
+
+ReadPart = Callable[[Any, Location, RecipeSources], Any]
+"""Reads one part of a recipe; gives None after reporting what is wrong with it."""
+
+
+def _outline(name: Any, spot: Location, images: RecipeSources) -> Polygons | None:
+    return _outline_of(images.source, name, spot)
+
+
+def _outline_of(source: RecipeSource, name: Any, spot: Location) -> Polygons | None:
+    if not isinstance(name, str) or name not in source.objects:
+        spot.report(describe_unknown("object", str(name), source.objects))
+        return None
+    mask = source.objects[name]
+    if mask is not None and not isinstance(mask, Polygons):
+        spot.report(f"the object '{name}' is no list of polygons; a recipe needs an outline")
+        return None
+    return mask
+
+
+def _outlines(names: Any, spot: Location, images: RecipeSources) -> tuple[Polygons, ...] | None:
+    if not isinstance(names, list) or not names:
+        spot.report(f"a background keeps a list of the source's objects, got {format_value(names)}")
+        return None
+    read = [_outline(name, spot.within(index), images) for index, name in enumerate(names)]
+    kept = tuple(outline for outline in read if outline is not None)
+    return kept if len(kept) == len(read) else None
+
+
+def _cutout(word: Any, spot: Location, images: RecipeSources) -> Cutout | None:
+    if not isinstance(word, str) or "/" not in word:
+        spot.report(f"an object of another source is written SOURCE/OBJECT, got {format_value(word)}")
+        return None
+    name, _, thing = word.partition("/")
+    if name not in images.sources:
+        spot.report(describe_unknown("source", name, images.sources))
+        return None
+    source = images.sources[name]
+    outline = _outline_of(source, thing, spot) if source else None
+    return Cutout(source.picture, outline) if source and source.picture and outline else None
+
+
+def _scene(word: Any, spot: Location, images: RecipeSources) -> str | ImageFile | None:
+    if word in SCENES:
+        return str(word)
+    if not isinstance(word, str) or word not in images.sources:
+        spot.report(describe_unknown("scene or source", str(word), (*SCENES, *images.sources)))
+        return None
+    source = images.sources[word]
+    return source.picture if source else None
+
+
+def _point(value: Any, spot: Location, images: RecipeSources) -> tuple[float, float] | None:
+    if not isinstance(value, list) or len(value) != 2 or not all(is_number(part) for part in value):
+        spot.report(f"'{spot.path[-1]}' is a pixel position [x, y], got {format_value(value)}")
+        return None
+    return float(value[0]), float(value[1])
+
+
+def _amount(value: Any, spot: Location, images: RecipeSources) -> float | None:
+    if not is_number(value) or value <= 0:
+        spot.report(f"'{spot.path[-1]}' is a number over 0, got {format_value(value)}")
+        return None
+    return float(value)
+
+
+def _one_of(kind: str, known: tuple[str, ...]) -> ReadPart:
+    def read(value: Any, spot: Location, images: RecipeSources) -> str | None:
+        if value in known:
+            return str(value)
+        spot.report(describe_unknown(kind, str(value), known))
+        return None
+
+    return read
+
+
+RECIPES: dict[str, tuple[Callable[..., Recipe], dict[str, ReadPart]]] = {
+    "recolor": (Recolor, {"recolor": _outline, "to": _one_of("color", COLORS)}),
+    "move": (Move, {"move": _outline, "to": _point}),
+    "resize": (Resize, {"resize": _outline, "by": _amount}),
+    "remove": (Remove, {"remove": _outline}),
+    "paste": (Paste, {"paste": _cutout, "at": _point, "height": _amount}),
+    "replace": (Replace, {"replace": _outline, "with": _cutout}),
+    "texture": (Texture, {"texture": _outline, "with": _one_of("material", MATERIALS)}),
+    "style": (Restyle, {"style": _one_of("style", STYLES)}),
+    "background": (Background, {"background": _outlines, "with": _scene}),
+}
+"""Each recipe with its keys, in the order of its fields."""
+
+
+def read_recipe(value: Any, spot: Location, images: RecipeSources) -> Recipe | None:
+    """The recipe a part of the file describes; None after reporting everything that is wrong with it."""
+    if not isinstance(value, dict) or not value:
+        spot.report(f"a recipe is a mapping with one of {', '.join(RECIPES)}, got {format_value(value)}")
+        return None
+    kind = next((key for key in value if key in RECIPES), None)
+    if kind is None:
+        spot.report(describe_unknown("recipe", next(iter(value)), RECIPES))
+        return None
+    recipe, keys = RECIPES[kind]
+    if set(value) != set(keys):
+        spot.report(f"a recipe '{kind}' has the keys {', '.join(keys)}, got {', '.join(map(format_value, value))}")
+        return None
+    parts = [read(value[key], spot.within(key), images) for key, read in keys.items()]
+    return None if any(part is None for part in parts) else recipe(*parts)
+
+
+def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> Benchmark:
+    """The benchmark of a file; `find` gives the file of an image path, `name` is used when the file gives none.
+
+    Raises one `BadInputError` with all problems, each with file and line.
+    """
+    benchmark = _read(document, find, name) if document.value is not None else None
+    return _sound(benchmark, document, where)
+
+
+def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where: str) -> Benchmark:
+    """The benchmark of a file with one edit on each line, read line by line: a million of them never are in memory."""
+    document = Document(file)
+    reader = _EditReader({}, find)
+    edits: DiskList[Edit] = DiskList()
+    here = Lines(1)
+    document.lines = Lines(1, {"edits": here})
+    whole = (line.removesuffix("\n") for line in lines)
+    for index, (number, value) in enumerate(parse_json_lines(whole, document)):
+        here.parts = {index: Lines(number)}  # what is wrong with a line is said before the next is read
+        edit = reader.read(value, Location(document, ("edits", index)), index)
+        if edit is not None and not document.faults:
+            edits.append(edit)
+    benchmark = None if document.faults or not edits else Benchmark(name, edits.settled())
+    return _sound(benchmark, document, where)
+
+
+def _sound(benchmark: Benchmark | None, document: Document, where: str) -> Benchmark:
+    if benchmark is None and not document.faults:
+        document.faults.append((1, "the file is empty"))
+    if benchmark is None or document.faults:
+        problems = document.problems()
+        count = "a problem" if len(problems) == 1 else f"{len(problems)} problems"
+        raise BadInputError(f"The benchmark in '{where}' has {count}:", problems)
+    return benchmark
+
+
+def _read(document: Document, find: Find, name: str) -> Benchmark | None:
+    top = Location(document)
+    fields = read_fields(BenchmarkFields, document.value, top)
+    sources = _read_sources(_part(document.value, "sources", dict), top.within("sources"), find)
+    reader = _EditReader(sources, find)
+    entries = enumerate(_part(document.value, "edits", list))
+    edits = [reader.read(entry, top.within("edits", place), place) for place, entry in entries]
+    if fields is None or document.faults:
+        return None
+    whole = tuple(edit for edit in edits if edit is not None)
+    untyped = any("type" not in entry for entry in _part(document.value, "edits", list))
+    about = "; ".join(filter(None, (fields.about, parse_summary(whole) if untyped else None)))
+    return Benchmark(fields.name or name, whole, about=about, license=fields.license or "")
+
+
+def _part(value: Any, key: str, kind: type) -> Any:
+    """A part of a mapping, or an empty one where it is missing or of another kind (which was reported elsewhere)."""
+    part = value.get(key) if isinstance(value, dict) else None
+    return part if isinstance(part, kind) else kind()
+
+
+def _read_sources(values: Mapping[str, Any], spot: Location, find: Find) -> dict[str, RecipeSource | None]:
+    return {name: _read_source(name, value, spot.within(name), find) for name, value in values.items()}
+
+
+def _read_source(name: str, value: Any, spot: Location, find: Find) -> RecipeSource | None:
+    spot = Location(spot.document, spot.path, f"source {format_value(name)}")
+    if not name.strip() or looks_like_path(name):
+        spot.report("a source's name must not look like a path")
+    fields = read_fields(SourceFields, value, spot)
+    if not isinstance(value, dict):
+        return None
+    picture = _picture(value.get("image"), spot.within("image"), find)
+    names = Names({}, find)
+    objects = {
+        thing: read_mask(mask, spot.within("objects", thing), names)
+        for thing, mask in _part(value, "objects", dict).items()
+    }
+    return RecipeSource(picture, fields.caption if fields else None, objects)
+
+
+def _picture(word: Any, spot: Location, find: Find) -> ImageFile | None:
+    if not isinstance(word, str) or not word.strip():
+        return None
+    path = find_image(word, find, spot)
+    return ImageFile(str(PurePosixPath(word)), path) if path else None
+
+
+class _EditReader:
+    """Reads edits one after the other, and notices an id that was used before."""
+
+    def __init__(self, sources: Mapping[str, RecipeSource | None], find: Find) -> None:
+        self.sources = sources
+        self.find = find
+        self.paths: dict[str, RecipeSource] = {}
+        self.lines_of_ids: dict[str, int] = {}
+
+    def read(self, value: Any, spot: Location, index: int) -> Edit | None:
+        """The edit; None after reporting everything that is wrong with it."""
+        spot = Location(spot.document, spot.path, _owner(value, index))
+        fields = read_fields(EditFields, value, spot)
+        if not isinstance(value, dict):
+            return None
+        self._check_follows(value.get("follows"), spot.within("follows"))
+        self._notice_id(value.get("id"), spot.within("id"))
+        source = self._source(value.get("source"), spot.within("source"))
+        reference = _picture(value.get("reference"), spot.within("reference"), self.find)
+        inputs = self._inputs(value.get("inputs"), spot.within("inputs"))
+        if source is None:
+            return None
+        recipe, mask = None, None
+        if value.get("recipe") is not None:
+            recipe = read_recipe(value["recipe"], spot.within("recipe"), RecipeSources(source, self.sources))
+        if value.get("mask") is not None:
+            mask = read_mask(value["mask"], spot.within("mask"), Names(source.objects, self.find))
+        elif recipe is not None:
+            mask = recipe.footprint()
+        if fields is None or source.picture is None:
+            return None
+        edit = Edit(
+            id=fields.id,
+            source=source.picture,
+            type=fields.type,
+            instruction=fields.instruction,
+            subject=fields.subject,
+            from_=fields.from_,
+            to=fields.to,
+            position=Position(fields.position.relation, fields.position.anchor) if fields.position else None,
+            count=fields.count,
+            source_caption=fields.source_caption or source.caption,
+            target_caption=fields.target_caption,
+            mask=mask,
+            objects={thing: outline for thing, outline in source.objects.items() if outline is not None},
+            reference=reference,
+            inputs=inputs,
+            recipe=recipe,
+            turn=fields.turn,
+            follows=fields.follows,
+            photograph=fields.photograph,
+            groups=fields.groups,
+            extras=fields.extras,
+        )
+        return complete_edit(edit)
+
+    def _inputs(self, values: Any, spot: Location) -> tuple[InputImage, ...]:
+        """The further pictures that are there; what else is wrong with them was reported with the fields."""
+        entries = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+        pictures = [
+            (_picture(entry.get("image"), spot.within(index, "image"), self.find), entry.get("role", "image"))
+            for index, entry in enumerate(entries)
+        ]
+        return tuple(InputImage(picture, role) for picture, role in pictures if picture)
+
+    def _notice_id(self, name: Any, spot: Location) -> None:
+        """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""
+        if not isinstance(name, str):
+            return
+        key = _same_file(name)
+        if key in self.lines_of_ids:
+            spot.report(f"the id is used twice, on lines {self.lines_of_ids[key]} and {spot.line}")
+        else:
+            self.lines_of_ids[key] = spot.line
+
+    def _check_follows(self, name: Any, spot: Location) -> None:
+        if isinstance(name, str) and _same_file(name) not in self.lines_of_ids:
+            spot.report(f"'follows' must name an edit further up, got {format_value(name)}")
+
+    def _source(self, word: Any, spot: Location) -> RecipeSource | None:
+        if not isinstance(word, str) or not word.strip():
+            return None
+        if word in self.sources:
+            return self.sources[word]
+        if not looks_like_path(word):
+            spot.report(describe_unknown("source", word, self.sources))
+            return None
+        if word not in self.paths:
+            self.paths[word] = RecipeSource(_picture(word, spot, self.find))
+        return self.paths[word]
+
+
+def _owner(value: Any, index: int) -> str:
+    name = value.get("id") if isinstance(value, dict) else None
+    return f"edit {format_value(name)}" if isinstance(name, str) and name.strip() else f"edit number {index + 1}"
+
+
+def _same_file(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
