@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from editgauge.audits.fit.rated import Rated
+from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 
@@ -29,8 +31,6 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import as_unit, read_image
 from editgauge._vision.natural_statistics import natural_statistics
 from editgauge._vision.redrawn_changes import semantic_change
-from editgauge.audits.fit.rated import Rated
-from editgauge.audits.fit.ratings import SUMS, out_of_fold
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item
@@ -43,11 +43,11 @@ from editgauge.models.cache import cache_dir
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.protocols._objects import match_boxes
-from editgauge.protocols.editgauge.asked import asked_features, not_judged
-from editgauge.protocols.editgauge.features import FEATURES, features
-from editgauge.protocols.editgauge.redrawn import changed_places, token_features
-from editgauge.protocols.editgauge.roles import roles_of
-from editgauge.protocols.editgauge.view import look
+from editgauge.protocols.editgauge._features import FEATURES, features
+from editgauge.protocols.editgauge._request import asked_features, not_judged
+from editgauge.protocols.editgauge._roles import roles_of
+from editgauge.protocols.editgauge._tokens import changed_places, token_features
+from editgauge.protocols.editgauge._view import look
 from editgauge.types import Edit, Item, Outcome
 
 ROLES = (

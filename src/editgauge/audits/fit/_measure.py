@@ -19,7 +19,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item
 from editgauge.instructions.parsed import edit_steps
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge._features import features
@@ -81,7 +81,7 @@ async def measure(outcomes: Iterable[RatedOutcome], out: Path) -> None:
     complete = {(row.edit, row.method) for row in read_measured(out)}
     todo = [each for each in outcomes if (each.edit.id, each.method) not in complete]
     with (
-        ModelService(choose_models("lite", {}, ROLES).models, place()) as service,
+        ModelService(choose_models("lite", {}, ROLES).models, cache_dir()) as service,
         progress("measuring", len(todo), quiet=False) as advance,
         out.open("a", encoding="utf-8") as lines,
     ):
