@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from editgauge.benchmarks.datasets import pull
-from editgauge.engine import edit
 from editgauge.engine._options import DEFAULT_PROTOCOLS
+from editgauge.engine.edit import edit
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
