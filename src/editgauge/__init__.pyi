@@ -21,7 +21,7 @@ from editgauge.analysis.compare import compare as compare
 from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.gate import gate as gate
 from editgauge.analysis.power import power as power
-from editgauge.analysis.run_result import RunResult as Run
+from editgauge.analysis.summary import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle

@@ -164,7 +164,7 @@ FACE: dict[str, str] = {
     },
     **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchError", "UnknownNameError")},
     "Run": "editgauge.results:Run",
-    "RunSummary": "editgauge.analysis.run_result:RunSummary",
+    "RunSummary": "editgauge.analysis.summary:RunSummary",
     "ScoreRecord": "editgauge.results:ScoreRecord",
     "Verdict": "editgauge.engine.verdict:Verdict",
     "Scorer": "editgauge.engine.scorer:Scorer",

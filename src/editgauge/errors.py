@@ -51,6 +51,7 @@ def with_flags(message: str, flags: Mapping[str, str]) -> str:
     >>> flags = {"share": "--share", "models": "--models", "resume": "--resume"}
     >>> with_flags("`share` is 3; pass `models='best'` or `resume=False`, or run `pip list`.", flags)
     '--share is 3; pass --models best or --no-resume, or run `pip list`.'
+
     """
 
     def replace(match: re.Match[str]) -> str:

@@ -140,6 +140,7 @@ class CountingPerception(RunPerception):
         Args:
             outcomes: how many were listened to
             by: how it follows from these
+
         """
         return {name: self._of_judge(name, outcomes, by) for name in self.judges}
 

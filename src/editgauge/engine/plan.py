@@ -139,6 +139,7 @@ def plan(
         sources: number of source images to score for the estimate; by default a tenth of the outcomes, of at most 6
             source images.
         shard: one part only, such as `2/8`.
+
     """
     part = read_shard(shard)
     request = _Request(

@@ -103,6 +103,7 @@ def run(
         shard: score one part only, such as `2/8`; `editgauge merge` joins the parts.
         timings: record where the time goes; the report then shows it.
         quiet: print no progress, remarks or table.
+
     """
     part = read_shard(shard)
     check_engine(engine, address)

@@ -61,6 +61,7 @@ class ScorerOptions:
         model: models for single roles, as `{"detector": "owlv2-base"}`.
         judge: language models used as judges.
         prompts: folder or file with prompts for the judges.
+
     """
 
     protocol: Sequence[str] = ()
@@ -107,6 +108,7 @@ class Scorer:
         protocols: the protocols that score.
         models: name of the model for each role.
         remark: which default protocols are left out, and what they need.
+
     """
 
     def __init__(

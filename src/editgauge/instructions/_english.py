@@ -49,6 +49,7 @@ def english_pipeline() -> Any:
 
     Raises:
         MissingParserError: if spaCy or the model is not on this machine.
+
     """
     return _load()[0]
 

@@ -34,6 +34,7 @@ def parse_instruction(
     Example:
         >>> parse_instruction("Could you replace the sofa with a red chair?").steps[0].to
         'red chair'
+
     """
     if not text or not text.strip():
         raise BadInputError(

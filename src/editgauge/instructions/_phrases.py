@@ -17,7 +17,6 @@ from editgauge.instructions._lexicon import (
     match,
     match_any,
     mentions,
-    singular,
     table,
     words,
 )
@@ -137,6 +136,7 @@ def read_phrase(tokens: Words, start: int = 0, *, predicate: bool = False) -> tu
         start: where the phrase begins.
         predicate: whether something is said of the phrase without a copula, as in "make the car red" and "let the dog
             sleep"; the phrase then ends before it.
+
     """
     phrase, at = _opening(tokens, start)
     if phrase:

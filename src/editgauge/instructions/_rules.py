@@ -889,6 +889,7 @@ def say_of(phrase: Phrase, tail: Words, context: Discourse, *, may_be_new: bool 
         tail: what follows it.
         context: objects named earlier.
         may_be_new: whether naming an object without a definite article asks for it: "have a dog".
+
     """
     instead = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
     if instead is not None:

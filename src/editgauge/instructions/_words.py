@@ -44,6 +44,7 @@ class Word(str):
         tag: Penn Treebank part-of-speech tag; empty before parsing.
         dep: dependency label.
         head: index of the word that it depends on.
+
     """
 
     __slots__ = ("dep", "head", "index", "quoted", "raw", "tag")

@@ -144,7 +144,8 @@ def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], m
 
 def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str]:
     """Those that are in the image already, its own class included: what was added could not be distinguished from
-    them."""
+    them.
+    """
     present = {_plain(instance.class_) for instance in image.instances}
     return [word for word in classes if _plain(word) in present]
 

@@ -53,6 +53,7 @@ class Store:
         folder: where they are; made when the first one is kept
         most_bytes: how many bytes they may take together
         tell: is given a sentence, once, should the disk refuse
+
     """
 
     def __init__(self, folder: Path, most_bytes: int, tell: Callable[[str], None] = log_info) -> None:
@@ -141,6 +142,7 @@ class TwoLevels:
     Args:
         near: on a disk of this machine's own
         far: on a disk that machines share
+
     """
 
     def __init__(self, near: Store, far: Store) -> None:

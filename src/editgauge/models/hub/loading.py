@@ -57,6 +57,7 @@ def load(
         device: where it is to run
         precision: `int8` rounds the weights of its linear layers, on a processor only
         options: handed to `from_pretrained`
+
     """
     library = transformers(f"The model '{source.name}'")
     kind = str(source.config.get("model_type"))
@@ -84,7 +85,8 @@ def load(
 
 def load_image_processor(source: Source, **options: Any) -> Any:
     """What makes pictures ready. Always the one that works on the processor with Pillow, so that scores do not
-    depend on whether torchvision happens to be installed."""
+    depend on whether torchvision happens to be installed.
+    """
     library = transformers(f"The model '{source.name}'")
     with clear_errors(source, "image processor"):
         return library.AutoImageProcessor.from_pretrained(

@@ -57,6 +57,7 @@ def needed_wordnet(purpose: str) -> WordNet:
 
     Args:
         purpose: how the sentence begins that says so: `synonyms come from`
+
     """
     wordnet = wordnet_here()
     if wordnet is None:

@@ -28,6 +28,7 @@ def arrays_of(name: str, own: Path | None = None) -> dict[str, Array]:
     Args:
         name: the set of weights in the catalog
         own: another file to read: an `.npz` file, or the catalog's own pickle at another place
+
     """
     (file,) = entry_of(name).files
     path = own or weights_of(name).path(file.name)

@@ -55,6 +55,7 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
 
     Raises `MissingWeights` when it is not here, or not whole.
+
     """
     entry = entry_of(name)
     if files := _find(entry, revision):
@@ -85,6 +86,7 @@ def pull(
         grown: Told now and then how many bytes of the download have come.
         accept: The license by name, where it must be accepted before anything is fetched.
         revision: As of `weights_of`.
+
     """
     entry = entry_of(name)
     if accepted := given_files(entry) or given_folder(entry):
@@ -136,6 +138,7 @@ def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
 
     Args:
         names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
+
     """
     return list(dict.fromkeys(item for name in names for item in _wanted(name)))
 

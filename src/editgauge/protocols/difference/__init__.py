@@ -86,6 +86,7 @@ class DifferenceCaptions(Protocol):
         options: options by name, see `OPTIONS`
         released: count as the released notebooks do
         models: model names by role, with the judge's name under `judge`
+
     """
 
     about = "Does a model report the same differences as people? Main difference, MP and HR of triplets, n-gram scores."

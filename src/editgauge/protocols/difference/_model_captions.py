@@ -153,6 +153,7 @@ async def pipeline_caption(
 
     Raises:
         UnscorableError: if nothing changed
+
     """
     region = await find_edited_region(item, perception)
     images = item.source, item.edited

@@ -139,6 +139,7 @@ def agreement(
     >>> result = agreement([Triplet(None, "dog", "Add")], [Triplet(None, "dog", "Add")], str.__eq__)
     >>> result.precision, result.hallucination
     (1.0, 0.0)
+
     """
     same = np.array(
         [[_match(first, second, is_same, soft=soft, released=released) for second in model] for first in human],
