@@ -119,6 +119,7 @@ def check_evidence(evidence: Evidence) -> None:
     Raises:
         TypeError: a text is no text, or a number no number.
         ValueError: a number is not finite, or a map is not two-dimensional or leaves its range.
+
     """
     texts: tuple[str, ...]
     numbers: tuple[float, ...] = ()

@@ -46,6 +46,7 @@ class DataOptions:
         data: folder or file with the benchmark's public files, for benchmarks that are not shipped.
         images: folder with the source images, if they are elsewhere, such as a COCO folder.
         limit: limit to the first N edits.
+
     """
 
     data: str | Path | None = None
@@ -61,6 +62,7 @@ class ModelOptions:
         models: model profile: lite, lite-plus, paper or best.
         model: use another model for a role, as `ROLE=NAME`; `ROLE=none` leaves the role out. On the command line
             `--detector NAME` is short for `--model detector=NAME`, and so on for every role.
+
     """
 
     models: str | None = None
@@ -83,6 +85,7 @@ class JudgeOptions:
         temperature: sampling temperature of the judges; default 0.
         top_p: share of the probability mass that judges sample from.
         judge_seed: random seed for endpoints that take one; repetitions count up from it.
+
     """
 
     judge: str | Pairs | None = ()

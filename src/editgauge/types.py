@@ -240,10 +240,15 @@ class Item:
     unchanged: BoolMask | None = None
     """What no turn so far may change; None where a turn has no mask."""
     resized_from: tuple[int, int] | None = None
-    original: Pixels | None = None
-    """The edited picture in its own size, where that is another: models look at this one."""
     notes: tuple[str, ...] = ()
     """What was done to the pictures when they were read; stands in the evidence of every score."""
+
+    @property
+    def original(self) -> Pixels | None:
+        """The edited image in its native size, if that differs; models look at this one."""
+        from editgauge._util.images import native_pixels
+
+        return native_pixels(self.edited)
 
     @property
     def as_made(self) -> Pixels:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -18,10 +17,9 @@ from editgauge.errors import BadInputError, UnknownNameError, UnscorableError
 from editgauge.models import BUILT_IN
 from editgauge.models.answers import ClassMap, Detections, Features, SegmentPrompt, Vector
 from editgauge.models.choice import describe
-from editgauge.models.identity import identity
 from editgauge.models.interfaces import ModelCard, Perception
 from editgauge.models.service import ModelService
-from editgauge.models.weights import MissingWeights
+from editgauge.models.weights import MissingWeightsError
 
 Result = TypeVar("Result")
 ASKED: list[tuple[str, str, int]] = []
@@ -403,7 +401,7 @@ def test_a_model_that_fails_on_one_picture_answers_the_others(
     look = Brightness.look
 
     def picky(self: Brightness, images: Sequence[Pixels]) -> list[Features]:
-        if any(identity(image) == identity(pictures[2]) for image in images):
+        if any(pixel_hash(image) == pixel_hash(pictures[2]) for image in images):
             raise RuntimeError("I do not like this picture")
         return look(self, images)
 
@@ -433,7 +431,7 @@ def test_a_role_that_nobody_plays(pictures: list[Pixels]) -> None:
             BadInputError,
             "'AsItIs' cannot play the role 'detector'; it is made for 'image_embedder'",
         ),
-        ({"image_embedder": "Unfetched"}, MissingWeights, "run `editgauge models pull Unfetched`"),
+        ({"image_embedder": "Unfetched"}, MissingWeightsError, "run `editgauge models pull Unfetched`"),
     ],
 )
 def test_models_that_cannot_be_used_are_refused_before_anything_is_asked(
@@ -456,24 +454,3 @@ def test_what_the_manifest_keeps_of_a_model() -> None:
             "settings": "operating_point=0.1",
         }
     }
-
-
-def test_the_identity_of_a_picture_is_computed_once(photo: Pixels, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = import_module("editgauge.models.identity")
-    hashed: list[str] = []
-
-    def counted(pixels: Pixels) -> str:
-        hashed.append(pixel_hash(pixels))
-        return hashed[-1]
-
-    monkeypatch.setattr(module, "pixel_hash", counted)
-    mine = photo.copy()
-    identity(mine)
-    mine[0, 0] += 1
-    changed = identity(mine)
-    mine.setflags(write=False)
-    assert identity(mine) == identity(mine) == changed == pixel_hash(mine)
-    assert len(hashed) == 3, "as long as it could be written to, each time"
-    before = len(module._known)
-    del mine
-    assert len(module._known) == before - 1, "and forgotten with the array"

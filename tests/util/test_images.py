@@ -18,10 +18,12 @@ from PIL import Image
 
 from editgauge._util.images import (
     MAX_PIXELS,
+    ImageArray,
     Pixels,
     as_unit,
     cache_latest_images,
     gradient_magnitude,
+    native_pixels,
     pixel_hash,
     read_image,
     resize_image,
@@ -418,3 +420,17 @@ def test_gradients_do_not_depend_on_memory_alignment() -> None:
         buffer[:] = gray
         results.append(gradient_magnitude(buffer))
     assert all(np.array_equal(result, results[0]) for result in results)
+
+
+def test_an_image_array_knows_its_hash_and_native_pixels(photo: Pixels) -> None:
+    image = ImageArray(photo.copy(), native=photo[:64])
+
+    assert image.hash == pixel_hash(photo) == pixel_hash(image)
+    assert native_pixels(image) is not None
+    assert native_pixels(image[:10]) is None, "a view is another image"
+    assert pixel_hash(image[:10]) == pixel_hash(photo[:10])
+    assert type(image + 1) is type(image * 0.5) is np.ndarray
+    assert isinstance(image.max(), np.uint8)
+    assert np.array_equal(image, photo)
+    with pytest.raises(ValueError, match="read-only"):
+        image[0, 0] = 0

@@ -56,6 +56,7 @@ class Verb:
 
         Raises:
             EditGaugeError: if the extra that the verb's group needs is not installed.
+
         """
         module, _, name = self.target.partition(":")
         try:

@@ -82,6 +82,7 @@ def list_names(kind: str | None = None, name: str | None = None) -> list[dict[st
         kind: one of benchmarks, methods, protocols, metrics, models, judges, datasets, layouts, rubrics, edit-types; by
             default the kinds themselves.
         name: a method: list the options that `edit` takes for it.
+
     """
     if kind is None:
         return [{"name": entry, "about": about} for entry, about in KINDS.items()]

@@ -152,6 +152,7 @@ def as_html(table: ResultTable, style: str = "numbers") -> Markup:
     Args:
         table: the table.
         style: CSS class of the table element.
+
     """
     header = Markup().join(_html_header(column) for column in table.columns)
     rows = Markup("\n").join(_html_row(table.columns, row) for row in table.rows)

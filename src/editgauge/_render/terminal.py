@@ -46,6 +46,7 @@ def print_table(table: ResultTable, *, stacked: bool = False) -> None:
     Args:
         table: the table.
         stacked: whether intervals and counts go below their numbers instead of beside them.
+
     """
     if table.title:
         print_text(table.title, "bold")

@@ -129,6 +129,7 @@ def differences(values: Numbers, clusters: Labels, scale: tuple[float, float] | 
     >>> (pair,) = differences(np.stack([never, sometimes]), np.arange(20), (0.0, 1.0))
     >>> round(pair.p, 3), pair.significant, pair.low < 0 < pair.high
     (0.125, False, True)
+
     """
     pairs = list(combinations(range(len(values)), 2))
     clusters = np.unique(clusters, return_inverse=True)[1]

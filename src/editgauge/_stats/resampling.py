@@ -97,6 +97,7 @@ def half_sample_interval(
         value: the measure of all.
         clusters: the source image of every row.
         seed: of the draws.
+
     """
     _, index = np.unique(clusters, return_inverse=True)
     sources = int(index.max()) + 1

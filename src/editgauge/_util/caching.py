@@ -23,6 +23,7 @@ class LRUCache(Generic[Key, Value]):
     ...     _ = cache.get_or_create(key, lambda: ord(key))
     >>> cache.get("a"), cache.get("b"), len(cache)
     (97, None, 2)
+
     """
 
     def __init__(self, max_size: int, size_of: Callable[[Value], int] = lambda _: 1) -> None:

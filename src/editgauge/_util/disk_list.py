@@ -36,6 +36,7 @@ class DiskList(Sequence[Element], Generic[Element]):
     Args:
         elements: initial elements.
         max_in_memory: number of elements up to which all stay in memory; `MAX_IN_MEMORY` by default.
+
     """
 
     def __init__(self, elements: Iterable[Element] = (), max_in_memory: int | None = None) -> None:

@@ -28,6 +28,7 @@ class EndpointAddress:
         key: name of the environment variable with the key.
         default_key: variable that is read for every endpoint except OpenAI's, so that a vendor's key is never sent to
             another server.
+
     """
 
     def __init__(self, url: str, key: str | None, default_key: str) -> None:
@@ -132,9 +133,9 @@ class InvalidResponseError(Exception):
 
 
 def decode_body(content: bytes, packing: str, limit: int) -> bytes:
-    """The content of an answer, unpacked as its `Content-Encoding` says; never more than `limit` bytes.
+    """Decompress a response by its `Content-Encoding`, up to `limit` bytes.
 
-    >>> bounded_body(b"plain", "", 10)
+    >>> decode_body(b"plain", "", 10)
     b'plain'
     """
     packing = packing.strip().lower()

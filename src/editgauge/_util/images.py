@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -299,8 +299,56 @@ def png_bytes(pixels: Pixels) -> bytes:
     return bytes(encoded.tobytes())
 
 
+class ImageArray(np.ndarray[Any, np.dtype[np.uint8]]):
+    """An image as a read-only array that knows its content hash and, if it was resized, its native pixels.
+
+    It is used like any array of height x width x 3; results of arithmetic are plain arrays, and views have neither
+    hash nor native pixels.
+
+    Args:
+        pixels: height x width x 3, uint8; not to be changed any more.
+        native: the image in its native size, if `pixels` was resized; models look at this one.
+
+    """
+
+    native: Pixels | None
+    _hash: str | None
+
+    def __new__(cls, pixels: Pixels, native: Pixels | None = None) -> Self:
+        """Create a view of the pixels."""
+        image = np.asarray(pixels).view(cls)
+        image.setflags(write=False)
+        image.native = native
+        if isinstance(pixels, ImageArray):
+            image._hash = pixels._hash
+        return image
+
+    def __array_finalize__(self, _: object) -> None:
+        self.native, self._hash = None, None
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = (np.asarray(value) if isinstance(value, ImageArray) else value for value in inputs)
+        return getattr(ufunc, method)(*plain, **options)
+
+    @property
+    def hash(self) -> str:
+        """Content hash, computed once."""
+        if self._hash is None or self.flags.writeable:
+            self._hash = _content_hash(self)
+        return self._hash
+
+
+def native_pixels(image: Pixels) -> Pixels | None:
+    """Return the image in its native size; None if it was not resized."""
+    return image.native if isinstance(image, ImageArray) else None
+
+
 def pixel_hash(pixels: Pixels) -> str:
     """Return the SHA-256 of the pixels and their shape: the identity of an image, whatever its file format."""
+    return pixels.hash if isinstance(pixels, ImageArray) else _content_hash(pixels)
+
+
+def _content_hash(pixels: Pixels) -> str:
     digest = hashlib.sha256(repr(pixels.shape).encode())
     digest.update(np.ascontiguousarray(pixels).data)
     return digest.hexdigest()

@@ -267,6 +267,7 @@ def list_similarity(extractions: Sequence[Mapping[str, Attributes]]) -> list[Lis
 
     Args:
         extractions: of every seed, edit to attributes, as `editgauge.benchmarks.attributes.read_attributes` gives them.
+
     """
     edits = dict.fromkeys(edit for extraction in extractions for edit in extraction)
     lists_by_edit = {edit: [extraction[edit] for extraction in extractions if edit in extraction] for edit in edits}

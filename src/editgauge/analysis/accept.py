@@ -94,6 +94,7 @@ def accept(
         method: one method; default: all together.
         question: which question's ratings, where the file has several.
         plot: SVG file for the curve: acceptance rate by score.
+
     """
     if not 0 < share < 1:
         raise BadInputError(f"`share` must be between 0 and 1, such as 0.1; got {share}.")

@@ -135,6 +135,7 @@ def agree(
         rerun: run of the same outcomes with other attributes or another seed, to measure stability; repeat for several.
         external: scores from outside the run: `viescore=FILE`, or a ratings file where `rater` names the evaluator and
             `question` the score; repeat for several.
+
     """
     _check_options(ratings, choices, triplets, blend, plot)
     opened, reruns = Run.open(Path(run)), [Run.open(Path(folder)) for folder in rerun]

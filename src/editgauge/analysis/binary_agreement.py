@@ -116,6 +116,7 @@ def binary_agreement(
         ratings: a CSV or JSON lines file with edit, method, value and, where there are any, rater, question, seed.
         scores: names such as `edit` or `editinspector[gpt-4o]/artifacts`; without any, all that answer a question.
         levels: for questions with more than two answers, the lowest that is good.
+
     """
     opened = Run.open(Path(run))
     outcomes = scored_outcomes(opened)

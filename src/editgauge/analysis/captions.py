@@ -53,6 +53,7 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCu
     Args:
         folder: a run of `difference-captions` with a detector, which counts the objects: `--models lite`.
         groups: number of groups of about equal size, by number of objects.
+
     """
     if groups < 1:
         raise BadInputError(f"`groups` must be at least 1; got {groups}.")

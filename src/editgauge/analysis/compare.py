@@ -136,6 +136,7 @@ def compare(
         score: score to compare, such as `edit`, `pixlens/edit` or `*`; repeat for several. Default: the primary scores.
         group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
         margin: smallest difference that matters: tests equivalence and non-inferiority.
+
     """
     opened = Run.open(Path(run))
     pairs = list(combinations(_check_methods(opened, methods), 2))

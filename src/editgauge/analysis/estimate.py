@@ -111,6 +111,7 @@ def estimate(
         score: `NAME` or `PROTOCOL/NAME`; default: the verdict `edit`, or the only score.
         method: one method; default: each method of the run.
         question: which question's ratings, where the file has several.
+
     """
     score_values = OneScore.read(Path(run), score)
     if method is not None:

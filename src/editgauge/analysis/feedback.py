@@ -39,6 +39,7 @@ def feedback(name: str, *, data: str | Path, plot: str | Path | None = None) -> 
         name: benchmark that comes with remarks by people, such as `editinspector`.
         data: its file, or the folder it is in.
         plot: SVG file for the figure.
+
     """
     counts = sort_remarks(list(remarks(name, data)))
     if plot is not None:

@@ -144,6 +144,7 @@ def gate(
         method: one method; default: every method that both runs have.
         summary: Markdown file to write, for a pull request.
         allow_missing: largest share of edits without a score in the run; 1 allows any.
+
     """
     if not (max_drop >= 0 and np.isfinite(max_drop)):
         raise BadInputError(f"`max_drop` must be at least 0, in the unit of the score; got {max_drop}.")

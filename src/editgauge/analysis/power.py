@@ -112,6 +112,7 @@ def power(
         edits_per_source: number of edits per source image to plan for; repeat for several. Default: 1, 2, 4 and 8.
         chance: power of the test: probability of detecting the difference (p < 0.05).
         comparisons: number of pairs of methods that will be compared; p is adjusted for it.
+
     """
     goal = _Goal(detect, chance, comparisons)
     _check(goal, methods, edits_per_source)

@@ -21,7 +21,7 @@ from editgauge._stats.pairwise import (
     ranks,
     survives,
 )
-from editgauge.analysis.columns import Columns, Rows
+from editgauge.analysis.outcomes import Columns, Rows
 from editgauge.analysis.summary import ALL, untouched_methods
 
 if TYPE_CHECKING:
@@ -189,6 +189,7 @@ def merge_tests(
         sources: source image of every edit.
         unscored: label to the edits with a missing score.
         untouched: labels of methods that return the source unchanged.
+
     """
     edits = sorted(
         {edit for edits_of_label in (*values_by_label.values(), *unscored.values()) for edit in edits_of_label}

@@ -96,6 +96,7 @@ def audit(
         seed: random seed.
         processes: worker processes; 0 chooses by cores and work.
         quiet: print no progress, remarks or tables.
+
     """
     names = [protocol] if isinstance(protocol, str) else list(protocol)
     if not names and pairs is None:

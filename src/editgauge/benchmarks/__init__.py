@@ -66,6 +66,7 @@ def open_benchmark(
             as `huggingface.yaml`).
         data: where the benchmark's public files lie, for those that are not shipped.
         images: where its source images lie, when they come from elsewhere (such as a COCO folder).
+
     """
     name = str(benchmark)
     if is_path(benchmark):

@@ -116,6 +116,7 @@ def pull(name: str, *, quiet: bool = False) -> DatasetInfo:
     Args:
         name: data set, such as `photos`; `editgauge list datasets` shows all.
         quiet: print no progress.
+
     """
     return datasets.get(name).pull(lambda words: log_info(words, quiet=quiet))
 
@@ -129,6 +130,7 @@ def verify(name: str) -> DatasetInfo:
 
     Args:
         name: data set, such as `photos`; `editgauge list datasets` shows all.
+
     """
     return datasets.get(name).verify()
 
@@ -142,6 +144,7 @@ def info(name: str) -> DatasetInfo:
 
     Args:
         name: data set, such as `photos`; `editgauge list datasets` shows all.
+
     """
     return datasets.get(name).info()
 
@@ -169,6 +172,7 @@ def ratings(name: str, *, data: str | Path, method: str = "", out: str | Path = 
         data: its file, or the folder it is in.
         method: name in your run of the method that people judged, where the files do not name it.
         out: CSV file to write.
+
     """
     if name in NEEDS_METHOD and not method:
         raise BadInputError(f"The files of '{name}' do not name the method that people judged: give --method NAME.")
@@ -189,6 +193,7 @@ def remarks(name: str, data: str | Path) -> Iterator[Remark]:
     Args:
         name: the benchmark, such as `editinspector`.
         data: its file, or the folder it is in.
+
     """
     if name not in remarked:
         raise UnknownNameError("benchmark with remarks", name, remarked)

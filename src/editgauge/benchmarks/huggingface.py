@@ -51,6 +51,7 @@ def load(mapping: Path) -> Benchmark:
 
     Args:
         mapping: the mapping file, or a folder that holds it as `huggingface.yaml`.
+
     """
     file = mapping / FILE if mapping.is_dir() else mapping
     rivals = [name for name in FILES if mapping.is_dir() and (mapping / name).is_file()]

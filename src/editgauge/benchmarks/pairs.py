@@ -73,6 +73,7 @@ def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
         name: `editreward-bench`, `editscore-bench` or `genai-bench`.
         data: folder with its Parquet, Arrow or JSON lines files, or one such file.
         out: folder to write.
+
     """
     if name not in READERS:
         raise UnknownNameError("set of compared outcomes", name, READERS)

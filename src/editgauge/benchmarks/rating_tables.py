@@ -35,6 +35,7 @@ def imagenhub_ratings(data: Path, method: str = "") -> Iterator[Answer]:
     Args:
         data: a folder of TSV files, one such file, or several with commas between them.
         method: not used: the columns name the methods.
+
     """
     for file in _files(data, ".tsv", "ImagenHub's ratings, one TSV file per rater"):
         rows = _rows(file, "\t", ("uid",))
@@ -60,6 +61,7 @@ def magicbrush_ratings(data: Path, method: str = "") -> Iterator[Answer]:
     Args:
         data: the CSV file, or the folder with `ratings.csv`.
         method: what the editor is called in your run; without it, the only method of the run.
+
     """
     file = data / "ratings.csv" if data.is_dir() else data
     problems: list[str] = []
@@ -85,6 +87,7 @@ def viescore_answers(data: Path, method: str = "") -> Iterator[Answer]:
     Args:
         data: the TSV file, or the folder of JSON files.
         method: not used: the files name the methods.
+
     """
     if data.is_dir():
         yield from _automatic(data)

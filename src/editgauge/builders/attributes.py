@@ -104,6 +104,7 @@ def attributes(
         max_tokens: maximum length of an answer in tokens; default 1024.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     wanted = _wanted(length, number)
     _check(judge, rules, seeds, wanted)

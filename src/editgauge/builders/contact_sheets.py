@@ -55,6 +55,7 @@ def sheets(
         data: folder or file with the benchmark's public files.
         images: folder of its source images, such as a COCO folder.
         size: longest side of a picture on a sheet, in pixels.
+
     """
     if not SIZES[0] <= size <= SIZES[1]:
         raise BadInputError(f"--size goes from {SIZES[0]} to {SIZES[1]}, got {size}.")

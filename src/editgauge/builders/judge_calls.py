@@ -63,6 +63,7 @@ def most_calls(
         text_bytes: what is put into them at most, besides earlier answers.
         images: the most that one of them shows.
         quiet: print nothing.
+
     """
     if not jury.addresses:
         raise BadInputError("--dry-run says what a judge would be asked; rules ask no judge.")

@@ -126,6 +126,7 @@ def fit_linear_layer(
         kinds: class of each sample.
         classes: number of classes.
         seed: seed of the initial weights and the order of samples; the released code sets none.
+
     """
     draw = np.random.default_rng(seed)
     bound = 1 / np.sqrt(features.shape[1])

@@ -211,6 +211,7 @@ def pipeline_settings(preset: str | None, overrides: Mapping[str, Any]) -> Pipel
     Raises:
         UnknownNameError: for an unknown preset.
         BadInputError: for settings without a pipeline, or out of range.
+
     """
     if preset is not None and preset not in PRESETS:
         raise UnknownNameError("preset", preset, PRESETS, "editgauge disentangle --help")

@@ -154,6 +154,7 @@ def disentanglement(
         vocabulary: objects and attributes.
         seed: seed of splits and resampling.
         row_sets: sets of rows on which the classifier of the released code is fitted as well.
+
     """
     tables = {
         kind: _measure_kind(latents.vectors, words, vocabulary.objects) for kind, words in vocabulary.kinds.items()

@@ -84,6 +84,7 @@ def disentangle(
         released: also fit the classifier on all rows that PixLens's public code makes; takes about a minute per model.
         seed: random seed of noise, splits and resampling.
         quiet: print no progress and no table.
+
     """
     latent_paths: Sequence[str | Path] = [latents] if isinstance(latents, str | Path) else latents
     folders = [Path(path) for path in latent_paths]

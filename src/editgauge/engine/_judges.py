@@ -79,6 +79,7 @@ class JudgeConfig:
 
         Raises:
             BadInputError: a judge cannot be used on this machine.
+
         """
         ask = Ask()
         cards = {name: judge.card for name, judge in self.open(None, ask).items()}
@@ -120,6 +121,7 @@ def read_judge_config(
         options: a judge without a name is called by its model.
         earlier: judges in the manifest of an earlier run.
         max_tokens: maximum length of an answer if the options have none.
+
     """
     judge = options.judge or ()
     addresses = (
@@ -230,6 +232,7 @@ class RecordedEndpoint:
 
     Args:
         model: name in the transcripts.
+
     """
 
     at_once = 1
@@ -305,6 +308,7 @@ def count_judge_usage(
         judges: judges of the manifest.
         priced: whether the price of a token is known.
         quiet: do not report.
+
     """
     (run / USAGE_FILE).unlink(missing_ok=True)
     if not judges:

@@ -54,6 +54,7 @@ def choose_worker_count(
         judges: whether judges are asked; one process does that, so that rate limit and budget are kept in one place.
         weights: bytes of weights that every process loads.
         use_gpus: whether the models run on GPUs; then there is one process per GPU.
+
     """
     gpus = machine.gpus if use_gpus and len(machine.gpus) > 1 else ()
     if judges:

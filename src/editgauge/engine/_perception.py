@@ -73,6 +73,7 @@ class RunPerception(ModelService):
 
     Attributes:
         questions: how many questions each judge model was asked, including cached ones.
+
     """
 
     def __init__(

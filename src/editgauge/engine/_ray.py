@@ -30,7 +30,7 @@ from editgauge.engine._schedule import MAX_FAILED_STARTS, Attempt, Setup, TaskQu
 from editgauge.engine._scoring import ScoredTask, ScoringTask, crashed_task, score_task
 from editgauge.engine._worker import configure_process
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.lite.runtime import library
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def cluster(address: str | None = None) -> Iterator[Any]:
     Args:
         address: of a running cluster, such as `10.0.0.1:6379`, or `auto` for the one this machine belongs to; None to
             start one here and end it with the context.
+
     """
     ray = library("ray", "--engine ray", "ray")
     if address and address.startswith(CLIENT_SCHEME):
@@ -177,7 +178,7 @@ class RayScorer:
                 f"{SHARED_PATHS_ADVICE}"
             )
         # Each node caches on its own disk; what nodes share is the second level behind it.
-        setup = replace(self._setup, cache=place() if self._setup.cache else None)
+        setup = replace(self._setup, cache=cache_dir() if self._setup.cache else None)
         if setup.profile:
             self._timeline = profiling.start()
         try:
@@ -210,6 +211,7 @@ def execute(
         setup: what an actor needs before its first task.
         processes: number of actors; 0 chooses by the cluster's resources.
         address: of a running cluster; None to start one on this machine.
+
     """
     with cluster(address) as ray:
         actors = worker_count_for(processes, len(tasks), setup.models, cluster_resources(ray)).processes
@@ -221,6 +223,7 @@ def check_visible_images(entries: Sequence[EncodedEntry]) -> None:
 
     Raises:
         EditGaugeError: the node sees other disks.
+
     """
     for entry in entries:
         for stamp in entry.images:

@@ -59,6 +59,7 @@ class Setup:
         transcripts: folder in which calls of judges are recorded.
         profile: folder for timings; None to record none.
         question_counts: folder in which processes count the questions to judges.
+
     """
 
     protocols: tuple[str, ...]
@@ -123,6 +124,7 @@ class TaskQueue:
             in_flight: its tasks.
             blame: whether one of them may be the cause.
             max_attempts: how many workers may die with a task.
+
         """
         self.release(worker)
         attempts = [replace(attempt, deaths=attempt.deaths + blame) for attempt in in_flight]

@@ -16,10 +16,10 @@ from PIL import Image
 from editgauge._util import profiling
 from editgauge._util.images import (
     WORKING_PIXELS,
+    ImageArray,
     LoadedImage,
     Pixels,
     load_image,
-    pixel_hash,
     require_measurable,
     resize_image,
     to_working_size,
@@ -30,7 +30,6 @@ from editgauge._util.text import as_utf8
 from editgauge.engine._perception import admission_bytes
 from editgauge.errors import BadImageError, FatalError, UnscorableError
 from editgauge.evidence import ImageNote, check_evidence
-from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.service import ModelService
 from editgauge.results import EncodedEntry, ImageStamp, JournalEntry, ScoreRecord
 from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec, Unscored
@@ -101,6 +100,7 @@ async def score_item(
 
     Raises:
         FatalError: every further item would meet the same error, and the user can fix it.
+
     """
     scores = await asyncio.gather(*(score_protocol(protocol, item, perception) for protocol in protocols))
     return dict(zip((protocol.name for protocol in protocols), scores, strict=True))
@@ -111,9 +111,7 @@ async def score_protocol(protocol: Protocol, item: Item, perception: JudgingPerc
     if item.inputs and not protocol.takes_inputs:
         return _unscored(protocol, item.outcome, SEVERAL_SOURCES)
     try:
-        scores = await profiling.stepped(
-            protocol.name, protocol.score(item, _perception_of(protocol, perception, item))
-        )
+        scores = await profiling.stepped(protocol.name, protocol.score(item, _perception_of(protocol, perception)))
         if not isinstance(scores, Mapping):
             raise TypeError(f"the protocol gave {type(scores).__name__} instead of scores by name")
         notes = tuple(map(ImageNote, item.notes))
@@ -133,11 +131,12 @@ async def extract_part(protocol: Protocol, item: Item, perception: JudgingPercep
 
     Raises:
         FatalError: every further item would meet the same error, and the user can fix it.
+
     """
     if item.inputs and not protocol.takes_inputs:
         return SEVERAL_SOURCES
     try:
-        return await protocol.part(item, _perception_of(protocol, perception, item))
+        return await protocol.part(item, _perception_of(protocol, perception))
     except FatalError:
         raise
     except UnscorableError as unable:
@@ -151,10 +150,9 @@ def crashed_task(task: ScoringTask, protocols: Sequence[Protocol], reason: str) 
     return ScoredTask(_unscored_entries(task, protocols, current_stamps(task), Unscored("crashed", reason)), {})
 
 
-def _perception_of(protocol: Protocol, perception: JudgingPerception, item: Item) -> JudgingPerception:
-    """Return the perception with the models of the protocol's own paper, which look at outcomes in native size."""
-    chosen = perception.for_protocol(protocol.name) if isinstance(perception, ModelService) else perception
-    return in_own_pixels(chosen, item.edited, item.original)
+def _perception_of(protocol: Protocol, perception: JudgingPerception) -> JudgingPerception:
+    """Return the perception with the models of the protocol's own paper, where a run has several for one role."""
+    return perception.for_protocol(protocol.name) if isinstance(perception, ModelService) else perception
 
 
 def load_item(edit: Edit, outcome: Outcome) -> Item:
@@ -162,6 +160,7 @@ def load_item(edit: Edit, outcome: Outcome) -> Item:
 
     Raises:
         BadImageError: an image cannot be read, or a mask does not fit.
+
     """
     if outcome.image is None:
         raise BadImageError(outcome.absence or "there is no outcome")
@@ -177,6 +176,7 @@ def build_item(
 
     Raises:
         BadImageError: an image is too small or too narrow to be measured, or a mask does not fit.
+
     """
     source, edited = (
         image if isinstance(image, LoadedImage) else LoadedImage(image) for image in (source_image, edited_image)
@@ -193,21 +193,20 @@ def build_item(
     inputs = tuple(to_working_size(_decode_pixels(image.picture.path)) for image in edit.inputs)
     first = resize_image(_decode_pixels(edit.first_source.path), width, height) if edit.first_source else None
     unchanged = None if mask is None else _unchanged(edit, mask)
-    for array in (source_pixels, edited_pixels, same_size, mask, reference, first, unchanged, *inputs):
+    for array in (edited_pixels, mask, unchanged):
         if array is not None:
             array.setflags(write=False)
     return Item(
         edit=edit,
         outcome=outcome,
-        source=source_pixels,
-        edited=same_size,
+        source=ImageArray(source_pixels),
+        edited=ImageArray(same_size, None if resized_from is None else edited_pixels),
         mask=mask,
-        reference=reference,
-        inputs=inputs,
-        first=first,
+        reference=None if reference is None else ImageArray(reference),
+        inputs=tuple(map(ImageArray, inputs)),
+        first=None if first is None else ImageArray(first),
         unchanged=unchanged,
         resized_from=resized_from,
-        original=None if resized_from is None else edited_pixels,
         notes=(
             *(f"Source image: {note}." for note in source.notes),
             *(f"Edited image: {note}." for note in edited.notes),
@@ -291,9 +290,8 @@ def _decode_cached(path: str, size: int, changed_ns: int) -> _DecodedFile:
             image = load_image(Path(path))
     except BadImageError as problem:
         return _DecodedFile(ImageStamp(path, size, changed_ns), None, str(problem))
-    image.pixels.setflags(write=False)
-    stamp = ImageStamp(path, size, changed_ns, pixel_hash(image.pixels))
-    return _DecodedFile(stamp, image.pixels, notes=image.notes)
+    pixels = ImageArray(image.pixels)
+    return _DecodedFile(ImageStamp(path, size, changed_ns, pixels.hash), pixels, notes=image.notes)
 
 
 def _decode(path: Path) -> _DecodedFile:

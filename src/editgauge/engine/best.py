@@ -69,6 +69,7 @@ def best(
         out: folder to write: images, `outcomes.jsonl`, and `best.json` with every choice.
         method: choose among the outcomes of this method; repeat for several. Default: all.
         quiet: print no remarks.
+
     """
     folder, opened = Path(out), Run.open(Path(run))
     require_new(folder)

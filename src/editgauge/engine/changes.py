@@ -107,6 +107,7 @@ def changes(
         before: image before the edit.
         after: image after the edit; of another size, pixels are compared at the size of the first.
         out: PNG file to draw both images into, with the changes outlined.
+
     """
     named = pairs(model, "model", "ROLE=NAME")
     faces = ["face_reader"] if "face_reader" in models_of(models) else []  # few profiles have one, and none needs it

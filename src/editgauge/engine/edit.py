@@ -108,6 +108,7 @@ def edit(
         prompts: prompts in place of the benchmark's: a set of templates (`editval`, `pixlens`, `unibench`, `plain`),
             a folder with templates, or a CSV file of prompts as PixLens writes it.
         quiet: print no progress or remarks.
+
     """
     if seeds < 1 or seed < 0 or seed + seeds > MOST_SEED:
         raise BadInputError(f"There must be at least one seed, from 0 to {MOST_SEED:,}; got {seeds} from {seed}.")

@@ -41,6 +41,7 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
         runs: run folders: all shards of a run, or runs of different methods.
         out: run folder to write.
         quiet: print no remarks.
+
     """
     opened = [Run.open(Path(run)) for run in ([runs] if isinstance(runs, str | Path) else runs)]
     if not opened:

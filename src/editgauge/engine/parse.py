@@ -83,6 +83,7 @@ def understand(
         target_caption: what the edited image should show.
         form: `caption` if the text is a target caption; detected by default.
         source: source image, which a judge is shown.
+
     """
     judge_config = read_judge_config(JudgeOptions(judge=judge, prompts=prompts))
     return read_instruction(text, source_caption, target_caption, form, source, judge_config)

@@ -223,6 +223,7 @@ def prefer(
         choices: file with people's choices: ask only about the same pairs.
         limit: limit to the first N pairs.
         quiet: print no progress or remarks.
+
     """
     if Path(out).suffix != ".jsonl":
         raise BadInputError(f"'{out}' must end with .jsonl: a line for every pair.")

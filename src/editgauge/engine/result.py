@@ -43,6 +43,7 @@ class ScoreResult:
         source: pixels of the source image, height x width x 3, uint8.
         edited: pixels of the edited image in the size of the source.
         remark: which protocols were left out, and what they need.
+
     """
 
     def __init__(self, scores: Sequence[ScoreRecord], item: Item, verdict: Verdict, remark: str = "") -> None:

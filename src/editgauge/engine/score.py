@@ -56,6 +56,7 @@ def score(
         source_caption: what the source image shows; pronouns of the instruction are resolved from it.
         fields: file with readings of instructions, from `editgauge understand --file`.
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
+
     """
     with Scorer(protocol, models, judge, model=model, prompts=prompts) as scorer:
         return scorer.score(

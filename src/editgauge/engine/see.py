@@ -140,6 +140,7 @@ def see(
         text: also read the text in the image.
         faces: also find faces and their expression; the profile lite-plus has a model for it.
         pose: also find people and the joints of their bodies; the profile lite-plus has a model for it.
+
     """
     requested = [role for role, flag in (("text_reader", text), ("face_reader", faces), ("pose_reader", pose)) if flag]
     roles = ["detector", "segmenter", "classifier", *requested]

@@ -131,6 +131,7 @@ def verify(
         benchmark: the benchmark's folder, if it is no longer where the run found it.
         seed: random seed that draws the outcomes.
         quiet: print no progress.
+
     """
     opened = Run.open(Path(run))
     damage = list(_damaged_files(opened))
@@ -271,6 +272,7 @@ def _open_edits(run: Run, location: BenchmarkLocation) -> dict[str, Edit]:
 
     Raises:
         EditGaugeError: it is not available, or has other edits than were run.
+
     """
     recorded = run.manifest.places
     opened = open_benchmark(

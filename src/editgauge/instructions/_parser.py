@@ -24,6 +24,7 @@ def parse_clause(tokens: Sequence[Word], *, command: bool = False) -> list[Word]
     Args:
         tokens: the words of one clause.
         command: whether it begins with an imperative.
+
     """
     lead = [_LEAD] if command else []
     texts = (

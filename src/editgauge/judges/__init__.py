@@ -91,6 +91,7 @@ def open_judge(
         transcripts: The folder in which calls are recorded.
         client: Options of the client: for `openai`, `key` (name of the environment variable) and `at_once`.
         options: Options of `ModelJudge`: parameters, retries, price, budget, replay, …
+
     """
     kind, separator, model = address.partition(":")
     if not separator or not model:

@@ -87,6 +87,7 @@ def estimate_prompt_tokens(question: Question[Any], parameters: Parameters, per_
         question: question to send.
         parameters: parameters that limit the size of images.
         per_image: tokens of an image, if known.
+
     """
     sizes = [sent_size(image.pixels, parameters.most_side) for image in question.images]
     images = [
@@ -107,6 +108,7 @@ class Ledger:
         price: price of a million tokens; free by default.
         budget: maximum total cost, including earlier calls; unlimited by default.
         spent: cost of earlier calls.
+
     """
 
     def __init__(self, price: Price | None = None, budget: float | None = None, spent: float = 0.0) -> None:

@@ -200,6 +200,7 @@ class Endpoint:
         url: base URL, including `/v1`.
         key: name of the environment variable with the API key.
         at_once: maximum number of concurrent requests.
+
     """
 
     def __init__(self, model: str, url: str = OPENAI, key: str | None = None, at_once: int = 16) -> None:

@@ -60,6 +60,7 @@ class RequestError(Exception):
         wait: seconds to wait, as requested by the endpoint.
         too_fast: whether the endpoint limits the rate.
         maybe_paid: whether the endpoint may charge for the attempt.
+
     """
 
     def __init__(
@@ -89,6 +90,7 @@ def translate_http_errors(endpoint: EndpointAddress, timeout: float, address: st
         endpoint: endpoint whose secrets are removed from messages.
         timeout: time limit of the request in seconds.
         address: URL of the request, by default that of the endpoint.
+
     """
     import httpx
 

@@ -48,6 +48,7 @@ class ModelJudge:
         replay: answer from the transcripts only.
         repair: request an unparsable answer once more in the requested form, without images.
         ask: shared batching layer; a private one by default.
+
     """
 
     def __init__(
@@ -167,6 +168,7 @@ class ModelJudge:
             questions: maximum number of questions.
             text_bytes: length of the longest question.
             images: maximum number of images per question.
+
         """
         prompt = max_prompt_tokens(text_bytes, images, self.parameters, self._client.tokens_per_image)
         repairs = questions if self._repair else 0

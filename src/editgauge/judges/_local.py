@@ -39,6 +39,7 @@ class LocalModel:
     Args:
         name: folder or hub id.
         device: `cpu`, `cuda` or `mps`; a GPU by default if there is one.
+
     """
 
     at_once = 1

@@ -51,6 +51,7 @@ class JudgePanel:
     Args:
         name: name of the panel, see `panel_name`.
         members: judges by name.
+
     """
 
     def __init__(self, name: str, members: Mapping[str, Judge]) -> None:
@@ -206,6 +207,7 @@ class JudgeService:
     Args:
         judges: judge of each role.
         prompts: folder of prompts that override built-in ones of the same name.
+
     """
 
     def __init__(self, judges: Mapping[str, Judge], prompts: Path | None = None) -> None:

@@ -164,6 +164,7 @@ def fit_to_schema(value: Any, target: Any) -> Any:
     Args:
         value: value parsed from JSON.
         target: type of the field; only models, lists, literals and texts are changed.
+
     """
     origin, parts = get_origin(target), get_args(target)
     if isinstance(target, type) and issubclass(target, BaseModel) and isinstance(value, Mapping):
@@ -419,6 +420,7 @@ def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, h
     >>> read_ratings("Prompt Compliance: 4\\n**Visual Quality:** 5/5", {"compliance": ("prompt compliance",), "quality":
     ... ("visual quality",)}, 1, 5)
     {'compliance': 4.0, 'quality': 5.0}
+
     """
     fields = parse_object(text)
     values_of = _ratings_in_lines(text, names)

@@ -187,6 +187,7 @@ class Ratings:
         low: minimum.
         high: maximum.
         ends_only: allow only minimum and maximum.
+
     """
 
     names: tuple[tuple[str, tuple[str, ...]], ...]
@@ -321,6 +322,7 @@ class Parameters:
         top_p: nucleus sampling threshold; None leaves it to the endpoint.
         most_side: images with a longer side are downscaled (Lanczos).
         encoding: `png` (lossless) or `jpeg` (quality 90).
+
     """
 
     temperature: float | None = 0.0

@@ -28,6 +28,7 @@ class RetryPolicy:
         first_wait: maximum wait before the second attempt in seconds; it doubles with every attempt.
         longest_wait: upper limit of all waits; an endpoint that asks for more is given up.
         seed: seed of the jitter.
+
     """
 
     attempts: int = 6
@@ -50,6 +51,7 @@ class RateLimiter:
 
     Args:
         at_once: upper limit of concurrent requests.
+
     """
 
     def __init__(self, at_once: int) -> None:
@@ -128,6 +130,7 @@ class RetryingClient:
         limiter: limit of concurrent requests.
         ledger: budget.
         tokens_per_image: tokens of an image, for estimates.
+
     """
 
     client: Client
@@ -147,6 +150,7 @@ class RetryingClient:
         Args:
             question: question to send.
             name: id of the question, which determines its backoff.
+
         """
         log = AttemptLog()
         while log.body is None and log.fault is None:

@@ -74,6 +74,7 @@ class Transcripts:
 
     Args:
         folder: folder of the transcript files; None keeps calls in memory only.
+
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:

@@ -91,6 +91,7 @@ def read_options(method: str, usual: Mapping[str, Any], texts: Mapping[str, str]
 
     >>> read_options("imagic", {"steps": 50, "eta": 1.0}, {"eta": "0.8"})
     {'steps': 50, 'eta': 0.8}
+
     """
     read, problems = dict(usual), []
     for name, text in texts.items():

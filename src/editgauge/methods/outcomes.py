@@ -128,6 +128,7 @@ def find_outcomes(
         edits: the benchmark's.
         layout: how the folder is laid out (`editgauge list layouts`); recognized when not given. A list needs none.
         allow_outside: whether a list may name images outside its own folder; a list from others could name any file.
+
     """
     problem = id_problem(method)
     if problem:

@@ -76,6 +76,7 @@ def metric(
         formula: definition in one line.
         symmetric: whether the images may be swapped.
         reach: how many pixels outside the mask influence the value.
+
     """
 
     def decorate(function: Comparison) -> Metric:

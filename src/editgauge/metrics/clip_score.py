@@ -32,6 +32,7 @@ def clip_score(image: Images, text: str | Sequence[str], *, model: str = "clip-b
         >>> from editgauge import metrics
         >>> metrics.clip_score("edited.png", "a red car in front of a house")  # doctest: +SKIP
         0.2871
+
     """
     network = load_model("joint_embedder", model)
     images, is_batch = split_batch(image)

@@ -28,6 +28,7 @@ def dino(source: Images, edited: Images, mask: Masks | None = None, *, model: st
         >>> from editgauge import metrics
         >>> metrics.dino("source.png", "edited.png")  # doctest: +SKIP
         0.9312
+
     """
     network = load_model("image_embedder", model)
 

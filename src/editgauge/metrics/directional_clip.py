@@ -40,6 +40,7 @@ def directional_clip(
         >>> from editgauge import metrics
         >>> metrics.directional_clip("source.png", "edited.png", "a blue car", "a red car")  # doctest: +SKIP
         0.2104
+
     """
     network = load_model("joint_embedder", model)
     (sources, many_sources), (outcomes, many_outcomes) = split_batch(source), split_batch(edited)

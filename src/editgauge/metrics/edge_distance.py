@@ -51,6 +51,7 @@ def edge_distance(source: Unit, edited: Unit, mask: BoolMask | None = None) -> f
         0.0
         >>> round(edge_distance(flat, step), 4)  # two columns of eight touch the edge
         0.2493
+
     """
     check_pair(source, edited, mask)
     total = 0.0

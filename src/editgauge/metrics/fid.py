@@ -30,6 +30,7 @@ def fid(sources: Images, outcomes: Images, *, model: str = "inception-fid") -> f
         >>> from editgauge import metrics
         >>> metrics.fid("sources/", "outcomes/")  # doctest: +SKIP
         41.27
+
     """
     return frechet_distance(embed_set(sources, "sources", model), embed_set(outcomes, "outcomes", model))
 

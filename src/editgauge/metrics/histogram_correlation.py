@@ -51,6 +51,7 @@ def histogram_correlation(source: Unit, edited: Unit, mask: BoolMask | None = No
         1.0
         >>> round(histogram_correlation(red, blue), 4)  # only green, absent in both, agrees
         0.3118
+
     """
     check_pair(source, edited, mask)
     histograms = zip(_histograms(source, mask), _histograms(edited, mask), strict=True)

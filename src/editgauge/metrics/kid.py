@@ -26,6 +26,7 @@ def kid(sources: Images, outcomes: Images, *, model: str = "inception-fid") -> f
         >>> from editgauge import metrics
         >>> metrics.kid("sources/", "outcomes/")  # doctest: +SKIP
         0.0031
+
     """
     return kernel_distance(embed_set(sources, "sources", model), embed_set(outcomes, "outcomes", model))
 

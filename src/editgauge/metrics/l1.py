@@ -31,6 +31,7 @@ def l1(source: Unit, edited: Unit, mask: BoolMask | None = None) -> float:
         >>> import numpy as np
         >>> round(l1(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
         0.3
+
     """
     check_pair(source, edited, mask)
     return mean_difference(source, edited, mask, cv2.NORM_L1)

@@ -32,6 +32,7 @@ def l2(source: Unit, edited: Unit, mask: BoolMask | None = None) -> float:
         >>> import numpy as np
         >>> round(l2(np.full((4, 4, 3), 0.2), np.full((4, 4, 3), 0.5)), 6)
         0.09
+
     """
     check_pair(source, edited, mask)
     return mean_difference(source, edited, mask, cv2.NORM_L2SQR)

@@ -29,6 +29,7 @@ def lpips(source: Images, edited: Images, mask: Masks | None = None, *, model: s
         0.1834
         >>> metrics.lpips(["a.png", "b.png"], ["a2.png", "b2.png"], model="lpips-vgg")  # doctest: +SKIP
         array([0.1834, 0.0412])
+
     """
     network = load_model("perceptual_distance", model)
     return compare_pairs(lambda first, second: float(network.compare([(first, second)])[0]), source, edited, mask)

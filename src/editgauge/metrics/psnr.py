@@ -35,6 +35,7 @@ def psnr(source: Unit, edited: Unit, mask: BoolMask | None = None) -> float:
         >>> import numpy as np
         >>> round(psnr(np.zeros((2, 2, 3)), np.full((2, 2, 3), 0.1)), 6)
         20.0
+
     """
     check_pair(source, edited, mask)
     error = mean_difference(source, edited, mask, cv2.NORM_L2SQR)

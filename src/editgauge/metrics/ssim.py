@@ -57,6 +57,7 @@ def ssim(source: Unit, edited: Unit, mask: BoolMask | None = None) -> float:
         1.0
         >>> round(ssim(stripes, 1 - stripes), 2)
         -1.0
+
     """
     check_pair(source, edited, mask)
     rows, columns = _counted_windows(source.shape[:2], mask)

@@ -35,6 +35,7 @@ def structure_distance(source: Images, edited: Images, *, model: str = "dinov2-s
         >>> from editgauge import metrics
         >>> metrics.structure_distance("source.png", "edited.png")  # doctest: +SKIP
         0.0127
+
     """
     network = load_model("image_embedder", model)
 
@@ -54,6 +55,7 @@ def self_similarity_distance(first: NDArray[np.floating[Any]], second: NDArray[n
     >>> tokens = np.eye(4)
     >>> self_similarity_distance(tokens, tokens[::-1]), self_similarity_distance(tokens, np.ones((4, 4)))
     (0.0, 0.75)
+
     """
     one, other = (_unit_rows(tokens) for tokens in (first, second))
     return float(np.mean((one @ one.T - other @ other.T) ** 2))

@@ -242,7 +242,8 @@ EXPRESSIONS = (
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Faces:
     """The faces in a picture, most confident first. Vectors are for comparing the faces of two given pictures, no
-    more."""
+    more.
+    """
 
     boxes: NDArray[np.float32]
     """n x 4: left, top, right, bottom."""

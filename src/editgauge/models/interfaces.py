@@ -293,6 +293,7 @@ class Perception(Protocol):
             phrases: what to look for
             least: the confidence that counts as seen, instead of the operating point
             compete: whether each box answers only the phrase that it fits best
+
         """
         ...
 

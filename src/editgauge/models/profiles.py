@@ -77,6 +77,7 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
         profile: a name of a profile
         overrides: models named by role
         roles: the roles that each protocol asks for
+
     """
     if profile != PAPER:
         return choose_models(profile, overrides, [role for its in roles.values() for role in its])

@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge._util.batching import Ask
-from editgauge._util.images import Pixels
+from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
+from editgauge.models import _native
+from editgauge.models._native import in_native_resolution
 from editgauge.models.answers import (
     ClassMap,
     ClassScores,
@@ -40,7 +42,6 @@ from editgauge.models.cache import open_store
 from editgauge.models.cache.memory import Memory
 from editgauge.models.cached_model import CachedModel
 from editgauge.models.choice import describe, make_models
-from editgauge.models.identity import identity
 from editgauge.models.interfaces import Detector, KeyEmbedder, ModelCard, PatchEmbedder
 from editgauge.models.profiles import models_for
 from editgauge.models.vocabulary.imagenet import classes_of
@@ -58,6 +59,7 @@ class ModelService:
         chosen: the name of a model for each role
         cache: the folder in which answers are remembered from run to run; nowhere when left out
         ask: the ask layer it shares with others, such as judges; one of its own when left out
+
     """
 
     def __init__(self, chosen: Mapping[str, str], cache: Path | None = None, ask: Ask | None = None) -> None:
@@ -93,6 +95,7 @@ class ModelService:
         """All words that the detector knows; None if it takes any phrase."""
         return self._detector()[1].vocabulary
 
+    @in_native_resolution(_native.rescale_detections)
     async def detect(
         self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
     ) -> Detections:
@@ -112,6 +115,7 @@ class ModelService:
         seen = answered(detections, words).over(detector.operating_point if least is None else least)
         return seen.best_phrase_of_each_box() if compete else seen
 
+    @in_native_resolution(_native.rescale_detections)
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
         """Detections of all classes of a closed vocabulary."""
         model, detector = self._detector()
@@ -120,6 +124,7 @@ class ModelService:
         detections = await self._find(model, image, detector.vocabulary)
         return detections.over(detector.operating_point if least is None else least)
 
+    @in_native_resolution(_native.rescale_masks, _native.native_prompt)
     async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         """One mask per box or point; each is a separate question, so that no object is segmented twice."""
         kind, rows = ("boxes", prompt.boxes) if prompt.points is None else ("points", prompt.points)
@@ -135,15 +140,18 @@ class ModelService:
         )
         return np.concatenate(masks)
 
+    @in_native_resolution(_native.rescale_instances)
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
         """Detections of the phrases, with masks."""
         detections = await self.detect(image, *phrases, least=least)
         return Instances(detections, await self.segment(image, SegmentPrompt(boxes=detections.boxes)))
 
+    @in_native_resolution(_native.rescale_classes)
     async def classes(self, image: Pixels) -> ClassMap:
         """The class of every pixel."""
         return cast(ClassMap, await self._about(self._model_for("semantic_segmenter"), "label", image))
 
+    @in_native_resolution(_native.unchanged)
     async def embed_image(self, image: Pixels) -> Vector:
         """The picture as a unit vector of the image embedder."""
         model = self._model_for("image_embedder")
@@ -151,6 +159,7 @@ class ModelService:
             return _unit((await self.patches(image)).whole.astype(np.float32))
         return _unit(await self._about(model, "embed", image))
 
+    @in_native_resolution(_native.unchanged)
     async def patches(self, image: Pixels) -> Patches:
         """The picture as the tokens of the image embedder, one per patch of a grid."""
         model = self._model_for("image_embedder")
@@ -174,27 +183,33 @@ class ModelService:
         except UnscorableError:
             return False
 
+    @in_native_resolution(_native.unchanged, _native.native_box)
     async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
         """How likely each class of the classifier is for the whole picture, or for what is in a box of it."""
         part = image if box is None else crop(image, box)
         return cast(ClassScores, await self._about(self._model_for("classifier"), "classify", part))
 
+    @in_native_resolution(_native.rescale_text)
     async def read_text(self, image: Pixels) -> TextLines:
         """The lines of text in a picture; may be empty."""
         return cast(TextLines, await self._about(self._model_for("text_reader"), "read", image))
 
+    @in_native_resolution(_native.rescale_faces)
     async def faces(self, image: Pixels) -> Faces:
         """The faces in a picture; may be empty."""
         return cast(Faces, await self._about(self._model_for("face_reader"), "find_faces", image))
 
+    @in_native_resolution(_native.rescale_poses)
     async def poses(self, image: Pixels) -> Poses:
         """The people in a picture with the joints of their bodies; may be empty."""
         return cast(Poses, await self._about(self._model_for("pose_reader"), "find_poses", image))
 
+    @in_native_resolution(_native.unchanged)
     async def fid_features(self, image: Pixels) -> Vector:
         """The picture as the features from which FID and KID are computed."""
         return cast(Vector, await self._about(self._model_for("fid_features"), "embed", image))
 
+    @in_native_resolution(_native.unchanged)
     async def joint_image(self, image: Pixels) -> Vector:
         """The picture as a unit vector in the space it shares with texts."""
         return cast(Vector, await self._about(self._model_for("joint_embedder"), "embed_images", image))
@@ -203,16 +218,18 @@ class ModelService:
         """The text as a unit vector in the space it shares with pictures."""
         return cast(Vector, await self._answer(self._model_for("joint_embedder"), "embed_texts", (), text, text))
 
+    @in_native_resolution(_native.rescale_map)
     async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
         """Where in the picture its similarity with a vector of the joint space comes from."""
-        model, about = self._model_for("joint_embedder"), (identity(image), _numbers(towards))
+        model, about = self._model_for("joint_embedder"), (pixel_hash(image), _numbers(towards))
         return cast(NDArray[np.float32], await self._answer(model, "explain", image.shape, (image, towards), *about))
 
     async def distance(self, before: Pixels, after: Pixels) -> float:
         """How different the two pictures look."""
-        model, about = self._model_for("perceptual_distance"), (identity(before), identity(after))
+        model, about = self._model_for("perceptual_distance"), (pixel_hash(before), pixel_hash(after))
         return cast(float, await self._answer(model, "compare", before.shape, (before, after), *about))
 
+    @in_native_resolution(_native.unchanged)
     async def caption(self, image: Pixels) -> str:
         """A sentence that says what is in the picture."""
         return cast(str, await self._about(self._model_for("captioner"), "caption", image))
@@ -228,7 +245,7 @@ class ModelService:
 
     async def _second_look(self, model: CachedModel, image: Pixels, question: str, queries: Any, *about: object) -> Any:
         """The answer to a question about what a model kept of a picture."""
-        picture = identity(image)
+        picture = pixel_hash(image)
         known = model.recall(model.key(question, picture, *about))
         if known is not None:
             return known
@@ -237,7 +254,7 @@ class ModelService:
 
     async def _about(self, model: CachedModel, question: str, image: Pixels) -> Any:
         """The answer to a question about one whole picture."""
-        return await self._answer(model, question, image.shape, image, identity(image))
+        return await self._answer(model, question, image.shape, image, pixel_hash(image))
 
     async def _answer(
         self, model: CachedModel, question: str, shape: tuple[int, ...], payload: Any, *about: object
@@ -310,6 +327,7 @@ def answered(detections: Detections, words: Mapping[str, str]) -> Detections:
     Args:
         found: objects under the model's words
         words: the model's word for each phrase
+
     """
     return together(_called(detections.of(word), phrase) for phrase, word in words.items())
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Literal
 
 import numpy as np
 
-from editgauge._util.images import Pixels
+from editgauge._util.images import ImageArray, Pixels, pixel_hash
 from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._util.text import join_words, with_article
 from editgauge._vision.change_sentences import NOTHING, sentences
@@ -46,9 +46,7 @@ from editgauge._vision.redrawn_changes import (
     without_repeats,
 )
 from editgauge.errors import UnscorableError
-from editgauge.models.identity import identity
 from editgauge.models.interfaces import Perception
-from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.vocabulary.coco import is_animal, same_coco_kind
 from editgauge.protocols._objects import detect_objects, operating_point, outline_objects
 from editgauge.protocols._second_look import (
@@ -95,6 +93,7 @@ async def redrawn_changes(
         detected: objects of both images, weak detections included
         meaning: how much each patch changed its meaning
         perception: models for a second opinion about labels
+
     """
     edited = pixels.alignment.aligned
     before, after = detected
@@ -260,7 +259,7 @@ class Differences:
 
 def changes_of(source: Pixels, edited: Pixels) -> Changes:
     """Detect changed pixels; the last few pairs are cached, because several protocols need them."""
-    pair = identity(source), identity(edited)
+    pair = pixel_hash(source), pixel_hash(edited)
     with _lock:
         cached = _recent.pop(pair, None)
     changes = cached or find_changes(source, edited)
@@ -281,14 +280,15 @@ async def differences(
         edited: the image after the edit
         perception: models, with a detector at least; outlines need a segmenter
         original: the edited image in its native size, if that differs; models use this one
+
     """
     pixels = changes_of(source, edited)
     if not pixels.mask.any():
         return Differences(pixels, "nothing", (), (), (NOTHING,))
+    if original is not None:  # models look at the edited image in native resolution, in the source's frame
+        image = ImageArray(pixels.alignment.aligned, pixels.alignment.in_own_size(original))
+        pixels = replace(pixels, alignment=replace(pixels.alignment, aligned=image))
     aligned = pixels.alignment.aligned
-    perception = in_own_pixels(
-        perception, aligned, None if original is None else pixels.alignment.in_own_size(original)
-    )
     point = operating_point(perception)
     before, after = await gather(
         *(detect_objects(perception, image, (), HALF_SURE * point) for image in (source, aligned))

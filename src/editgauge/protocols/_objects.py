@@ -190,6 +190,7 @@ def match_boxes(before: NDArray[Any], after: NDArray[Any]) -> list[tuple[int, in
 
     >>> match_boxes(np.array([[0, 0, 10, 10], [90, 0, 99, 10]]), np.array([[91, 0, 99, 9], [2, 0, 12, 10]]))
     [(0, 1), (1, 0)]
+
     """
     if not len(before) or not len(after):
         return []

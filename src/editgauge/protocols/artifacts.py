@@ -93,6 +93,7 @@ def affected_objects(
         before: objects of the source image
         after: objects of the edited image, including weak detections
         mask: edited region
+
     """
     affected: list[AffectedObject] = []
     unmatched = list(after)
@@ -158,6 +159,7 @@ def paper_rule(
         mask: edited region
         point: minimum confidence of a detection
         options: threshold of the variant
+
     """
     del edit  # the paper's rule is the same for every edit type
     edited_boxes = [

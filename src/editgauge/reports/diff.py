@@ -55,6 +55,7 @@ def diff(first: str | Path, second: str | Path, *, report: str | Path | None = N
         first: run folder.
         second: another run folder.
         report: .html file to write: what got better and what got worse from the first run to the second, as pictures.
+
     """
     changes = difference(first, second)
     if report is not None:

@@ -123,7 +123,8 @@ def as_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[b
 
 class _Lines(list[str]):
     """Ends lines with a line feed only. Were the writer told so, it would not put a field with a carriage return in
-    quotes (before Python 3.13), and readers take that for the end of a line."""
+    quotes (before Python 3.13), and readers take that for the end of a line.
+    """
 
     def write(self, line: str) -> None:
         self.append(line.removesuffix("\r\n") + "\n")
@@ -273,6 +274,7 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
             and the figures.
         out: file to write, for paper a folder; default: standard output, in Python the bytes.
         summary: means with intervals and n, in csv, jsonl and parquet too.
+
     """
     if format == PAPER:
         return _paper(Run.open(Path(run)), out)

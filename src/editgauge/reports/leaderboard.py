@@ -56,6 +56,7 @@ def leaderboard(runs: Sequence[str | Path], *, out: str | Path, group: Sequence[
         runs: run folders.
         out: folder to write `leaderboard.html` into.
         group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
+
     """
     folders = [Path(each) for each in ([runs] if isinstance(runs, str | Path) else runs)]
     resolved = [folder.resolve() for folder in folders]
@@ -133,6 +134,7 @@ def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[StandingsT
     Args:
         runs: the runs.
         group: limits them to the edits of one of the benchmark's own groups, as NAME=VALUE.
+
     """
     chosen = {run.folder: read_selection(group, run) for run in runs}
     by_protocol: dict[tuple[ComparisonKind, str, ProtocolEntry], list[Run]] = {}

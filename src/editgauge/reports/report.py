@@ -110,6 +110,7 @@ def report(
         triplets: `good=METHOD,preserved=METHOD,modified=METHOD`, as in `editgauge agree`.
         judge_choices: file that `editgauge prefer` wrote; repeat for several judges.
         wandb: also log the means to this Weights & Biases project; needs `pip install 'editgauge[wandb]'`.
+
     """
     opened = Run.open(Path(run))
     known = ratings is not None or choices is not None or triplets is not None

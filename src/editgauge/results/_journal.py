@@ -42,6 +42,7 @@ def decode_line(line: bytes, source: str) -> Any:
 
     Raises:
         BadRunError: the line is torn or was altered.
+
     """
     checksum, _, encoded = line.rstrip(b"\n").partition(b" ")
     if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(encoded):
@@ -55,6 +56,7 @@ class LineFile:
     Args:
         path: created with the first line.
         is_new: fail if the file exists.
+
     """
 
     def __init__(self, path: Path, *, is_new: bool = False) -> None:

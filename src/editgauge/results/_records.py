@@ -123,6 +123,7 @@ class ImageStamp:
         size: bytes; -1 for a missing file.
         changed_ns: modification time in nanoseconds.
         pixels: hash of the decoded image, None if it cannot be decoded or was not.
+
     """
 
     path: str

@@ -54,6 +54,7 @@ class Run:
 
         Raises:
             BadRunError: the folder is not a run, or its manifest is damaged.
+
         """
         return cls(Path(folder), Manifest.load(Path(folder)))
 
@@ -136,6 +137,7 @@ class Run:
 
         Args:
             edits: only the evidence of these edits.
+
         """
         columns = (*Key._fields, "name", "evidence")
         table = self._evidence if edits is None else self._read("evidence", edits)

@@ -136,6 +136,7 @@ def read_table(path: Path, schema: pa.Schema, sha256: str) -> pa.Table:
 
     Raises:
         BadRunError: the file cannot be read, or differs from the hash.
+
     """
     try:
         content = read_bytes(path)
@@ -215,6 +216,7 @@ def data_frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
 
     Raises:
         BadInputError: pandas is not installed.
+
     """
     try:
         import pandas as pd
@@ -254,6 +256,7 @@ def sort_in_chunks(
 
     Returns:
         A function that yields the sorted chunks.
+
     """
     needed = list(dict.fromkeys((*columns, *SORT_COLUMNS)))
     bounds = _chunk_bounds(_sort_keys(table, manifest) for table in parts())

@@ -48,6 +48,7 @@ class RunWriter:
 
     Attributes:
         notes: what happened to an earlier run in this folder, for the user.
+
     """
 
     def __init__(self, folder: Path, manifest: Manifest, edits: bytes | Iterable[bytes]) -> None:

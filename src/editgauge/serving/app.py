@@ -133,6 +133,7 @@ def make_app(
         tokens: tokens of clients; none are needed when there are none.
         limits: what clients may take.
         lacks: models that are missing for a verdict; the service is not ready then.
+
     """
     limits = limits or ServiceLimits()
     service = ScoreService(scoring, limits, lacks)

@@ -30,6 +30,7 @@ class ScoreClient:
         url: address of the service.
         token: one of its tokens, if it needs one.
         timeout: seconds to wait for an answer.
+
     """
 
     def __init__(self, url: str, token: str | None = None, timeout: float = 150) -> None:
@@ -58,6 +59,7 @@ class ScoreClient:
             after: edited image.
             instruction: what the edit asks for.
             fields: further fields of the request, such as `edit_type`, `subject`, `to`, `mask` or `evidence=True`.
+
         """
         return self._post("/v1/score", _request(before, after, instruction, **fields))
 

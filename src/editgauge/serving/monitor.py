@@ -82,6 +82,7 @@ class Monitor:
         log_to: where to log: `tensorboard`, `mlflow`, `wandb`; by default wherever the loop logs already.
         data: folder with the benchmark's public files.
         images: folder with its source images.
+
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class Monitor:
             pipeline: pipeline that takes `prompt` and `image`, such as InstructPix2Pix.
             accelerator: `accelerate.Accelerator` of the loop.
             options: options of the pipeline's call, such as `num_inference_steps`.
+
         """
         if step % self.every or (accelerator is not None and not accelerator.is_main_process):
             return None

@@ -144,6 +144,7 @@ class ScorerProcesses:
         options: the arguments of the scorer of each process
         models: the model of each role
         processes: how many
+
     """
 
     def __init__(self, options: ScorerOptions, models: Mapping[str, str], processes: int) -> None:

@@ -56,6 +56,7 @@ def serve(
         processes: processes that score, each with the models in its memory; 0 chooses by cores and memory.
         protocol: how to score; repeat for several protocols. By default: edit done, rest kept, artifacts.
         quiet: print no remarks.
+
     """
     try:
         app, scoring = (import_module(f"editgauge.serving.{name}") for name in ("app", "scoring"))

@@ -44,6 +44,7 @@ def invite(
         url: address of the server, which the links begin with; default: where `editgauge study serve` served this
             study last, else http://127.0.0.1:8000.
         label: your name for these raters; the only personal data that is kept.
+
     """
     if count < 1:
         raise BadInputError(f"Invite at least one rater, got {count}.")
@@ -63,6 +64,7 @@ def status(study: str | Path) -> Status:
 
     Args:
         study: study folder.
+
     """
     with Study.open(study) as opened:
         return opened.status()
@@ -93,6 +95,7 @@ def export(
         question: only this question.
         rater: only this rater, by name or label.
         url: for another tool: address where its raters find the study's folder `images`.
+
     """
     with Study.open(study) as opened:
         return write_export(opened, Path(out), form, question, rater, url)
@@ -109,6 +112,7 @@ def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> Im
         study: study folder.
         file: file with the answers.
         form: `answers`, as `editgauge study export` writes them; or another tool's format.
+
     """
     with Study.open(study) as opened:
         if form == "answers":
@@ -132,6 +136,7 @@ def exclude(study: str | Path, rater: str, *, reason: str) -> int:
         study: study folder.
         rater: rater, by name (r0001) or label.
         reason: reason, which is logged.
+
     """
     with Study.open(study) as opened:
         return opened.exclude(rater, reason)
@@ -148,6 +153,7 @@ def include(study: str | Path, rater: str, *, reason: str = "") -> tuple[int, in
         study: study folder.
         rater: rater, by name (r0001) or label.
         reason: reason, which is logged.
+
     """
     with Study.open(study) as opened:
         return opened.include(rater, reason)
@@ -164,6 +170,7 @@ def forget(study: str | Path, rater: str, *, answers: bool = False) -> None:
         study: study folder.
         rater: rater, by name (r0001) or label.
         answers: delete the ratings too; their items open again.
+
     """
     with Study.open(study) as opened:
         opened.forget(rater, answers=answers)
@@ -193,6 +200,7 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trus
         port: port to listen on.
         trusted_proxy: address of a proxy in front of the server whose `X-Forwarded-For` and `X-Forwarded-Proto` are
             believed, such as 127.0.0.1; without one, none are believed. Several are joined with commas.
+
     """
     try:
         web = import_module("editgauge.studies.web")
@@ -239,6 +247,7 @@ def analyze(
         out: folder to write `study.html` into, a page with plots.
         forms: number of items whose filled forms, with pictures and every rater's answers, go into `forms.html` next to
             it.
+
     """
     # with all their statistics, which no other verb needs
     from editgauge.analysis.agree import agree

@@ -101,7 +101,8 @@ def write(folder: Path, tensors: dict[str, torch.Tensor]) -> Path:
 
 def distance_by_the_paper(three: tuple[Any, Any, Any], one: Pixels, other: Pixels) -> float:
     """Section 4 and the released code: class token of the last layer of DINO, embeddings of both CLIPs, joined,
-    without their mean; one minus the cosine."""
+    without their mean; one minus the cosine.
+    """
     vectors = []
     for image in (one, other):
         small = np.asarray(Image.fromarray(image).resize((224, 224), Image.Resampling.BICUBIC), np.float64) / 255

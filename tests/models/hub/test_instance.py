@@ -223,7 +223,8 @@ def test_detr_has_no_outlines(detr: Path) -> None:
 
 def test_padding_is_not_taken_for_picture() -> None:
     """Of eight columns the last two are padding; the mask covers the third to the sixth, so the picture's last third
-    and the one before it."""
+    and the one before it.
+    """
     masks = torch.full((1, 4, 8), -1.0)
     masks[:, :, 2:6] = 1.0
     large = (in_picture(masks, (1.0, 0.75), (20, 60)) > 0).numpy()

@@ -20,7 +20,7 @@ from editgauge._util.images import read_image
 from editgauge.audits.people.ground import both_grounds
 from editgauge.audits.probes.probes import OUTCOMES, read_edits
 from editgauge.reports.images import fitted
-from editgauge.reports.pages import GENERATOR, asset, joined, policy, refuse_a_page_of_others
+from editgauge.reports.pages import GENERATOR, asset, check_page_file, joined, policy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ LINE = 120
 def write_page(card: AuditCard, probes: Path, folder: Path) -> Path:
     """Write the self-contained page of a card and return its path."""
     page = folder / PAGE
-    refuse_a_page_of_others(page)
+    check_page_file(page)
     style, early = joined("style", STYLES, "css") + Markup("\n") + _own("card.css"), asset("script/early.js")
     theme = asset("script/theme.js")
     content = (

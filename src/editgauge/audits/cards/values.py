@@ -100,6 +100,7 @@ def measured_by(
         probes: which of them to ask.
         spec: what the number is called, and whether more is better.
         mark: from which value on it says that the edit was carried out, if it says so at all.
+
     """
     edits = {edit.id: edit for edit in open_benchmark(Path(folder)).edits}
     values, reasons = np.full(len(probes), np.nan), [""] * len(probes)

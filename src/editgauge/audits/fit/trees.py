@@ -63,7 +63,8 @@ class Trees:
 
 def weighed(truths: Floats) -> tuple[Floats, Floats]:
     """How much every probe counts as true and as false: as much as it is so, and all that are false weigh as much in
-    all as all that are true to any degree."""
+    all as all that are true to any degree.
+    """
     is_true = truths > 0
     weights = np.where(is_true, 0.5 / is_true.sum(), 0.5 / (~is_true).sum()) * len(truths)
     return weights * truths, weights * (1 - truths)
@@ -89,6 +90,7 @@ def grown(
         ramp: so far to both sides of a threshold an answer is a mixed one, where 1 is the range in which most values
             of the feature lie.
         seed: for what is drawn at random.
+
     """
     rows, labels, weights = doubled(values, truths)
     rows[:, np.isnan(rows).all(axis=0)] = 0  # a feature without values carries no information, and breaks the binning

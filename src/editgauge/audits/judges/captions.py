@@ -42,6 +42,7 @@ def captions(
         protocol: full name of the protocol whose captions to take, where the run has several.
         study: study folder with the design `editinspector`: what people wrote is kept next to the machine's caption.
         quiet: print no remarks.
+
     """
     opened = Run.open(Path(run))
     name = _protocol(opened, protocol)

@@ -72,6 +72,7 @@ def guess_cost(transcripts: str | Path) -> list[GuessCost]:
 
     Args:
         transcripts: folder of transcripts, or a run folder that has one.
+
     """
     folder = Path(transcripts)
     folder = folder / "transcripts" if (folder / "transcripts").is_dir() else folder

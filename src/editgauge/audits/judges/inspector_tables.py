@@ -72,6 +72,7 @@ def tables(run: str | Path, *, ratings: str | Path | None = None) -> InspectorTa
     Args:
         run: run folder with the protocols `editinspector`, `difference-captions` or both.
         ratings: people's answers, as `editgauge data ratings editinspector` writes them; needed for the questions.
+
     """
     opened = Run.open(Path(run))
     columns = _columns(opened)

@@ -105,6 +105,7 @@ def check(
         judge: address, such as `openai:MODEL@URL` or `transformers:FOLDER`.
         ledger: folder in which checks are kept, each with its transcripts.
         run: run folder whose answered questions become further anchors, and its answers the first check.
+
     """
     anchors = drawn_anchors() + (anchors_of_run(Path(run)) if run is not None else [])
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", judge_name(judge))

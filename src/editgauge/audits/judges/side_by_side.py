@@ -81,6 +81,7 @@ def side_by_side(run: str | Path) -> SideBySide:
 
     Args:
         run: run folder that several judges scored, or one whose judge was asked repeatedly.
+
     """
     opened = Run.open(Path(run))
     if not opened.manifest.judges:

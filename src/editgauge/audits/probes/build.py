@@ -98,6 +98,7 @@ def probes(
         outcomes: outcomes that the answers are about, as `NAME=FOLDER`.
         layout: how outcome files are named; detected by default.
         quiet: print no progress or remarks.
+
     """
     folder = Path(out)
     if choices is not None or triplets is not None or ratings is not None:

@@ -108,6 +108,7 @@ def ratings_of(data: Path, method: str) -> Iterator[dict[str, object]]:
     Args:
         data: one of EditInspector's CSV files.
         method: what the method whose outcomes people judged is called in the run.
+
     """
     for row in read_inspected(data):
         for question, answers in row.answers.items():

@@ -29,6 +29,7 @@ def load(data: Path | None = None, images: Path | None = None, seed: int = 0, tr
         images: the folder of their images; the annotations' own folder when left out.
         seed: which tasks are drawn.
         trials: how many sets of tasks are drawn.
+
     """
     file = find_data_file(NAME, data, "unibench.json", NEEDED)
     annotations = read_annotations(file)
@@ -47,6 +48,7 @@ def load_sample(seed: int = 0, trials: int = 1) -> Benchmark:
     Args:
         seed: which tasks are drawn.
         trials: how many sets of tasks are drawn.
+
     """
     return _on_available_photographs(f"{NAME}-sample", shipped_annotations(), seed, trials)
 
@@ -57,6 +59,7 @@ def load_photos(seed: int = 0, trials: int = 1) -> Benchmark:
     Args:
         seed: which tasks are drawn.
         trials: how many sets of tasks are drawn.
+
     """
     sample, more = shipped_annotations(), shipped_annotations("photos.json")
     both = more.model_copy(update={"images": [*sample.images, *more.images]})

@@ -88,6 +88,7 @@ def calibration(
         question: the question about that score, once per `score`.
         level: rating from which an answer is good, if answers are not 0 and 1.
         quiet: print no remarks.
+
     """
     file, opened = Path(out), Run.open(Path(run))
     if file.suffix.lower() != ".json":

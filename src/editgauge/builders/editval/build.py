@@ -94,6 +94,7 @@ def editval(
         max_tokens: maximum length of an answer in tokens; default 1024.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     file, folder = Path(out), Path(images)
     check_places(file, folder)

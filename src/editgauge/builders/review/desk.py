@@ -60,6 +60,7 @@ class Desk:
     Args:
         file: what was built, or its review file.
         images: the folder of the pictures, when it is not where the review file says.
+
     """
 
     def __init__(self, file: Path, images: Path | None = None) -> None:
@@ -109,7 +110,8 @@ class Desk:
 
     def add(self, group: str, reviewer: str, proposal: Proposal) -> ReviewCandidate:
         """Saves a candidate that a reviewer thought of; raises `KeyError` for an unknown group and `Unfit` for words it
-        may not have."""
+        may not have.
+        """
         with self._lock:
             review, shown = self._unibench(group)
             fault = fault_of(proposal, shown.pictures[0], review.classes)

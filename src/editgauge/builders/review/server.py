@@ -40,6 +40,7 @@ def review(
         port: port to listen on; 0 takes any free one.
         browser: open the page in the browser.
         quiet: print no remarks.
+
     """
     desk = Desk(Path(file), Path(images) if images is not None else None)
     try:

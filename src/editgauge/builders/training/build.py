@@ -108,6 +108,7 @@ def training(
         seed: random seed that draws decoys and balances the classes.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     folder = Path(out)
     require_new(folder, ignore=FOLDER)

@@ -67,6 +67,7 @@ def tune(
         batch: batch size.
         seed: random seed of the adapters' initial weights and of the order of the data.
         quiet: print no progress or remarks.
+
     """
     folder, lessons = Path(out), read_lessons(Path(data))
     require_new(folder)

@@ -92,6 +92,7 @@ def unibench(
         max_tokens: maximum length of an answer in tokens; default 4096.
         dry_run: ask and write nothing; say what a judge can be asked at most.
         quiet: print no progress or remarks.
+
     """
     criteria = Criteria(least_share, most_share, fewest, most_objects, least_kept)
     if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):

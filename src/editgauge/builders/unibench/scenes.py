@@ -35,6 +35,7 @@ class Criteria:
         fewest: editable objects that an image needs; a change of place needs a second one as anchor.
         most_objects: annotated objects that an image may have, however small: a crowded image leaves no freedom.
         least_kept: of an object, that must lie inside the square for it to be edited.
+
     """
 
     least_share: float = 0.01

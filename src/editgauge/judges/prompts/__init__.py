@@ -67,6 +67,7 @@ def open_prompt(name: str, version: int | None = None, folder: Path | str | None
         name: name without version and suffix.
         version: version; the newest by default.
         folder: folder or YAML file of prompts that override built-in ones.
+
     """
     custom = _prompts_in(_checked(Path(folder))) if folder else {}
     prompts = custom if name in custom else _built_in()

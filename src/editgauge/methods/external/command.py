@@ -52,6 +52,7 @@ class Command(Method):
         name: what the method is called
         command: its words, with placeholders for what belongs to an edit and for options
         options: values for the placeholders that are options, besides `timeout` and `at_once`
+
     """
 
     about = "A command."

@@ -51,6 +51,7 @@ class ImageEndpoint(Method):
         model: what the endpoint calls it
         url: where the endpoint is, with its `/v1`
         options: by name, as text
+
     """
 
     about = "A model behind an OpenAI-compatible endpoint for image edits."

@@ -34,6 +34,7 @@ class EndpointClient:
     Args:
         address: where it is; its key is sent there, and nowhere else
         picture_hosts: other hosts from which a picture may be fetched that an answer only names
+
     """
 
     def __init__(self, address: EndpointAddress, picture_hosts: Collection[str] = ()) -> None:

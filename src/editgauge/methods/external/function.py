@@ -30,6 +30,7 @@ class FunctionMethod(Method):
         function: takes the edit, the source's pixels and the seed; what it takes besides must have a usual value
         about: what it does, if its documentation does not say so
         options: values for what it takes besides
+
     """
 
     takes_inputs = True

@@ -45,6 +45,7 @@ def misspelled(strangers: Mapping[str, str], missing: Iterable[str]) -> dict[str
     {}
     >>> misspelled({"black-catt.png": "black-catt"}, ["black-cat", "cat1"])
     {'black-catt.png': 'black-cat'}
+
     """
     by_number: dict[str, list[str]] = defaultdict(list)
     for path in missing:

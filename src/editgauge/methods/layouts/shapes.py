@@ -40,7 +40,8 @@ def _pie_bench(edit: Edit) -> Iterator[str]:
 
 def _editval(edit: Edit) -> Iterator[str]:
     """The README asks for `<to>.png`; the human study's own folders have `<id>_<type>_<to>.png` in the same place,
-    with the method's settings behind (`Layout.has_settings`)."""
+    with the method's settings behind (`Layout.has_settings`).
+    """
     to, number = _said(edit, "to"), _said(edit, "image_id")
     types = dict.fromkeys((edit.type, edit.type.replace("_", "-")))
     numbers = dict.fromkeys((number, number.zfill(12), number.lstrip("0")))

@@ -58,6 +58,7 @@ def render(
         token: The learned token, for the form `token`.
         folder: Templates of your own; those it lacks come from the built-in set.
         overrides: Whether the templates of the folder, or without one of the set, come before the edit's own words.
+
     """
     if form not in FORMS:
         raise UnknownNameError("form of prompt", form, FORMS)

@@ -30,6 +30,7 @@ class Flawed(Method):
     Args:
         flaw: one of `ARTIFACTS`
         severity: from 0, where the outcome is the right one, to 1
+
     """
 
     name = "flawed"

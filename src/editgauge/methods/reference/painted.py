@@ -27,6 +27,7 @@ class Painted(Method):
 
     Args:
         inpainter: a model that plays this role
+
     """
 
     name = "painted"

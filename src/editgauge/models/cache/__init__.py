@@ -54,6 +54,7 @@ def info() -> CacheInfo:
     Example:
         $ editgauge cache info
         >>> editgauge.cache.info()
+
     """
     return CacheInfo(_folder(), most_bytes(), _by_model(list(_store().entries())))
 
@@ -68,6 +69,7 @@ def clear(*, model: str | None = None, older_than: Amount | None = None) -> Cach
     Args:
         model: only answers of this model, by its name or as `editgauge cache info` calls it.
         older_than: only answers that were not used for this many days.
+
     """
     kept = list(_store().entries())
     chosen = kept if model is None else _of_model(model, kept)
@@ -78,7 +80,7 @@ def clear(*, model: str | None = None, older_than: Amount | None = None) -> Cach
     return CacheInfo(_folder(), most_bytes(), _by_model(chosen))
 
 
-def place() -> Path | None:
+def cache_dir() -> Path | None:
     """The folder in which a run remembers answers; None when EDITGAUGE_CACHE_BYTES is 0."""
     return _folder() if most_bytes() else None
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.progress import log_info
-from editgauge.models.cache.packing import Answer, Damaged, pack, unpack
+from editgauge.models.cache.packing import Answer, DamagedAnswerError, pack, unpack
 
 LAYOUT = "v1"
 NAMES = "names"
@@ -53,6 +53,7 @@ class Store:
         folder: where they are; made when the first one is kept
         most_bytes: how many bytes they may take together
         tell: is given a sentence, once, should the disk refuse
+
     """
 
     def __init__(self, folder: Path, most_bytes: int, tell: Callable[[str], None] = log_info) -> None:
@@ -73,7 +74,7 @@ class Store:
         except OSError as error:
             self._give_up(error)
             return None
-        except Damaged:
+        except DamagedAnswerError:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
             return None
@@ -141,6 +142,7 @@ class TwoLevels:
     Args:
         near: on a disk of this machine's own
         far: on a disk that machines share
+
     """
 
     def __init__(self, near: Store, far: Store) -> None:

@@ -161,6 +161,7 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSi
     Args:
         tensors: all tensors by name
         name: of the model, for messages
+
     """
     starts = sorted(element.removesuffix(MARK) for element in tensors if element.endswith(MARK))
     own: dict[str, dict[str, torch.Tensor]] = {start: {} for start in starts}

@@ -56,7 +56,8 @@ class GroundingDetector(Network):
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
         """What fits each word, from FAINTEST on, most confident first. One pass per question: pictures of different
-        shape would have to be padded, and the padding changes what the backbone sees."""
+        shape would have to be padded, and the padding changes what the backbone sees.
+        """
         return [self._answer(features["pixels"], words) for features, words in questions]
 
     def _answer(self, image: Pixels, words: tuple[str, ...]) -> Detections:
@@ -87,7 +88,8 @@ class GroundingDetector(Network):
 
     def _sure(self, fits: NDArray[np.float32]) -> NDArray[np.float32]:
         """How sure each box is of a phrase: as of its most confident token, if every token is over the text
-        threshold."""
+        threshold.
+        """
         surest = fits.max(axis=1, initial=0)
         return np.where(fits.min(axis=1, initial=1) >= self.text_threshold, surest, np.float32(0))
 

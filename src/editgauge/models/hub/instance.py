@@ -167,7 +167,8 @@ class InstanceSegmenter(InstanceNetwork):
 
 def _instances(classes: torch.Tensor, masks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Confidence, class and mask of the most confident pairs of query and class, as Mask2Former counts them: the
-    class's probability times the mean probability inside the mask."""
+    class's probability times the mean probability inside the mask.
+    """
     fits = classes.float().softmax(dim=-1)[:, :-1]
     sure, places = fits.flatten().topk(len(fits))
     chosen = masks.float()[places // fits.shape[1]]

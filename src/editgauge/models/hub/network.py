@@ -35,6 +35,7 @@ class Network:
         revision: which revision of the hub's model; a folder has none
         device: `cpu`, `cuda`, `cuda:1`, `mps`; the GPU if there is one when left out
         precision: `float32`, `float16`, or `int8` (not on a GPU); float16 on a GPU and float32 elsewhere when left out
+
     """
 
     role: ClassVar[str]
@@ -151,6 +152,7 @@ def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any], white: float
         images: the pictures
         settings: preprocessor_config.json
         white: the value of a white pixel before the normalization; 255 for code that forgets to divide
+
     """
     import torch
 

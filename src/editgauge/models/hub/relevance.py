@@ -30,6 +30,7 @@ def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -
         network: CLIP or SigLIP, with attention that can be looked at ("eager")
         pixels: the picture as the network wants it, 1 x 3 x height x width
         towards: a vector of the joint space
+
     """
     import torch
 
@@ -92,6 +93,7 @@ def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Ma
         shares: rows x columns
         size: height and width of the picture
         cropped: does the network see only the square in the middle?
+
     """
     side = min(size)
     height, width = (side, side) if cropped else size

@@ -86,6 +86,7 @@ class Graph:
             epsilon: added to the variances
             stride: in both directions
             padding: on all sides; None for TensorFlow's "same", which may pad more below and on the right
+
         """
         factor = weights[f"{norm}.weight"] / np.sqrt(weights[f"{norm}.running_var"] + epsilon)
         kernel = (weights[f"{conv}.weight"] * factor[:, np.newaxis, np.newaxis, np.newaxis]).astype(np.float32)
@@ -121,6 +122,7 @@ def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_r
         wanted: what it is called in messages
         chosen: is the product with this name replaced?
         by_row: does each row of its input get a scale of its own, because a few rows are far larger than the others?
+
     """
     constants = {item.name: item for item in network.graph.initializer}
     nodes = list(network.graph.node)

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.images import Pixels
+from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
-from editgauge.models.identity import identity
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite.graphs import Floats, Graph
 from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
@@ -70,7 +69,7 @@ class _Lpips(FromCatalog, ABC):
         return float(self._comparison.run(None, inputs)[0])
 
     def _features_of_source(self, picture: Pixels) -> list[NDArray[np.float32]]:
-        key = identity(picture)
+        key = pixel_hash(picture)
         features = self._sources.pop(key, None) or self._features(picture)
         self._sources[key] = features
         while len(self._sources) > self.sources_kept:

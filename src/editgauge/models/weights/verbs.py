@@ -32,6 +32,7 @@ def list_weights() -> list[WeightInfo]:
     Example:
         $ editgauge models list
         >>> editgauge.models.list_weights()
+
     """
     return [store.info(name) for name in catalog_entries()]
 
@@ -45,6 +46,7 @@ def info(name: str) -> WeightInfo:
 
     Args:
         name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
+
     """
     return store.info(_set_of(name))
 
@@ -66,6 +68,7 @@ def pull(
         accept: accept this license, for weights that require it.
         revision: another commit of the model hub than the pinned one.
         quiet: print no progress or remarks.
+
     """
     return pull_each(store.wanted(_listed(name)), accept, revision, quiet=quiet)
 
@@ -114,6 +117,7 @@ def verify(name: str | Sequence[str]) -> list[WeightFiles]:
 
     Args:
         name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
+
     """
     chosen = [next(filter(store.available, element), element[0]) for element in store.wanted(_listed(name))]
     return [store.verify(item) for item in chosen]
@@ -128,6 +132,7 @@ def path(name: str) -> Path:
 
     Args:
         name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
+
     """
     return store.weights_of(_set_of(name)).folder
 

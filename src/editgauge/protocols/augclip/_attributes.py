@@ -209,6 +209,7 @@ async def ask_attributes(
         by: name of the judge
         requested: length and number of attributes
         repetition: index of the extraction
+
     """
     request = " ".join((edit.instruction or edit.target_caption or "").split())
     if not request:

@@ -114,6 +114,7 @@ def fit(
         weights: weight of each attribute; equal by default. LDA takes none.
         classifier: `svm`, `lda` (with Ledoit and Wolf's shrinkage) or `logistic`.
         c: how much a misclassified attribute costs relative to |w|; LDA takes none.
+
     """
     if len(source) == 0 or len(target) == 0:
         raise ValueError("a hyperplane needs an attribute on either side")

@@ -103,6 +103,7 @@ class PaperReading:
     Args:
         sums: sum weights as printed in eq. 4 and 5, instead of means
         pictures: include both images in the points as in appendix B, and allow a change in either direction
+
     """
 
     sums: bool = False

@@ -19,9 +19,9 @@ from editgauge.protocols.difference._model_captions import (
     MAX_TRIPLETS,
     ModelDifferences,
     ask_same_difference,
+    find_human_captions,
     human_captions,
-    most_people,
-    people_of,
+    max_human_captions,
     report_by_judged_pipeline,
     report_by_pipeline,
     report_directly,
@@ -86,6 +86,7 @@ class DifferenceCaptions(Protocol):
         options: options by name, see `OPTIONS`
         released: count as the released notebooks do
         models: model names by role, with the judge's name under `judge`
+
     """
 
     about = "Does a model report the same differences as people? Main difference, MP and HR of triplets, n-gram scores."
@@ -155,7 +156,7 @@ class DifferenceCaptions(Protocol):
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
         """Return the questions for the captions, and with a grader those for comparisons."""
         counts = Counter({self._judge: QUESTION_COUNTS[self._options.get("pipeline")] * outcomes})
-        people = most_people(edit)
+        people = max_human_captions(edit)
         if self.grader and people:
             counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
@@ -163,7 +164,7 @@ class DifferenceCaptions(Protocol):
     async def part(self, item: Item, perception: JudgingPerception) -> Part:
         """Return the number of differences, the caption, and people's captions."""
         answer = await self._report(item, perception, self._judge)
-        people = people_of(item.edit, item.outcome)
+        people = find_human_captions(item.edit, item.outcome)
         return (
             np.array([len(answer.differences)]),
             np.array([answer.caption]),
@@ -205,7 +206,7 @@ class DifferenceCaptions(Protocol):
         if not model_triplet:
             raise UnscorableError("unparsable", f"the rules read no difference in '{main}'; {GRADER_ADVICE}")
         strict, _ = await self._agreements(human_triplet, model_triplet, perception)
-        return strict.found > 0 if human_triplet else None
+        return strict.matched_count > 0 if human_triplet else None
 
     async def _read(self, caption: str, perception: JudgingPerception) -> tuple[Triplet, ...]:
         if self.grader:

@@ -123,6 +123,7 @@ def meteor(caption: str, references: Sequence[str], synonyms: Callable[[str], Co
         caption: caption to score
         references: captions to compare with
         synonyms: returns the synonyms of a word, as in WordNet
+
     """
     library, tokens, wordnet = _library("nltk.translate.meteor_score"), words(caption), _Synonyms(synonyms)
     return max(
@@ -167,6 +168,7 @@ def cider(caption: str, references: Sequence[str], rarity: Rarity) -> float:
     >>> rarity = Rarity.of([["a red car"], ["the dog sleeps"]])
     >>> round(cider("a red car", ["a red car"], rarity), 6)
     7.5
+
     """
     weights = [rarity.weigh(grams) for grams in _grams(caption)]
     similarities = [_clipped_cosines(weights, reference, len(words(caption)), rarity) for reference in references]

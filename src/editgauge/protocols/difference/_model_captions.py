@@ -153,6 +153,7 @@ async def pipeline_caption(
 
     Raises:
         UnscorableError: if nothing changed
+
     """
     region = await find_edited_region(item, perception)
     images = item.source, item.edited
@@ -334,56 +335,58 @@ async def report_directly(item: Item, perception: JudgingPerception, judge: str)
 
 async def report_by_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
     """Ask a judge without images for one difference, from captions of the region by a captioner."""
-    return _one(*await pipeline_caption(item, perception, judge, perception.caption))
+    return _single_difference(*await pipeline_caption(item, perception, judge, perception.caption))
 
 
 async def report_by_judged_pipeline(item: Item, perception: JudgingPerception, judge: str) -> ModelDifferences:
-    """The same, with captions by the judge itself, who sees one part of one picture at a time."""
+    """Ask like `report_by_pipeline`, with captions by the judge, which sees one crop at a time."""
 
-    async def caption(picture: Pixels) -> str:
-        return (await perception.ask(ask_caption(picture, perception), role=judge)).value
+    async def caption(image: Pixels) -> str:
+        return (await perception.ask(ask_caption(image, perception), role=judge)).value
 
-    return _one(*await pipeline_caption(item, perception, judge, caption))
+    return _single_difference(*await pipeline_caption(item, perception, judge, caption))
 
 
-def _one(said: CaptionAnswer, place: str) -> ModelDifferences:
-    attributes = tuple(said.source_attributes), tuple(said.target_attributes)
-    return ModelDifferences((said.caption,), said.caption, said.triplet, *attributes, place)
+def _single_difference(answer: CaptionAnswer, region_origin: str) -> ModelDifferences:
+    attributes = tuple(answer.source_attributes), tuple(answer.target_attributes)
+    return ModelDifferences((answer.caption,), answer.caption, answer.triplet, *attributes, region_origin)
 
 
 async def triplets_by_judge(caption: str, perception: JudgingPerception, grader: str) -> tuple[Triplet, ...]:
-    """The differences in a caption, read by a judge; an empty caption has none."""
+    """Return the differences in a caption as parsed by a judge; none for an empty caption."""
     if not caption:
         return ()
     answer = await perception.ask(ask_triplets(caption, perception), role=grader)
     if len(answer.value.triplets) > MAX_TRIPLETS:
-        many = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MAX_TRIPLETS}"
-        raise UnscorableError("unparsable", many)
-    return tuple(Triplet(each.source or None, each.target or None, each.action) for each in answer.value.triplets)
+        reason = f"{grader} reads {len(answer.value.triplets)} differences in one caption, more than {MAX_TRIPLETS}"
+        raise UnscorableError("unparsable", reason)
+    return tuple(
+        Triplet(triplet.source or None, triplet.target or None, triplet.action) for triplet in answer.value.triplets
+    )
 
 
-def people_of(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
-    """The difference captions that people wrote, one for each: of this outcome, or else of the edit."""
-    own = caption_of(edit, outcome) if outcome is not None else None
-    if own is not None and own.people:
-        return own.people
+def find_human_captions(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
+    """Return people's difference captions of this outcome, or of the edit."""
+    outcome_captions = caption_of(edit, outcome) if outcome is not None else None
+    if outcome_captions is not None and outcome_captions.people:
+        return outcome_captions.people
     listed = edit.extras.get("differences", ())
-    return tuple(each.strip() for each in listed if isinstance(each, str) and each.strip())
+    return tuple(text.strip() for text in listed if isinstance(text, str) and text.strip())
 
 
-def most_people(edit: Edit) -> int:
-    """How many captions of people one outcome of the edit has at most."""
-    own = (len(each["people"]) for each in edit.extras.get(EXTRA, {}).values())
-    return max([len(people_of(edit)), *own])
+def max_human_captions(edit: Edit) -> int:
+    """Return the largest number of people's captions of one outcome of the edit."""
+    counts = (len(entry["people"]) for entry in edit.extras.get(EXTRA, {}).values())
+    return max([len(find_human_captions(edit)), *counts])
 
 
 def human_captions(edit: Edit, outcome: Outcome | None = None) -> tuple[str, ...]:
-    """The difference captions that people wrote, one for each; raises `UnscorableError` where there is none.
+    """Return people's difference captions; raise `UnscorableError` if there is none.
 
-    They come with the outcome (`run --captions`), or stand in `extras["differences"]`; `extras["difference_caption"]`
-    may be a machine's and is not taken for one.
+    They come with the outcome (`run --captions`) or from `extras["differences"]`; `extras["difference_caption"]` may be
+    written by a machine and does not count.
     """
-    captions = people_of(edit, outcome)
+    captions = find_human_captions(edit, outcome)
     if not captions:
         raise UnscorableError("not_applicable", "no person wrote a difference caption for this edit")
     return captions

@@ -99,7 +99,7 @@ class TripletAgreement:
 
     human: int
     model: int
-    found: int
+    matched_count: int
     """Differences of the person that the model reported too."""
     made_up: int
     """Differences of the model that match none of the person's."""
@@ -107,7 +107,7 @@ class TripletAgreement:
     @property
     def precision(self) -> float | None:
         """MP, from 0 to 1; None if the human named no difference."""
-        return self.found / self.human if self.human else None
+        return self.matched_count / self.human if self.human else None
 
     @property
     def hallucination(self) -> float | None:
@@ -131,7 +131,7 @@ def agreement(
     Args:
         human: the differences that a person named
         model: the differences that a model named
-        alike: whether two objects count as the same
+        is_same: whether two objects are the same
         soft: source and target may also be reversed
         released: as the released notebooks count: several may match the same one, Replace and Change Attribute are
             one action, an addition's source and a removal's target are ignored
@@ -139,9 +139,11 @@ def agreement(
     >>> result = agreement([Triplet(None, "dog", "Add")], [Triplet(None, "dog", "Add")], str.__eq__)
     >>> result.precision, result.hallucination
     (1.0, 0.0)
+
     """
     same = np.array(
-        [[_match(first, second, is_same, soft, released) for second in model] for first in human], dtype=np.bool_
+        [[_match(first, second, is_same, soft=soft, released=released) for second in model] for first in human],
+        dtype=np.bool_,
     )
     table = same.reshape(len(human), len(model))
     if released:
@@ -156,7 +158,7 @@ def object_pairs(human: Sequence[Triplet], model: Sequence[Triplet]) -> Iterator
     pairs: dict[tuple[str, str], None] = {}
     for first in human:
         for second in model:
-            if _action(first, True) == _action(second, True):
+            if _action(first, released=True) == _action(second, released=True):
                 for mine in (first.source, first.target):
                     for theirs in (second.source, second.target):
                         if mine is not None and theirs is not None:
@@ -170,16 +172,18 @@ def _most_pairs(table: NDArray[np.bool_]) -> int:
     return int((maximum_bipartite_matching(csr_array(table.astype(np.int8))) >= 0).sum())
 
 
-def _match(one: Triplet, other: Triplet, is_same: SameObject, soft: bool, released: bool) -> bool:
-    if _action(one, released) != _action(other, released):
+def _match(first: Triplet, second: Triplet, is_same: SameObject, *, soft: bool, released: bool) -> bool:
+    if _action(first, released=released) != _action(second, released=released):
         return False
-    ends = _same_ends(one, other, is_same, released)
-    return ends or (soft and _same_ends(one, Triplet(other.target, other.source, other.action), is_same, released))
+    ends = _same_ends(first, second, is_same, released=released)
+    return ends or (
+        soft and _same_ends(first, Triplet(second.target, second.source, second.action), is_same, released=released)
+    )
 
 
-def _same_ends(one: Triplet, other: Triplet, is_same: SameObject, released: bool) -> bool:
-    sources = (released and one.action == "Add") or _same(one.source, other.source, is_same)
-    targets = (released and one.action == "Remove") or _same(one.target, other.target, is_same)
+def _same_ends(first: Triplet, second: Triplet, is_same: SameObject, *, released: bool) -> bool:
+    sources = (released and first.action == "Add") or _same(first.source, second.source, is_same)
+    targets = (released and first.action == "Remove") or _same(first.target, second.target, is_same)
     return sources and targets
 
 
@@ -189,7 +193,7 @@ def _same(mine: str | None, theirs: str | None, is_same: SameObject) -> bool:
     return is_same(mine, theirs)
 
 
-def _action(triplet: Triplet, released: bool) -> Action:
+def _action(triplet: Triplet, *, released: bool) -> Action:
     return "Replace" if released and triplet.action == "Change Attribute" else triplet.action
 
 
@@ -199,7 +203,7 @@ dog and cat (.66), and finds 11 of 18 true ones together with WordNet; at .6 it 
 AsksSame = Callable[[str, str], Awaitable[bool]]
 
 
-def same_nouns(one: str, other: str) -> bool:
+def same_nouns(first: str, second: str) -> bool:
     """Return whether two names have the same noun, by inflection or as WordNet synonyms.
 
     Attributes do not count: EditInspector's match is relaxed in the same way (section 3.2).
@@ -207,8 +211,8 @@ def same_nouns(one: str, other: str) -> bool:
     >>> same_nouns("red cars", "a blue car on the street"), same_nouns("car", "carpet")
     (True, False)
     """
-    first, second = _nouns(one), _nouns(other)
-    return bool(first & second) or bool(_wider(first) & second)
+    first_nouns, second_nouns = _nouns(first), _nouns(second)
+    return bool(first_nouns & second_nouns) or bool(_wider(first_nouns) & second_nouns)
 
 
 async def match_objects(human: Sequence[Triplet], model: Sequence[Triplet], opinion: AsksSame) -> SameObject:
@@ -426,7 +430,7 @@ def _replacement(old: str, new: str) -> Iterator[Triplet]:
         yield Triplet(source, target, "Replace")
 
 
-def _change(subject: str, remainder: str, another: bool) -> Iterator[Triplet]:
+def _change(subject: str, remainder: str, *, another: bool) -> Iterator[Triplet]:
     """Yield a replacement or an attribute change, with the object's new look."""
     owner = ATTRIBUTE_OF.match(subject)
     source = object_name(owner[1] if owner else subject)

@@ -99,7 +99,8 @@ def detail(fine: Lightness, where: BoolMask) -> float:
 
 def blurrier(light: Lightness, where: BoolMask, than: BoolMask) -> float:
     """How much less finest structure relative to coarser one some pixels have than others, in doublings: grows when
-    something is out of focus, whatever its contrast."""
+    something is out of focus, whatever its contrast.
+    """
     coarser = np.asarray(cv2.GaussianBlur(light, (0, 0), FINEST), np.float32)
     coarsest = cv2.GaussianBlur(coarser, (0, 0), 5 * FINEST)
     finest, coarse = (np.asarray(cv2.absdiff(coarser, other), np.float32) for other in (light, coarsest))

@@ -94,7 +94,8 @@ def _not_looked_for(view: View, role: str) -> Unscored | None:
 
 def _called(view: View, role: str) -> Named | None:
     """What the classifier says; None where it alone looks for a new thing and does not see it: people call a quarter
-    of those done."""
+    of those done.
+    """
     named = view.named.get(role)
     overlooked = named is not None and role == "comes" and role not in view.pairs and named.after < LIKELY
     return None if overlooked else named

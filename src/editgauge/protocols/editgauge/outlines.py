@@ -82,7 +82,8 @@ def step(lab: Lab, away: NDArray[np.float32], margin: int) -> float | None:
 
 def seen_again(source: Pixels, edited: Pixels, outline: BoolMask) -> float | None:
     """How much better than in the source a half of the outlined thing is found once more next to itself; None when the
-    thing is too small to say."""
+    thing is too small to say.
+    """
     left, top, right, bottom = bounding_box(outline)
     scale = min(1.0, SMALL / max(right - left, bottom - top))
     if scale * min(outline.shape) < SMALLEST:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge._util.images import Lab, Pixels, as_lab, cache_latest_images
+from editgauge._util.images import ImageArray, Lab, Pixels, as_lab, cache_latest_images
 from editgauge._util.masks import BoolMask, Rectangle, dilate_mask
 from editgauge._vision.changed_regions import Changes, lengths
 from editgauge._vision.object_changes import HALF_SURE, DetectedObject
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import SegmentPrompt
-from editgauge.models.own_pixels import in_own_pixels
 from editgauge.protocols._changes import changes_of
 from editgauge.protocols._objects import operating_point
 from editgauge.protocols.editgauge.appearance import (
@@ -121,7 +120,8 @@ class View:
     @cached_property
     def subject_colors(self) -> tuple[Color, Color] | None:
         """The middle color of the subject before and after, within its outline in the source; None where it is not
-        surely seen."""
+        surely seen.
+        """
         stays = self.pairs.get("stays")
         if stays is None or not stays.before or stays.before[0].confidence < self.point:
             return None
@@ -197,8 +197,7 @@ async def look(item: Item, perception: Perception) -> View:
     changes = changes_of(item.source, item.edited)
     edited, shown = in_frame(changes.alignment, item.edited)
     if item.original is not None:
-        framed = changes.alignment.in_own_size(item.original)
-        perception = in_own_pixels(in_own_pixels(perception, item.edited, item.original), edited, framed)
+        edited = ImageArray(edited, changes.alignment.in_own_size(item.original))
     roles = roles_of(item.edit)
     point = operating_point(perception)
     words = {role: word for role, word in roles.words().items() if word}

@@ -139,6 +139,6 @@ def _raw_target(item: Item) -> str:
     return str(item.edit.extras.get("to") or require(item.edit.to, "what it becomes"))
 
 
-def _score(done: bool, *detected: DetectedObjects) -> Score:
+def _score(done: float, *detected: DetectedObjects) -> Score:
     note = ", ".join(f"{objects.summary} in the {objects.side} image" for objects in detected)
     return score_with_evidence(done, *detected, note=note)

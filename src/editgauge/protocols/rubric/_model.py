@@ -180,11 +180,12 @@ class Rubric(RubricPart):
             score.name: next((part.formula for part in score.formulas if self.applies(part.when, edit)), None)
             for score in self.scores
         }
-        return self._combine(values, selected, caps=caps)
+        return self.apply_formulas(values, selected, caps=caps)
 
-    def _combine(
+    def apply_formulas(
         self, values: Values, formulas: Mapping[str, Formula | None], *, caps: bool
     ) -> dict[str, float | Unscored | None]:
+        """Apply caps and rules to the dimensions, then evaluate one formula per score."""
         totals = apply_caps(values, self.caps) if caps else dict(values)
         for rule in self.rules:
             if isinstance(totals.get(rule.set), float) and holds(rule.condition, totals) is True:
@@ -250,38 +251,50 @@ def _parse(name: str, content: bytes) -> OpenRubric:
 
 def _name_faults(rubric: Rubric) -> Iterator[str]:
     """Yield names that are used twice, or that do not exist."""
-    dimensions = set(rubric.ranges)
+    yield from _dimension_faults(rubric)
+    yield from _rule_faults(rubric)
+    yield from _score_name_faults(rubric)
+    available = {*rubric.ranges, *(score.name for score in rubric.scores)}
+    yield from (
+        f"answers: there is no dimension or score '{name}'" for name in set(rubric.answers.values()) - available
+    )
+    yield from _repeated("sets", [set_score.name for set_score in rubric.sets])
+    for set_score in rubric.sets:
+        if set_score.of not in available:
+            yield f"set '{set_score.name}': there is no dimension or score '{set_score.of}'"
+
+
+def _dimension_faults(rubric: Rubric) -> Iterator[str]:
     yield from _repeated("questions", [question.name for question in rubric.questions])
     for question in rubric.questions:
         yield from _repeated(f"question '{question.name}'", [dimension.name for dimension in question.dimensions])
         for dimension in question.dimensions:
             if rubric.ranges[dimension.name] != question.range:
                 yield f"dimension '{dimension.name}' has two ranges"
-    for name in dict.fromkeys((*rubric.caps, *rubric.caps.values())):
-        if name not in dimensions:
-            yield f"caps: there is no dimension '{name}'"
+
+
+def _rule_faults(rubric: Rubric) -> Iterator[str]:
+    ranges = rubric.ranges
+    unknown = dict.fromkeys(name for name in (*rubric.caps, *rubric.caps.values()) if name not in ranges)
+    yield from (f"caps: there is no dimension '{name}'" for name in unknown)
     for rule in rubric.rules:
-        for name in (rule.set, *rule.condition):
-            if name not in dimensions:
-                yield f"rules: there is no dimension '{name}'"
-        if rule.set in dimensions and not _in_range(rule.to, rubric.ranges[rule.set]):
+        yield from (
+            f"rules: there is no dimension '{name}'" for name in (rule.set, *rule.condition) if name not in ranges
+        )
+        if rule.set in ranges and not _in_range(rule.to, ranges[rule.set]):
             yield f"rules: {rule.to:g} is outside the range of '{rule.set}'"
-    available = set(dimensions)
+
+
+def _score_name_faults(rubric: Rubric) -> Iterator[str]:
+    available = set(rubric.ranges)
     for score in rubric.scores:
-        for part in score.formulas:
-            for name in dict.fromkeys(names_of(part.formula)):
-                if name not in available:
-                    yield f"score '{score.name}' uses '{name}', and there is no such dimension or earlier score"
+        names = dict.fromkeys(name for part in score.formulas for name in names_of(part.formula))
+        for name in names:
+            if name not in available:
+                yield f"score '{score.name}' uses '{name}', and there is no such dimension or earlier score"
         if score.name in available:
             yield f"score '{score.name}' has the name of a dimension or of another score"
         available.add(score.name)
-    for name in rubric.answers.values():
-        if name not in available:
-            yield f"answers: there is no dimension or score '{name}'"
-    yield from _repeated("sets", [set_score.name for set_score in rubric.sets])
-    for set_score in rubric.sets:
-        if set_score.of not in available:
-            yield f"set '{set_score.name}': there is no dimension or score '{set_score.of}'"
 
 
 def _repeated(owner: str, names: Sequence[str]) -> Iterator[str]:
@@ -320,7 +333,7 @@ def _grid_faults(rubric: Rubric) -> list[str]:
 
 def _score_faults(rubric: Rubric, values: Values, formulas: Mapping[str, Formula], *, caps: bool) -> dict[str, str]:
     answers = ", ".join(f"{name}={value:g}" for name, value in values.items() if isinstance(value, float))
-    totals: dict[str, float | Unscored | None] = dict(rubric._combine(values, {}, caps=caps))
+    totals: dict[str, float | Unscored | None] = dict(rubric.apply_formulas(values, {}, caps=caps))
     for score in rubric.scores:
         try:
             total = evaluate(formulas[score.name], totals)

@@ -126,13 +126,13 @@ class Located:
     name: str
     mask: BoolMask | None
     """None if it is not detected and its position cannot be inferred."""
-    seen: bool
+    is_detected: bool
     evidence: tuple[Evidence, ...]
 
     @property
     def words(self) -> str:
         """Summary in words."""
-        if self.seen:
+        if self.is_detected:
             return f"{self.name} found"
         return f"no {self.name} seen" + ("" if self.mask is None else ", its original place is looked at")
 

@@ -72,7 +72,7 @@ class UniBenchDetect(Protocol):
 async def _target(item: Item, task: Task, target: Located) -> Score | Unscored:
     """Score whether the target is detected, and its color if one is requested."""
     if task.kind != "change_color":
-        return Score(float(target.seen), (*target.evidence, sentence(target.words)))
+        return Score(float(target.is_detected), (*target.evidence, sentence(target.words)))
     if target.mask is None:
         raise UnscorableError("not_detected", f"{none_detected(target.name)} in the edited image")
     target_rgb = rgb_of(task.color)

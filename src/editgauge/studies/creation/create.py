@@ -65,6 +65,7 @@ def create(
         captions: file from `editgauge judges captions`: each outcome is shown with its own difference caption.
         seed: random seed: the sample, the order of pages, the sides of pairs.
         quiet: print no progress.
+
     """
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -198,6 +199,7 @@ class PictureShelf:
     Args:
         folder: where the pictures of the study go
         scored: the pixel hash that a picture had when it was scored, by path
+
     """
 
     def __init__(self, folder: Path, scored: Mapping[Path, str]) -> None:

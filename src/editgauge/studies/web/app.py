@@ -30,6 +30,7 @@ def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
     Args:
         study: the study, opened; it stays open as long as the application runs.
         limits: how often visitors may ask.
+
     """
     limits = limits or RateLimits()
     app = FastAPI(title=study.design.title, openapi_url=None, docs_url=None, redoc_url=None)
@@ -60,6 +61,7 @@ def serve(study: Study, host: str = "127.0.0.1", port: int = 8000, trusted_proxy
         host: the address to listen at; 127.0.0.1 is this machine alone.
         port: the port to listen at.
         trusted_proxy: the address of a proxy whose word counts for where a request comes from; several with commas.
+
     """
     config = server_config(make_app(study), host=host, port=port, trusted_proxy=trusted_proxy)
     uvicorn.Server(config).run()

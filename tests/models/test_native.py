@@ -1,4 +1,4 @@
-"""Models are shown an edited picture as the method made it, and answer in the source's frame."""
+"""Models look at an edited image in native resolution, and answer in the source's frame."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from skimage import data
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine._scoring import build_item, score_protocol
+from editgauge.evidence import Box
+from editgauge.models import _native
+from editgauge.models._native import in_native_resolution
 from editgauge.models.answers import ClassMap, Detections, Faces, Poses, SegmentPrompt, TextLines
-from editgauge.models.own_pixels import in_own_pixels
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.models.weights import available
@@ -44,12 +46,12 @@ def item() -> Item:
     return build_item(EDIT, Outcome(edit_id="e", method="m", image=Path("/o")), small, large)
 
 
-def test_an_outcome_of_the_source_s_size_is_shown_as_it_is(item: Item) -> None:
+def test_an_outcome_of_the_source_s_size_has_no_other_pixels(item: Item) -> None:
     same = build_item(EDIT, item.outcome, item.source, item.source)
-    see: Any = object()
 
     assert same.original is None
-    assert in_own_pixels(see, same.edited, same.original) is see
+    assert same.as_made is same.edited
+    assert item.as_made.shape == (900, 1200, 3)
 
 
 class Detecting(Protocol):
@@ -69,6 +71,7 @@ class OneCat:
     def __init__(self) -> None:
         self.shapes: list[tuple[int, ...]] = []
 
+    @in_native_resolution(_native.rescale_detections)
     async def detect(self, image: Pixels, *_: str, **__: object) -> Detections:
         self.shapes.append(image.shape)
         height, width = image.shape[:2]
@@ -81,16 +84,20 @@ def test_protocols_of_score_and_run_look_at_the_outcome_in_its_own_size(item: It
     (row,) = asyncio.run(score_protocol(Detecting(), item, see))  # type: ignore[abstract,arg-type]
 
     assert see.shapes == [(900, 1200, 3)]
-    assert row.evidence[0]["box"] == [0.0, 0.0, 120.0, 90.0]
+    (box,) = row.evidence
+    assert isinstance(box, Box)
+    assert (box.left, box.top, box.right, box.bottom) == (0.0, 0.0, 120.0, 90.0)
 
 
 def test_faces_bodies_text_and_classes_lie_in_the_source_s_frame(item: Item) -> None:
     corner = np.array([[600.0, 450.0]], np.float32)  # the middle of the picture of 1200 x 900
 
     class Everything:
+        @in_native_resolution(_native.rescale_text)
         async def read_text(self, image: Pixels) -> TextLines:
             return TextLines(("open",), np.tile(corner, (1, 4, 1)), np.ones(1, np.float32))
 
+        @in_native_resolution(_native.rescale_faces)
         async def faces(self, image: Pixels) -> Faces:
             none = np.zeros((1, 0), np.float32)
             boxes, points = np.tile(corner, (1, 2)), np.tile(corner, (1, 5, 1))
@@ -103,6 +110,7 @@ def test_faces_bodies_text_and_classes_lie_in_the_source_s_frame(item: Item) -> 
                 angles=none,
             )
 
+        @in_native_resolution(_native.rescale_poses)
         async def poses(self, image: Pixels) -> Poses:
             boxes, joints = np.tile(corner, (1, 2)), np.tile(corner, (1, 26, 1))
             return Poses(
@@ -112,10 +120,11 @@ def test_faces_bodies_text_and_classes_lie_in_the_source_s_frame(item: Item) -> 
                 joint_confidences=np.ones((1, 26), np.float32),
             )
 
+        @in_native_resolution(_native.rescale_classes)
         async def classes(self, image: Pixels) -> ClassMap:
             return ClassMap(np.ones(image.shape[:2], np.uint8), ("sky", "sea"))
 
-    see: Any = in_own_pixels(Everything(), item.edited, item.original)  # type: ignore[type-var]
+    see = Everything()
 
     assert asyncio.run(see.read_text(item.edited)).boxes.tolist() == [[60, 45, 60, 45]]
     faces, poses = asyncio.run(see.faces(item.edited)), asyncio.run(see.poses(item.edited))
@@ -129,8 +138,8 @@ def test_faces_bodies_text_and_classes_lie_in_the_source_s_frame(item: Item) -> 
 def test_what_shrinking_hides_is_seen_and_lies_in_the_source_s_frame(item: Item) -> None:
     models = choose_models("lite", {}, ("detector", "segmenter")).models
     with ModelService(models) as service:
-        see: Any = in_own_pixels(service, item.edited, item.original)
-        hidden = asyncio.run(service.detect(item.edited, "cat"))
+        see = service
+        hidden = asyncio.run(service.detect(np.array(item.edited), "cat"))
         seen = asyncio.run(see.instances(item.edited, "cat"))
         masks = asyncio.run(see.segment(item.edited, SegmentPrompt(boxes=seen.detections.boxes)))
         source = asyncio.run(see.detect(item.source, "cat"))

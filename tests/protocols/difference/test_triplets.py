@@ -48,7 +48,7 @@ def test_the_same_list_is_found_whole(told: list[Triplet], flags: dict[str, bool
 def test_soft_and_released_matches_are_never_fewer(human: list[Triplet], model: list[Triplet], soft: bool) -> None:
     strict = agreement(human, model, alike, soft=soft)
     for wider in (agreement(human, model, alike, soft=True), agreement(human, model, alike, soft=soft, released=True)):
-        assert wider.found >= strict.found
+        assert wider.matched_count >= strict.matched_count
         assert wider.made_up <= strict.made_up
 
 
@@ -70,7 +70,7 @@ def test_pairs_are_chosen_so_that_most_differences_find_one() -> None:
     human = [Triplet(None, "dog", "Add"), Triplet(None, "red dog", "Add")]
     model = [Triplet(None, "red dog", "Add"), Triplet(None, "dog", "Add")]
     found = agreement(human, model, lambda one, other: one == "dog" or other == "red dog")
-    assert found.found == 2
+    assert found.matched_count == 2
 
 
 def test_two_of_one_kind_count_for_one_only() -> None:
@@ -92,6 +92,6 @@ def test_two_of_one_kind_count_for_one_only() -> None:
     ],
 )
 def test_what_each_reading_forgives(human: Triplet, model: Triplet, strict: int, soft: int, released: int) -> None:
-    assert agreement([human], [model], alike).found == strict
-    assert agreement([human], [model], alike, soft=True).found == soft
-    assert agreement([human], [model], alike, released=True).found == released
+    assert agreement([human], [model], alike).matched_count == strict
+    assert agreement([human], [model], alike, soft=True).matched_count == soft
+    assert agreement([human], [model], alike, released=True).matched_count == released
