@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from editgauge._render.text import without_folders
-from editgauge.analysis.columns import WordColumn
+from editgauge.analysis.outcomes import WordColumn
 from editgauge.results.tables import filter_edits
 
 if TYPE_CHECKING:
