@@ -98,7 +98,7 @@ def _imported(name: str, modules: dict[str, str]) -> Iterator[str]:
 
 def _find_cycle(imports: dict[str, set[str]]) -> list[str]:
     finished: set[str] = set()
-    for start in imports.keys() - finished:
+    for start in (name for name in imports if name not in finished):
         path = [start]
         stack = [iter(sorted(imports[start]))]
         while stack:

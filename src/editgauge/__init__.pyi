@@ -21,7 +21,7 @@ from editgauge.analysis.compare import compare as compare
 from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.gate import gate as gate
 from editgauge.analysis.power import power as power
-from editgauge.analysis.run_result import RunResult as Run
+from editgauge.analysis.summary import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle
@@ -63,7 +63,7 @@ from editgauge.models.answers import Vector as Vector
 from editgauge.models.interfaces import Model as Model
 from editgauge.models.interfaces import ModelCard as ModelCard
 from editgauge.models.interfaces import Perception as Perception
-from editgauge.models.weights import MissingWeights as MissingWeights
+from editgauge.models.weights import MissingWeightsError as MissingWeightsError
 from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
@@ -106,7 +106,7 @@ __all__ = [
     "MaskFile",
     "Method",
     "Metric",
-    "MissingWeights",
+    "MissingWeightsError",
     "Model",
     "ModelCard",
     "ModelOptions",

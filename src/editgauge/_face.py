@@ -164,7 +164,7 @@ FACE: dict[str, str] = {
     },
     **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchError", "UnknownNameError")},
     "Run": "editgauge.results:Run",
-    "RunSummary": "editgauge.analysis.run_result:RunSummary",
+    "RunSummary": "editgauge.analysis.summary:RunSummary",
     "ScoreRecord": "editgauge.results:ScoreRecord",
     "Verdict": "editgauge.engine.verdict:Verdict",
     "Scorer": "editgauge.engine.scorer:Scorer",
@@ -188,7 +188,7 @@ FACE: dict[str, str] = {
     "ModelCard": "editgauge.models.interfaces:ModelCard",
     "Perception": "editgauge.models.interfaces:Perception",
     "Vector": "editgauge.models.answers:Vector",
-    "MissingWeights": "editgauge.models.weights:MissingWeights",
+    "MissingWeightsError": "editgauge.models.weights:MissingWeightsError",
 }
 """Every public name with its place: a module, or `module:name`."""
 

@@ -1,4 +1,4 @@
-"""The table of edit types: one entry each, with its meaning, its fields and the words that papers use for it.
+"""Table of edit types: meaning, fields, and their names in papers and benchmarks.
 
 To add a type, add an entry here and its prompt templates (`methods/prompts/templates/plain/*/NAME.v1.txt`). Rules that
 score it register themselves in their protocol with `@rule("NAME")`. Nothing else lists the types.
@@ -263,7 +263,7 @@ EDIT_TYPES: dict[str, EditType] = {entry.name: entry for entry in _ENTRIES}
 
 
 def read_edit_type(word: str) -> str:
-    """The name of the edit type that a word names; hyphens, blanks and capitals are accepted.
+    """Return the name of an edit type; hyphens, spaces and capitals are accepted.
 
     >>> read_edit_type("Object-Addition")
     'object_addition'
@@ -275,7 +275,7 @@ def read_edit_type(word: str) -> str:
 
 
 def vocabulary(benchmark: str) -> dict[str, str]:
-    """A benchmark's own words for edit types, each with the name of our type.
+    """Return a benchmark's names for edit types, each with the name of our type.
 
     >>> vocabulary("unibench")["generate"]
     'positional_addition'

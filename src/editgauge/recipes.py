@@ -1,4 +1,4 @@
-"""How the right outcome of an edit can be made from the photograph itself, without a generative model.
+"""Recipes for making the correct outcome of an edit from the photograph itself, without a generative model.
 
 A benchmark may give an edit a recipe; the reference editors follow it, or depart from it in a known way. So the truth
 about their outcomes is known. `footprint` is the region a right outcome may change.
@@ -31,7 +31,7 @@ class _ChangeInPlace:
     outline: Polygons
 
     def footprint(self) -> Mask | None:
-        """The object."""
+        """Return the object with a margin."""
         return Dilated(self.outline, MARGIN)
 
 
@@ -51,43 +51,43 @@ class Texture(_ChangeInPlace):
 
 @dataclass(frozen=True, slots=True)
 class Remove(_ChangeInPlace):
-    """The object is gone and the hole is filled."""
+    """The object is removed and the hole is filled."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The object lies elsewhere; `center` is the new center of its bounding box."""
+    """The object moves; `center` is the new center of its bounding box."""
 
     outline: Polygons
     center: tuple[float, float]
 
     def placed(self) -> Polygons:
-        """Where the object lies afterwards."""
+        """Return the outline of the object afterwards."""
         left, top, right, bottom = self.outline.box()
         half_width, half_height = (right - left) / 2, (bottom - top) / 2
         x, y = self.center
         return self.outline.fitted(x - half_width, y - half_height, x + half_width, y + half_height)
 
     def footprint(self) -> Mask | None:
-        """The old place and the new one."""
+        """Return the old and the new position with a margin."""
         return Dilated(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """The object is larger or smaller, standing on the same spot."""
+    """The object becomes larger or smaller in the same position."""
 
     outline: Polygons
     factor: float
 
     def placed(self) -> Polygons:
-        """Where the object lies afterwards: scaled about the middle of its lower edge."""
+        """Return the outline of the object afterwards, scaled about the middle of its lower edge."""
         left, top, right, bottom = self.outline.box()
         x, half_width, height = (left + right) / 2, (right - left) / 2 * self.factor, (bottom - top) * self.factor
         return self.outline.fitted(x - half_width, bottom - height, x + half_width, bottom)
 
     def footprint(self) -> Mask | None:
-        """The object before and after."""
+        """Return the object before and after, with a margin."""
         return Dilated(Union((self.outline, MayOverhang(self.placed()))), MARGIN)
 
 
@@ -100,55 +100,55 @@ class Paste:
     height: float
 
     def placed(self) -> Polygons:
-        """Where the new object lies."""
+        """Return the outline of the new object."""
         left, top, right, bottom = self.cutout.outline.box()
         half_width = (right - left) / 2 * self.height / (bottom - top)
         x, y = self.foot
         return self.cutout.outline.fitted(x - half_width, y - self.height, x + half_width, y)
 
     def footprint(self) -> Mask | None:
-        """The new object."""
+        """Return the new object with a margin."""
         return Dilated(MayOverhang(self.placed()), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Replace:
-    """The object is gone and another of the same height stands on the same spot."""
+    """Another object of the same height replaces the object."""
 
     outline: Polygons
     cutout: Cutout
 
     def pasted(self) -> Paste:
-        """The second half of the work: the new object where the old one stood."""
+        """Return the paste of the new object in the position of the old one."""
         left, top, right, bottom = self.outline.box()
         return Paste(self.cutout, ((left + right) / 2, bottom), bottom - top)
 
     def footprint(self) -> Mask | None:
-        """The old object and the new one."""
+        """Return the old and the new object with a margin."""
         return Dilated(Union((self.outline, MayOverhang(self.pasted().placed()))), MARGIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Restyle:
-    """The whole picture looks as if made by other means."""
+    """The image gets another style."""
 
     style: str
 
     def footprint(self) -> Mask | None:
-        """None: everything may change."""
+        """Return None: everything may change."""
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """Everything but the kept objects is changed: blurred, one color, a material, or another photograph."""
+    """Everything except some objects changes: blurred, one color, a material, or another photograph."""
 
-    kept: tuple[Polygons, ...]
+    objects: tuple[Polygons, ...]
     scene: str | ImageFile
 
     def footprint(self) -> Mask | None:
-        """All that is not kept, and the kept objects' edges."""
-        return Dilated(Outside(Union(self.kept)), MARGIN)
+        """Return everything outside the preserved objects, and their edges."""
+        return Dilated(Outside(Union(self.objects)), MARGIN)
 
 
 Recipe = Recolor | Texture | Remove | Move | Resize | Paste | Replace | Restyle | Background

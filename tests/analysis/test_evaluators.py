@@ -83,9 +83,9 @@ def test_what_cannot_be_blended_is_told(
     with pytest.raises(BadInputError, match="takes two scores") as error:
         agree(run, choices=choices, blend="toy/*,gain")
     assert set(error.value.problems) == {"toy/gain", "toy/loss"}
-    with pytest.raises(BadInputError, match="--plot draws the agreement along a blend"):
+    with pytest.raises(BadInputError, match="draws the agreement along a blend"):
         agree(run, choices=choices, plot=tmp_path / "x.svg")
-    with pytest.raises(BadInputError, match=r"ends in \.svg, not '.*x\.png'"):
+    with pytest.raises(BadInputError, match=r"must end in \.svg; got"):
         agree(run, choices=choices, blend="loss,gain", plot=tmp_path / "x.png")
     same = make_run(
         *(

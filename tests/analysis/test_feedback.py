@@ -71,5 +71,5 @@ def test_the_picture_has_a_bar_for_every_kind_as_long_as_its_share() -> None:
 def test_what_cannot_be_had_is_explained(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="benchmark with remarks"):
         feedback("editval", data=tmp_path)
-    with pytest.raises(BadInputError, match="There is nothing at"):
+    with pytest.raises(BadInputError, match="does not exist"):
         feedback("editinspector", data=tmp_path / "none.csv")

@@ -28,7 +28,7 @@ def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:
     served.plan = lambda text, seen: json.dumps(
         {"steps": [{"edit_type": "color", "subject": "sky", "to": "red", "position": None}]}
     )
-    reading = understand("把天空变成红色", judge=[f"openai:{MODEL}@{served.url}"])
+    reading = understand("Сделай небо красным", judge=[f"openai:{MODEL}@{served.url}"])
     assert reading == ParsedInstruction((ParsedStep(type="color", subject="sky", to="red", sure=True),), "judge")
 
 
@@ -37,8 +37,8 @@ def test_score_has_its_judge_read_what_the_rules_cannot(served: Served) -> None:
     served.plan = lambda text, seen: json.dumps({"steps": [{"edit_type": "color", "subject": "sky", "to": "red"}]})
     gray = np.full((32, 32, 3), 120, np.uint8)
     with Scorer(["preservation"], judge=JudgeOptions(judge=[f"openai:{MODEL}@{served.url}"])) as scorer:
-        judged, ruled = (scorer.score(gray, gray, text).edit for text in ("把天空变成红色", "make the sky blue"))
-        stated = scorer.score(gray, gray, "把天空变成红色", edit_type="color", subject="roof", to="red").edit
+        judged, ruled = (scorer.score(gray, gray, text).edit for text in ("Сделай небо красным", "make the sky blue"))
+        stated = scorer.score(gray, gray, "Сделай небо красным", edit_type="color", subject="roof", to="red").edit
     assert judged.reading is not None
     assert ruled.reading is not None
     assert (judged.type, judged.subject, judged.to, judged.reading.how) == ("color", "sky", "red", "judge")
@@ -48,7 +48,7 @@ def test_score_has_its_judge_read_what_the_rules_cannot(served: Served) -> None:
 def test_without_a_judge_score_says_what_to_add() -> None:
     gray = np.full((32, 32, 3), 120, np.uint8)
     with Scorer(["preservation"]) as scorer:
-        edit = scorer.score(gray, gray, "把天空变成红色").edit
+        edit = scorer.score(gray, gray, "Сделай небо красным").edit
     assert edit.type == "unspecified"
     assert edit.reading is not None
     assert "add --judge" in edit.reading.left

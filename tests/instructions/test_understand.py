@@ -153,7 +153,7 @@ def test_an_empty_instruction_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("把天空变成红色", "not in the Latin alphabet"),
+        ("Сделай небо красным", "not in the Latin alphabet"),
         ("🐶➡️🐱", "holds no words"),
         ("make it red " * 4000, "12,000 words"),
         ("!!! ???", "holds no words"),
@@ -234,3 +234,26 @@ def test_captions_say_what_a_pronoun_stands_for_where_they_differ_in_one_thing()
 
 def test_what_somebody_new_holds_and_is_there_already_is_not_asked_for() -> None:
     assert [step.to for step in understand("make a kid hold the plate").steps] == ["kid"]
+
+
+@pytest.mark.parametrize(
+    ("text", "step"),
+    [
+        ("把狗换成一只猫", ("object_replacement", "dog", "cat")),
+        ("去掉照片里的路人", ("object_removal", "passerby", None)),
+        ("给小女孩戴上一顶红色的帽子", ("object_addition", "girl", "red hat")),
+        ("背景换成海滩", ("background", None, "beach")),
+        ("变成水彩画风格", ("style", None, "watercolor painting")),
+        ("在黑板上写上“你好”", ("text", "blackboard", "你好")),
+    ],
+)
+def test_common_chinese_patterns_are_parsed(text: str, step: tuple[str, str | None, str | None]) -> None:
+    (parsed,) = understand(text).steps
+    assert (parsed.type, parsed.subject, parsed.to) == step
+    assert parsed.sure
+
+
+def test_other_chinese_is_not_understood_and_advises_a_judge() -> None:
+    reading = understand("给这首诗配一段合适的旋律")
+    assert [step.type for step in reading.steps] == ["unspecified"]
+    assert "judge" in reading.left

@@ -10,7 +10,7 @@ from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.reports._outcomes import ScoredImage
 from editgauge.reports.images import (
     EMBEDDED,
-    KNOWN,
+    INDEX_FILE,
     LARGE,
     SMALL,
     Absent,
@@ -105,7 +105,7 @@ def test_only_what_is_used_stays(tmp_path: Path, photo: Pixels) -> None:
     album = Album(folder)
     placed = album.source(kept(photo, tmp_path / "a.png"))
     album.finish()
-    assert {path.name for path in folder.iterdir()} == {placed["small"], KNOWN}
+    assert {path.name for path in folder.iterdir()} == {placed["small"], INDEX_FILE}
 
 
 def test_a_second_album_makes_nothing_again(tmp_path: Path, photo: Pixels, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def test_a_changed_image_or_a_lost_copy_is_made_again(tmp_path: Path, photo: Pix
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"a": 1}', '{"a": {"small": "x.jpg"}}'])
 def test_a_damaged_list_of_copies_only_costs_time(tmp_path: Path, photo: Pixels, content: str) -> None:
     (tmp_path / "album").mkdir()
-    (tmp_path / "album" / KNOWN).write_text(content)
+    (tmp_path / "album" / INDEX_FILE).write_text(content)
     assert "small" in Album(tmp_path / "album").source(kept(photo, tmp_path / "a.png"))
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from editgauge._render.svg import MARGIN, AxisRange, axis, outline, scale_for, whisker
+from editgauge._render.svg import MARK_MARGIN, AxisRange, axis, outline, scale_for, whisker
 from editgauge._stats.intervals import MIN_SOURCES, Mean
 
 WIDTH = 200
@@ -55,12 +55,12 @@ def drawn(svg: str) -> ElementTree.Element:
 
 def test_the_whisker_spans_the_interval_and_the_dot_is_the_mean() -> None:
     svg = drawn(whisker(mean(0.5, 0.25, 1.0), AxisRange(0, 1), WIDTH, "half"))
-    inside = WIDTH - 2 * MARGIN
+    inside = WIDTH - 2 * MARK_MARGIN
     line = next(each for each in svg if each.get("class") == "whisker")
     dot = next(each for each in svg if each.get("class") == "dot")
-    assert float(line.get("x1", "")) == pytest.approx(MARGIN + 0.25 * inside, abs=0.1)
-    assert float(line.get("x2", "")) == pytest.approx(MARGIN + inside, abs=0.1)
-    assert float(dot.get("cx", "")) == pytest.approx(MARGIN + 0.5 * inside, abs=0.1)
+    assert float(line.get("x1", "")) == pytest.approx(MARK_MARGIN + 0.25 * inside, abs=0.1)
+    assert float(line.get("x2", "")) == pytest.approx(MARK_MARGIN + inside, abs=0.1)
+    assert float(dot.get("cx", "")) == pytest.approx(MARK_MARGIN + 0.5 * inside, abs=0.1)
     assert svg.get("aria-label") == "half"
     assert svg.get("class") == "mark"
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from editgauge.benchmarks.datasets import pull
+from editgauge.engine import edit as edit_verb
 from editgauge.engine._options import DEFAULT_PROTOCOLS
-from editgauge.engine.edit import edit
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
@@ -43,7 +43,7 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
         photographs.result()
     outcomes = {method: folder / "outcomes" / method for method in METHODS}
     for method, target in outcomes.items():
-        edit(BENCHMARK, method=method, out=target, quiet=quiet)
+        edit_verb.edit(BENCHMARK, method=method, out=target, quiet=quiet)
     run(BENCHMARK, outcomes=outcomes, out=folder / "run", models=PROFILE, quiet=quiet)
     return report(folder / "run", out=folder / "report", quiet=quiet)
 

@@ -206,6 +206,7 @@ def _bar(name: str, share: Mean, top: int, longest: float) -> str:
     return (
         f'<text class="label" x="{BARS_LEFT - 10}" y="{middle + 4:g}">{escape(name)}</text>'
         f'<path class="track" d="M{BARS_LEFT} {middle:g}H{BARS_WIDTH - BARS_RIGHT}"/>'
-        f'<rect class="bar" x="{BARS_LEFT}" y="{base:g}" width="{x(share.value) - BARS_LEFT:.1f}" height="{BAR_HEIGHT}"/>'
+        f'<rect class="bar" x="{BARS_LEFT}" y="{base:g}" width="{x(share.value) - BARS_LEFT:.1f}" '
+        f'height="{BAR_HEIGHT}"/>'
         f'{whisker}<text x="{BARS_WIDTH - BARS_RIGHT + 10}" y="{middle + 4:g}">{share.value:.1%}</text>'
     )

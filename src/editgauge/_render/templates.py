@@ -1,4 +1,4 @@
-"""The one set-up of the template engine for all pages: escaped, and strict about names that a page does not know."""
+"""The template engine of all pages: escaping, and strict about undefined names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from editgauge._render.text import percent
 
 
 def open_templates(package: str) -> Environment:
-    """The templates in the folder `templates` of a package. Callers add their own filters and values."""
+    """Open the templates in the folder `templates` of a package; callers add filters and globals."""
     environment = Environment(
         loader=PackageLoader(package),
         autoescape=True,

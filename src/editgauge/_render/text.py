@@ -1,4 +1,4 @@
-"""Numbers and phrases of the report: one way to write each of them."""
+"""Format numbers, shares, reasons and paths, the same way in every report and table."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MEANINGS: dict[Reason, str] = {
 }
 """What each reason for having no score means."""
 
-MOST_DECIMALS = 6
-TINY = 1e-9
-"""A share this close to none or all is so but for rounding."""
+MAX_DECIMALS = 6
+SHARE_TOLERANCE = 1e-9
+"""Shares this close to 0 or 1 differ from them by rounding only."""
 _ROOT = r"(?:file://)?(?:/|\\\\|[A-Za-z]:[\\/])"
 _PART = r"""[^\s'",;:()<>/\\]+"""
 _PATH = re.compile(
@@ -44,7 +44,7 @@ _HOMES = frozenset({"home", "Users"})
 
 
 def decimals_for(values: Iterable[float]) -> int:
-    """How many decimals give the typical value three digits, so that a column lines up.
+    """Return the number of decimals that gives the typical value three digits.
 
     >>> decimals_for([0.91, 1.0]), decimals_for([31.2, 100.0]), decimals_for([0.0012, 0.0])
     (3, 1, 5)
@@ -54,11 +54,11 @@ def decimals_for(values: Iterable[float]) -> int:
         return 3
     typical = sizes[len(sizes) // 2]
     fewest = 3 if sizes[-1] <= 1 else 1
-    return min(max(2 - math.floor(math.log10(typical)), fewest), MOST_DECIMALS)
+    return min(max(2 - math.floor(math.log10(typical)), fewest), MAX_DECIMALS)
 
 
 def number(value: float, decimals: int) -> str:
-    """The value with that many decimals; one that would look like zero without being zero keeps a digit.
+    """Format a value; one that would round to zero keeps a digit.
 
     >>> number(0.1234, 3), number(-0.5, 1), number(0.00004, 3), number(0.0, 3)
     ('0.123', '−0.5', '4e−05', '0.000')
@@ -70,7 +70,7 @@ def number(value: float, decimals: int) -> str:
 
 
 def estimate_text(estimate: Estimate | None, limits: tuple[float, float], decimals: int | None = None) -> str:
-    """A number with its interval, cut to the limits of the score: Student's t knows none, the score does."""
+    """Format an estimate with its interval, clipped to the limits of the score."""
     if estimate is None or estimate.value is None:
         return f"no score{f': {estimate.reason}' if estimate and estimate.reason else ''}"
     digits = decimals_for([estimate.value]) if decimals is None else decimals
@@ -81,7 +81,7 @@ def estimate_text(estimate: Estimate | None, limits: tuple[float, float], decima
 
 
 def interval(low: float | None, high: float | None, decimals: int) -> str:
-    """The two ends in brackets; empty without an interval.
+    """Format an interval in brackets; empty without one.
 
     >>> interval(-0.25, 0.5, 2), interval(None, None, 2)
     ('[−0.25, 0.50]', '')
@@ -90,26 +90,26 @@ def interval(low: float | None, high: float | None, decimals: int) -> str:
 
 
 def spoken_interval(mean: Mean, decimals: int) -> str:
-    """The interval as it follows a number in a spoken sentence; empty without one."""
+    """Format an interval for a screen reader; empty without one."""
     if mean.low is None or mean.high is None:
         return ""
     return f", 95% interval {number(mean.low, decimals)} to {number(mean.high, decimals)}"
 
 
 def percent(share: float) -> str:
-    """A share as a whole percentage; it is 0% or 100% only when that is exact.
+    """Format a share as a percentage; 0% and 100% only if exact.
 
     >>> percent(0.256), percent(0.0), percent(0.001), percent(0.999), percent(1.0)
     ('26%', '0%', '<1%', '>99%', '100%')
     """
-    whole = f"{share:.0%}"
-    if TINY < share < 1 - TINY and whole in {"0%", "100%"}:
-        return "<1%" if whole == "0%" else ">99%"
-    return whole
+    percentage = f"{share:.0%}"
+    if SHARE_TOLERANCE < share < 1 - SHARE_TOLERANCE and percentage in {"0%", "100%"}:
+        return "<1%" if percentage == "0%" else ">99%"
+    return percentage
 
 
 def shortened(text: str, longest: int) -> str:
-    """The text, cut with an ellipsis where it has more signs.
+    """Cut a text to a length, with an ellipsis.
 
     >>> shortened("instruct-pix2pix", 9), shortened("mine", 9)
     ('instruct…', 'mine')
@@ -118,7 +118,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def plain(value: float) -> str:
-    """A round number as one says it; infinity as its sign.
+    """Format a number without trailing zeros; infinity as ∞.
 
     >>> plain(100.0), plain(-0.5), plain(math.inf)
     ('100', '−0.5', '∞')
@@ -127,7 +127,7 @@ def plain(value: float) -> str:
 
 
 def unscored(reasons: Mapping[str, int]) -> str:
-    """What has no score and why, most frequent first; empty when everything has one.
+    """Say how many have no score and why, most frequent first; empty if all have one.
 
     >>> unscored({"unreadable_image": 1, "missing_outcome": 2}), unscored({"no_rule": 2})
     ('3 unscored (missing outcome: 2, unreadable image: 1)', '2 unscored: no rule')
@@ -142,12 +142,12 @@ def unscored(reasons: Mapping[str, int]) -> str:
 
 
 def meaning(reason: str) -> str:
-    """What the reason means; a reason of a newer version is shown without one."""
-    return next((words for known, words in MEANINGS.items() if known == reason), "")
+    """Return what a reason means; empty for reasons of a newer version."""
+    return {str(name): text for name, text in MEANINGS.items()}.get(reason, "")
 
 
 def spaced(name: str) -> str:
-    """A name for reading.
+    """Replace underscores by spaces.
 
     >>> spaced("object_addition")
     'object addition'
@@ -156,7 +156,7 @@ def spaced(name: str) -> str:
 
 
 def without_folders(text: str) -> str:
-    """The text with every absolute path cut to the file and its folder: a report that is shared tells no more.
+    """Cut every absolute path to its file and folder, so that a shared report reveals no more.
 
     >>> without_folders("There is no image at '/home/me/photos/images/bad.png'.")
     "There is no image at '…/images/bad.png'."

@@ -26,7 +26,7 @@ LEGIBLE = 800
 
 
 def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE) -> Pixels:
-    """The picture with its regions tinted and outlined, its arrows as lines, its boxes framed and labeled.
+    """Draw evidence on an image: tinted regions, arrows, and labeled boxes.
 
     Each label has one color. Under a map the picture is gray, so that every color is the map's. A picture whose
     longer side has fewer pixels than `at_least` is enlarged.
@@ -57,7 +57,7 @@ def draw(picture: Pixels, pieces: Sequence[Evidence], *, at_least: int = LEGIBLE
 def _under_map(canvas: Pixels, heat: Heat) -> Pixels:
     height, width = canvas.shape[:2]
     spread = np.asarray(cv2.resize(heat.map.astype(np.float32), (width, height)), dtype=np.float32)
-    layer = colored(spread, heat.signed)
+    layer = colored(spread, signed=heat.signed)
     gray = cv2.cvtColor(canvas, cv2.COLOR_RGB2GRAY)[..., np.newaxis]
     opacity = layer[..., 3:] / 255
     return np.rint(gray * (1 - opacity) + layer[..., :3] * opacity).astype(np.uint8)
@@ -98,8 +98,8 @@ def _frame(
     pen.text((chip_left + pad, chip_top + pad / 2), text, fill="black" if bright else "white", font=font)
 
 
-def colored(numbers: NDArray[np.floating], signed: bool = False) -> NDArray[np.uint8]:
-    """The numbers as red, green, blue and opacity: height x width x 4.
+def colored(numbers: NDArray[np.floating], *, signed: bool = False) -> NDArray[np.uint8]:
+    """Map numbers to colors: height x width x 4 (red, green, blue, opacity).
 
     >>> colored(np.array([[0.0, 1.0]])).tolist()
     [[[255, 221, 87, 0], [179, 0, 27, 217]]]

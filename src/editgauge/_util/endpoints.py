@@ -133,9 +133,9 @@ class InvalidResponseError(Exception):
 
 
 def decode_body(content: bytes, packing: str, limit: int) -> bytes:
-    """The content of an answer, unpacked as its `Content-Encoding` says; never more than `limit` bytes.
+    """Decompress a response by its `Content-Encoding`, up to `limit` bytes.
 
-    >>> bounded_body(b"plain", "", 10)
+    >>> decode_body(b"plain", "", 10)
     b'plain'
     """
     packing = packing.strip().lower()

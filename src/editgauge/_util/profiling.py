@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 MOST_EVENTS = 100_000
 """Of one process: a trace of this length is as much as a viewer opens with ease. Sums go on beyond it."""
 SHORTEST = 50e-6
-"""Seconds; shorter spans are summed up but not drawn."""
+"""Seconds; shorter spans are summed but not drawn."""
 QUEUE, REPLY = "queue", "reply"
 """The stages of requests that wait, for their turn or for another machine; no work is done in them here."""
 
@@ -48,7 +48,7 @@ class _Open:
 
 
 class Timeline:
-    """What one process did, and for how long."""
+    """Recorded spans of one process, and their sums."""
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
@@ -62,7 +62,7 @@ class Timeline:
 
     @contextmanager
     def span(self, stage: str, of: str | None = None) -> Iterator[None]:
-        """A stage of the work on something; of what the enclosing span works on when left out."""
+        """Record a stage of the work on something; by default, on what the enclosing span works on."""
         stack: list[_Open] = self._open.__dict__.setdefault("stack", [])
         mine = _Open(of if of is not None else stack[-1].of if stack else "")
         stack.append(mine)
@@ -78,17 +78,17 @@ class Timeline:
             self._draw(mine.of, stage, began, lasted)
 
     def waited(self, of: str, since: Sequence[float], stage: str = QUEUE) -> None:
-        """Requests went out that were asked at these moments, or came back that went out then."""
+        """Record waiting times of requests that started at these moments."""
         now = time.perf_counter()
         self._add(of, stage, sum(now - moment for moment in since), len(since))
         self._draw(of, stage, min(since), now - min(since), track=f"{of} {stage}")
 
     def count(self, of: str, what: str) -> None:
-        """Something happened that takes no time worth measuring."""
+        """Count an event without duration."""
         self._add(of, what, 0.0)
 
     def snapshot(self) -> dict[str, Any]:
-        """All of it as plain values: a trace in the form of Chrome, and the sums."""
+        """Return everything as plain values: a trace in Chrome's format, and the sums."""
         rows = [
             {"of": of, "stage": stage, "seconds": self.seconds[of, stage], "times": times}
             for (of, stage), times in self.times.items()
@@ -121,7 +121,7 @@ class Timeline:
 
 
 class _Steps(Coroutine[Any, Any, Result]):
-    """A coroutine whose every step is a span; tasks that it starts are part of it."""
+    """A coroutine whose steps are recorded as spans, including tasks that it starts."""
 
     def __init__(self, timeline: Timeline, of: str, steps: Coroutine[Any, Any, Result]) -> None:
         self._timeline = timeline
@@ -129,17 +129,17 @@ class _Steps(Coroutine[Any, Any, Result]):
         self._steps = steps
 
     def send(self, value: Any) -> Any:
-        """One step, up to where it waits."""
+        """Run one step, up to where it waits."""
         with self._timeline.span("score", self._of), _within(self._of):
             return self._steps.send(value)
 
     def throw(self, *error: Any) -> Any:
-        """One step that begins with an error."""
+        """Run one step that begins with an error."""
         with self._timeline.span("score", self._of), _within(self._of):
             return self._steps.throw(*error)
 
     def close(self) -> None:
-        """Ends it where it waits."""
+        """Close the coroutine where it waits."""
         self._steps.close()
 
     def __await__(self) -> Generator[Any, Any, Result]:
@@ -162,11 +162,11 @@ def _within(of: str) -> Iterator[None]:
 
 
 _current: Timeline | None = None
-"""One for all threads of a process, as a clock on the wall is."""
+"""Shared by all threads of the process."""
 
 
 def start() -> Timeline:
-    """Records from now on, in this process. Tasks of the running event loop belong to what started them."""
+    """Start recording in this process; tasks of the running event loop belong to what started them."""
     global _current
     _current = timeline = Timeline()
 
@@ -179,35 +179,35 @@ def start() -> Timeline:
 
 
 def stop() -> None:
-    """Records no more."""
+    """Stop recording."""
     global _current
     _current = None
 
 
 def span(stage: str, of: str | None = None) -> AbstractContextManager[None]:
-    """A stage of the work on something; of what the enclosing span works on when left out."""
+    """Record a stage of the work on something; by default, on what the enclosing span works on."""
     return _idle if _current is None else _current.span(stage, of)
 
 
 def stepped(of: str, steps: Coroutine[Any, Any, Result]) -> Coroutine[Any, Any, Result]:
-    """The coroutine, with its steps recorded."""
+    """Wrap a coroutine so that its steps are recorded."""
     return steps if _current is None else _Steps(_current, of, steps)
 
 
 def waited(of: str, since: Sequence[float], stage: str = QUEUE) -> None:
-    """Requests went out that were asked at these moments of `time.perf_counter`, or came back that went out then."""
+    """Record waiting times of requests that started at these moments of `time.perf_counter`."""
     if _current is not None:
         _current.waited(of, since, stage)
 
 
 def count(of: str, what: str) -> None:
-    """Something happened that takes no time worth measuring."""
+    """Count an event without duration."""
     if _current is not None:
         _current.count(of, what)
 
 
 def is_recording() -> bool:
-    """Whether a profile is wanted."""
+    """Return whether a profile is being recorded."""
     return _current is not None
 
 
@@ -241,7 +241,7 @@ class Profile:
 
 
 def begin(run: Path) -> Path:
-    """The folder of a new profile; what an earlier one left is gone."""
+    """Create the folder of a new profile and delete an earlier one."""
     folder = run / FOLDER
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -249,12 +249,12 @@ def begin(run: Path) -> Path:
 
 
 def write_part(folder: Path, part: Mapping[str, Any]) -> None:
-    """What one process has to tell, as `Timeline.snapshot` says it."""
+    """Write the part of one process, as returned by `Timeline.snapshot`."""
     write_text(folder / f"{PART}{secrets.token_hex(8)}.json", json.dumps(part))
 
 
 def gather(folder: Path) -> Profile:
-    """Makes one profile of the parts of all processes."""
+    """Merge the parts of all processes into one profile."""
     parts = sorted(folder.glob(f"{PART}*.json"))
     sums: dict[tuple[str, str], list[float]] = {}
     seconds, left_out = 0.0, 0
@@ -275,7 +275,7 @@ def gather(folder: Path) -> Profile:
 
 
 def read_profile(run: Path) -> Profile | None:
-    """The profile of a run; None when it was not asked for."""
+    """Return the profile of a run, or None if none was recorded."""
     path = run / FOLDER / SUMS
     if not path.is_file():
         return None
@@ -291,7 +291,7 @@ def _as_json(profile: Profile) -> dict[str, Any]:
 
 
 def _trace(parts: list[Path]) -> Iterator[bytes]:
-    """One part after the other, so that never more than one is in memory."""
+    """Yield the merged trace part by part, so that one part at a time is in memory."""
     yield b'{"displayTimeUnit":"ms","traceEvents":['
     comma = b"\n"
     for number, part in enumerate(parts, 1):
@@ -302,7 +302,7 @@ def _trace(parts: list[Path]) -> Iterator[bytes]:
 
 
 def _numbered(part: Mapping[str, Any], process: int) -> Iterator[dict[str, Any]]:
-    """The events of a process: viewers want numbers for processes and threads, and their names apart."""
+    """Yield the events of a process with numeric process and thread ids, as viewers need them."""
     name = f"process {part['process']} on {part['host']}"
     yield {"name": "process_name", "ph": "M", "pid": process, "tid": 0, "args": {"name": name}}
     tracks: dict[str, int] = {}

@@ -40,7 +40,7 @@ def article(phrase: str) -> str:
 def none_detected(noun: str) -> str:
     """Return a clause that no object of a kind is seen.
 
-    >>> none_seen("dog"), none_seen("surfboards")
+    >>> none_detected("dog"), none_detected("surfboards")
     ('no dog is seen', 'no surfboards are seen')
     """
     return f"no {noun} {'are' if is_plural(noun) else 'is'} seen"
@@ -80,7 +80,7 @@ def plural(noun: str) -> str:
 def to_gerund(phrase: str) -> str:
     """Return a phrase with its first word, a verb, in the -ing form.
 
-    >>> [ing(verb) for verb in ("sit", "stand up", "ride", "lie", "see", "grin", "sing", "juggling")]
+    >>> [to_gerund(verb) for verb in ("sit", "stand up", "ride", "lie", "see", "grin", "sing", "juggling")]
     ['sitting', 'standing up', 'riding', 'lying', 'seeing', 'grinning', 'singing', 'juggling']
     """
     verb, blank, remainder = phrase.partition(" ")
@@ -102,7 +102,7 @@ def _gerund(verb: str) -> str:
 def format_count(count: int, noun: str) -> str:
     """Return a count with its noun, in the plural unless the count is 1.
 
-    >>> counted(1, "edit"), counted(1200, "source image")
+    >>> format_count(1, "edit"), format_count(1200, "source image")
     ('1 edit', '1,200 source images')
     """
     return f"{count:,} {noun if count == 1 else plural(noun)}"

@@ -16,7 +16,7 @@ TOUCHING = 0.02
 
 
 def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
-    """What happened to each thing; things of one word to which the same happened share a sentence."""
+    """Describe changes in sentences; equal changes of objects with one label share a sentence."""
     groups: dict[object, list[Change]] = {}
     for change in changes:
         words = tuple(detection.label if detection else None for detection in (change.before, change.after))
@@ -26,10 +26,10 @@ def sentences(changes: Sequence[Change], width: int, height: int) -> list[str]:
 
 
 def describe_position(box: Sequence[float], width: int, height: int) -> str:
-    """The place of a box in the words of a person.
+    """Describe the position of a box in an image.
 
-    >>> place((0, 0, 10, 10), 90, 90), place((40, 40, 50, 50), 90, 90), place((70, 40, 80, 50), 90, 90)
-    ('at the upper left', 'in the middle', 'at the right')
+    >>> [describe_position(box, 90, 90) for box in ((0, 0, 10, 10), (40, 40, 50, 50), (70, 40, 80, 50))]
+    ['at the upper left', 'in the middle', 'at the right']
     """
     across, down = (box[0] + box[2]) / 2 / width, (box[1] + box[3]) / 2 / height
     row = "upper" if down < 1 / 3 else "lower" if down > 2 / 3 else ""
@@ -64,7 +64,7 @@ def _sentence(group: list[Change], width: int, height: int) -> str:
 
 
 def _count_distinct(detections: Sequence[DetectedObject | None]) -> int:
-    """How many things there are at least: boxes that touch may be parts of one thing."""
+    """Return the minimum number of objects: boxes that touch may be parts of one object."""
     boxes = [detection.box for detection in detections if detection is not None]
     groups: list[list[BoxSides]] = []
     for box in boxes:

@@ -79,17 +79,17 @@ class Changes:
 
 
 def change_mask(source: Pixels, edited: Pixels) -> BoolMask:
-    """The pixels of the source that the edit changed; both pictures of one size."""
+    """Return the pixels of the source that the edit changed; both images have one size."""
     return find_changes(source, edited).mask
 
 
 def changed_regions(source: Pixels, edited: Pixels) -> tuple[ChangedRegion, ...]:
-    """The connected regions that the edit changed, largest first."""
+    """Return the connected regions that the edit changed, largest first."""
     return find_changes(source, edited).regions
 
 
 def find_changes(source: Pixels, edited: Pixels) -> Changes:
-    """What changed, how strongly and where, in the source's frame."""
+    """Find what changed, how strongly and where, in the frame of the source."""
     alignment = align(source, edited)
     height, width = source.shape[:2]
     scale = min(1.0, LONGER_SIDE / max(height, width))
@@ -118,7 +118,7 @@ def _difference(source: _Source, edited_lab: Map) -> Map:
 
 
 def _beyond_reach(one: Map, other: Map) -> Map:
-    """How far each pixel is from all that the other picture shows within a pixel of its place."""
+    """Return the distance of each pixel from the colors of the other image within one pixel of its position."""
     around = np.ones((3, 3), np.uint8)
     above, below = cv2.dilate(other, around), cv2.erode(other, around)
     np.subtract(one, above, out=above)
@@ -127,7 +127,7 @@ def _beyond_reach(one: Map, other: Map) -> Map:
 
 
 def _structure_difference(source: _Source, other: Map) -> Map:
-    """One minus the correlation of brightness around each pixel, counting less the fainter the texture of both is."""
+    """Return one minus the local correlation of brightness, weighted down where both images have little texture."""
     mean, varies = _mean_and_variance(other)
     together = _around(source.light * other) - source.mean * mean
     larger = np.maximum(source.varies, varies)
@@ -147,12 +147,12 @@ def _around(values: Map) -> Map:
 
 
 def _picked(colors: Map, where: BoolMask) -> NDArray[np.float32]:
-    """The colors that count, one row each; all of them, which is usual, without a copy."""
+    """Select the colors inside a mask, one row each; without a copy if all are inside."""
     return colors.reshape(-1, 3) if where.all() else colors[where]
 
 
 def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The shift in Lab that most of the picture underwent; none when more of it stayed as it was."""
+    """Return the color shift in Lab of most of the image; zero when more of it stayed the same."""
     shift = after[::SOME] - before[::SOME]
     middle = np.median(shift, axis=0)
     followed, stayed = lengths(shift - middle) < SAME, lengths(shift) < SAME
@@ -160,7 +160,7 @@ def _common_cast(before: NDArray[np.float32], after: NDArray[np.float32]) -> NDA
 
 
 def lengths(colors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Of colors as vectors; numpy's norm takes many times as long where they are short."""
+    """Return the lengths of color vectors; many times faster than numpy's norm for short vectors."""
     squares = (colors * colors).reshape(-1, 1, 3)
     sums = np.asarray(cv2.transform(squares, np.ones((1, 3), np.float32)), np.float32)
     return np.asarray(np.sqrt(sums).reshape(colors.shape[:-1]))
@@ -171,7 +171,7 @@ def _forgiven(cast: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _cleaned(difference: Map) -> BoolMask:
-    """Regions that are clear somewhere, closed and filled; specks are left out."""
+    """Return regions with a clear difference, closed and filled, without specks."""
     gap = max(1, round(NEAR * max(difference.shape)))
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * gap + 1, 2 * gap + 1))
     weak = (difference >= WEAK).astype(np.uint8)
@@ -187,7 +187,7 @@ def _cleaned(difference: Map) -> BoolMask:
 
 
 def _filled(mask: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The regions without their small holes; a large one is what was left as it was."""
+    """Fill small holes of regions; a large hole is an unchanged part."""
     outlines, kinds = cv2.findContours(mask, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_NONE)
     result = mask.copy()
     if kinds is None:

@@ -84,7 +84,7 @@ def color_score(picture: Pixels, where: BoolMask, target: Rgb) -> float:
 
 
 def color_curves(picture: Pixels, where: BoolMask, target: Rgb) -> dict[str, tuple[float, ...]]:
-    """What `color_score` compares: the smoothed histogram of each channel, found and asked for."""
+    """Return the smoothed histograms that `color_score` compares, measured and target, by channel."""
     measured, target_histogram = _smooth(_shares(picture, where)), _wanted(target)
     names = ("red", "green", "blue")
     rows = {name: tuple(measured[index].tolist()) for index, name in enumerate(names)}
@@ -119,7 +119,7 @@ def _mean_correlation(one: Histograms, other: Histograms) -> float:
 
 @lru_cache(maxsize=256)
 def _wanted(target: Rgb) -> Histograms:
-    """The smoothed histogram of a noisy patch of the color; values beyond a byte count as its end."""
+    """Return the smoothed histogram of a noisy patch of a color; values outside a byte count at its ends."""
     edges = np.arange(1, BINS) * WIDTH
     shares = [np.diff(np.concatenate([[0.0], ndtr((edges - value) / SPREAD), [1.0]])) for value in target]
     return _smooth(np.stack(shares))
@@ -149,7 +149,7 @@ PALE = 55.0
 
 
 def color_word(picture: Pixels, where: BoolMask) -> str:
-    """The name that the middle color of the pixels has in everyday English.
+    """Return the everyday English name of the median color of the pixels.
 
     >>> everywhere = np.ones((4, 4), bool)
     >>> [color_word(np.full((4, 4, 3), rgb, np.uint8), everywhere) for rgb in ((200, 20, 30), (90, 60, 30), (9, 9, 9))]
@@ -174,7 +174,7 @@ def color_word(picture: Pixels, where: BoolMask) -> str:
 
 
 def hue_word(a: float, b: float) -> str:
-    """The name of a direction in the plane of a and b of CIE Lab.
+    """Return the name of a hue, given as a direction in the a-b plane of CIE Lab.
 
     >>> hue_word(0, 10), hue_word(0, -10), hue_word(-10, 5)
     ('yellow', 'blue', 'green')

@@ -30,7 +30,7 @@ NO_MOVEMENT = 0.05
 
 
 def centroid(mask: BoolMask) -> Point:
-    """The center of mass of a mask. A pixel's own center lies half a pixel from its corner, so mirrors are exact.
+    """Return the center of mass of a mask; pixel centers are at half pixels, so that mirroring is exact.
 
     >>> centroid(np.array([[False, False, False], [False, False, True]]))
     (2.5, 1.5)
@@ -48,7 +48,7 @@ def _mean_place(mask: BoolMask, along: int) -> float:
 
 
 def middle(box: tuple[float, float, float, float]) -> Point:
-    """The center of a box given as left, top, right, bottom."""
+    """Return the center of a box (left, top, right, bottom)."""
     left, top, right, bottom = box
     return (left + right) / 2, (top + bottom) / 2
 
@@ -74,7 +74,7 @@ def direction_score(start: Point, end: Point, towards: Relation, diagonal: float
 
 
 def third(x: float, width: float) -> Third:
-    """The third of the picture's width in which a point lies.
+    """Return the third of the image width in which a point lies.
 
     >>> [third(x, 90) for x in (29, 30, 60, 61)]
     ['left', 'center', 'center', 'right']
@@ -100,7 +100,7 @@ def third_score(before: Third, after: Third, target: Third) -> float:
 
 
 def way(before: Third, target: Third) -> Relation | None:
-    """The direction from one third to another; None when they are the same.
+    """Return the direction from one third to another, or None when they are the same.
 
     >>> way("left", "center"), way("right", "left"), way("center", "center")
     ('right', 'left', None)
@@ -114,7 +114,7 @@ Masks = NDArray[np.bool_]
 
 
 def overlap(one: BoolMask, other: BoolMask) -> float:
-    """Intersection over union.
+    """Return the intersection over union of two masks.
 
     >>> overlap(np.array([[True, True, False]]), np.array([[False, True, True]]))
     0.3333333333333333
@@ -126,7 +126,7 @@ def overlap(one: BoolMask, other: BoolMask) -> float:
 
 
 def containment(one: BoolMask, other: BoolMask) -> float:
-    """How much of the smaller mask lies inside the other.
+    """Return the share of the smaller mask that lies inside the other.
 
     >>> containment(np.array([[True, True, False]]), np.array([[False, True, False]]))
     1.0
@@ -149,7 +149,7 @@ def aligned_overlap(one: BoolMask, other: BoolMask) -> float:
 
 
 def cropped(mask: BoolMask) -> BoolMask:
-    """The mask within its own box."""
+    """Crop a mask to its bounding box."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not len(rows):
         raise ValueError("an empty mask has no box")
@@ -170,16 +170,16 @@ def box_overlap(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def box_area(box: Sequence[float]) -> float:
-    """The area of a box given as left, top, right, bottom."""
+    """Return the area of a box (left, top, right, bottom)."""
     return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
 
 
 def largest(masks: Masks) -> int:
-    """The place of the mask with most pixels; the first of equals."""
+    """Return the index of the mask with most pixels, the first of equals."""
     return int(masks.sum(axis=(1, 2)).argmax())
 
 
 def closest(masks: Masks, to: Point) -> int:
-    """The place of the mask whose center is nearest to a point; the first of equals."""
+    """Return the index of the mask whose center is nearest to a point, the first of equals."""
     away = [np.hypot(x - to[0], y - to[1]) for x, y in map(centroid, masks)]
     return int(np.argmin(away))

@@ -26,7 +26,7 @@ Plane = NDArray[np.float64]
 
 
 def natural_statistics(image: Unit) -> NDArray[np.float64]:
-    """The 36 features of a picture in [0, 1]; the first is the shape of the bell curve, near 2 for natural contrast.
+    """Return 36 features of an image in [0, 1]; the first is near 2 for natural contrast.
 
     Raises ValueError for a picture whose shorter side has less than 16 pixels.
     """

@@ -82,7 +82,7 @@ def object_changes(
     changed: BoolMask,
     point: float,
 ) -> list[Change]:
-    """What happened to the things that were seen.
+    """Determine what happened to the detected objects.
 
     Args:
         source: the picture before
@@ -133,7 +133,7 @@ def share_changed(detection: DetectedObject, changed: BoolMask) -> float:
 
 
 def _recolored(source: Pixels, edited: Pixels, detection: DetectedObject, changed: BoolMask) -> Change | None:
-    """A thing of which every fold is still there did not vanish, although the detector no longer knows it."""
+    """Restore objects whose texture is unchanged: they did not vanish, although the detector missed them."""
     where = _inside(detection.mask & changed)
     colors = color_word(source, where), color_word(edited, where)
     if colors[0] == colors[1] or likeness_of_shapes(source, edited, where) < SURELY_SAME:
@@ -178,7 +178,7 @@ def _nested(one: DetectedObject, other: DetectedObject) -> float:
 
 
 def _of_like_size(one: DetectedObject, other: DetectedObject) -> float:
-    """The nearer in size, the likelier one thing elsewhere."""
+    """Score two objects as one that moved, by similarity of size."""
     areas = sorted((box_area(one.box), box_area(other.box)))
     return areas[0] / areas[1] if areas[1] <= 3 * areas[0] else 0.0
 
@@ -242,7 +242,7 @@ def _counts(detection: DetectedObject, changed: BoolMask, point: float) -> bool:
 def _of_kept(
     source: Pixels, edited: Pixels, one: DetectedObject, other: DetectedObject, changed: BoolMask
 ) -> Change | None:
-    """What happened to a thing that stands where it stood; None when nothing did."""
+    """Return the change of an object that stayed in position, or None if it did not change."""
     where = (one.mask | other.mask) & changed
     share = float(where.sum() / max(1, (one.mask | other.mask).sum()))
     if share < TOUCHED / 3 or where.sum() < TOUCHED * changed.sum() / 3:
@@ -273,7 +273,7 @@ SURELY_FOUND = 0.85
 
 
 def region_changes(source: Pixels, edited: Pixels, regions: Sequence[ChangedRegion]) -> list[Change]:
-    """One change per region; both pictures in one frame. A region that went to another is reported once."""
+    """Return one change per region of two aligned images; a moved region is reported once."""
     single = [_described(source, edited, region) for region in regions]
     vanished = [change for change in single if change.kind in {"vanished", "altered"}]
     appeared = [change for change in single if change.kind in {"appeared", "altered"}]
@@ -313,14 +313,14 @@ def _described(source: Pixels, edited: Pixels, region: ChangedRegion) -> Change:
 
 
 def _rim(picture: Pixels, mask: BoolMask) -> float:
-    """How strong the edges within the region are: the outline of a thing, and what is in it."""
+    """Return the strength of the strongest edges within a region."""
     gray = cv2.GaussianBlur(cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1.0)
     strength = gradient_magnitude(np.asarray(gray, np.float32))
     return float(np.sort(strength[mask])[-max(1, int(mask.sum()) // 5) :].mean()) + 1e-6
 
 
 def _found_again(source: Pixels, edited: Pixels, before: DetectedObject | None, after: DetectedObject | None) -> float:
-    """How well what was in one region before fits somewhere into what is in another now."""
+    """Return the best correlation of the former content of one region with the present content of another."""
     if before is None or after is None:
         return 0.0
     if after.mask.sum() > FILLS * before.mask.sum():
@@ -347,6 +347,6 @@ def _cut_mask(detection: DetectedObject) -> BoolMask:
 
 
 def _inner(mask: BoolMask) -> BoolMask:
-    """The region without its rim, where colors of both sides meet; all of it when nothing else would be left."""
+    """Erode a region, whose rim mixes colors of both sides; return all of it if nothing would remain."""
     inside = ~dilate_mask(~mask, 3)
     return inside if inside.any() else mask

@@ -95,12 +95,12 @@ class Meaning:
     """The meaning of every patch before and after, as unit vectors."""
 
     def within(self, mask: BoolMask) -> float:
-        """The mean change of a region."""
+        """Return the mean change of a region."""
         weights = cv2.resize(mask.astype(np.float32), self.grid.shape[::-1], interpolation=cv2.INTER_AREA)
         return float((self.grid * weights).sum() / max(float(weights.sum()), 1e-6))
 
     def weight(self, mask: BoolMask) -> float:
-        """How much of the change beyond the middle is in a region."""
+        """Return the part of the change above the median that lies in a region."""
         return float(mask.mean()) * max(self.within(mask) - self.middle, 0.0)
 
 
@@ -114,7 +114,7 @@ class Repainted:
 
 
 def is_redrawn(source: Pixels, changes: Changes) -> bool:
-    """Were also the pixels made again that look unchanged, as generative editors do?"""
+    """Return whether also unchanged pixels were regenerated, as generative editors do."""
     unchanged = changes.alignment.valid & ~changes.mask
     if not unchanged.any():
         return True
@@ -143,7 +143,7 @@ def meaning_of(before: Tokens, after: Tokens, valid: BoolMask) -> Meaning:
 def places_of_change(
     meaning: Meaning, shape: tuple[int, int], least_meaning: float = LEAST_MEANING
 ) -> list[ChangedRegion]:
-    """The regions that changed their meaning more than the rest, weightiest first, in pixels."""
+    """Return the regions whose meaning changed most, by weight, in pixels."""
     peak = float(np.sort(meaning.grid, axis=None)[-PEAK:][0])
     least = max(least_meaning, meaning.middle + RISE * (peak - meaning.middle))
     regions = [region for region in _regions(meaning.grid >= least, meaning.grid, shape) if region.share >= SMALLEST]
@@ -176,12 +176,12 @@ def came_or_went(region: ChangedRegion, meaning: Meaning) -> Literal["appeared",
 
 
 def _likeness(inside: Tokens, around: Tokens) -> float:
-    """The mean cosine of each patch with the three patches around that are most like it."""
+    """Return the mean cosine of each patch with its three most similar neighbors."""
     return float(np.sort(inside @ around.T, axis=1)[:, -3:].mean())
 
 
 def repainted_places(source: Pixels, edited: Pixels, meaning: Meaning) -> list[Repainted]:
-    """The regions that show what they showed in another color, largest first."""
+    """Return the regions that show the same content in another color, largest first."""
     shift = np.subtract(*(as_lab(_small(picture))[..., 1:] for picture in (edited, source)))
     cast = np.median(shift, axis=(0, 1))
     if np.linalg.norm(cast) >= 2 * TINT:
@@ -229,7 +229,7 @@ def _units(tokens: Tokens) -> NDArray[np.float32]:
 
 
 def color_change(source: Pixels, edited: Pixels, where: BoolMask) -> tuple[str, str] | None:
-    """The color words that most of a region had and has; None unless one color is new to most of it."""
+    """Return the color names of most of a region before and after, or None unless one color is new to most of it."""
     side = (FINE_GRID, FINE_GRID)
     cells = cv2.resize(where.astype(np.float32), side, interpolation=cv2.INTER_AREA) >= 0.5
     if not cells.any():
@@ -239,7 +239,7 @@ def color_change(source: Pixels, edited: Pixels, where: BoolMask) -> tuple[str, 
 
 
 def _new_color(before: Pixels, after: Pixels, where: BoolMask) -> tuple[str, str] | None:
-    """The color words that most cells of a region had and have; None unless one color is new to most of it."""
+    """Return the color names of most cells before and after, or None unless one color is new to most of them."""
     words, words_now = (
         Counter(color_word(color[np.newaxis, np.newaxis], np.ones((1, 1), np.bool_)) for color in picture[where])
         for picture in (before, after)
@@ -303,7 +303,7 @@ LESS = 0.2
 def recognized_changes(
     before: Sequence[DetectedObject], after: Sequence[DetectedObject], meaning: Meaning, kin: Kin
 ) -> list[Change]:
-    """What came, went, or became another thing; each thing with every weak sighting of it given, too."""
+    """Return appeared, vanished and replaced objects; detections include those of low confidence."""
     gone = [detection for detection in _single(before) if _only_here(detection, before, after, meaning, kin)]
     new = [detection for detection in _single(after) if _only_here(detection, after, before, meaning, kin)]
     changes: list[Change] = []
@@ -322,7 +322,7 @@ def recognized_changes(
 
 
 def without_repeats(changes: Sequence[Change]) -> list[Change]:
-    """Where oranges became apples, a further apple, or one orange less, is no news."""
+    """Drop changes that repeat a replacement: where oranges became apples, one more apple is not reported."""
     pairs = [(change.before.label, change.after.label) for change in changes if change.before and change.after]
     gone, new = ({words[index] for words in pairs} for index in (0, 1))
     return [
@@ -334,7 +334,7 @@ def without_repeats(changes: Sequence[Change]) -> list[Change]:
 
 
 def kept_things(before: Sequence[DetectedObject], after: Sequence[DetectedObject]) -> list[DetectedObject]:
-    """The things of the source that are surely seen again at their place."""
+    """Return the objects of the source that are confidently detected again in position."""
     sure = [detection for detection in after if detection.confidence >= SURE]
     return [
         detection
@@ -344,7 +344,7 @@ def kept_things(before: Sequence[DetectedObject], after: Sequence[DetectedObject
 
 
 def before_a_new_background(unchanged: Sequence[DetectedObject], meaning: Meaning) -> tuple[str, ...]:
-    """The words of things that stayed what they were while everything around them changed."""
+    """Return the labels of objects that stayed the same while everything around them changed."""
     if meaning.middle < RELAID:
         return ()
     stayed = [
@@ -403,14 +403,14 @@ def _same_place(one: DetectedObject, other: DetectedObject) -> bool:
 
 
 def _shared(one: DetectedObject, other: DetectedObject) -> float:
-    """The share of the smaller box that is in the larger one."""
+    """Return the share of the smaller box that lies in the larger one."""
     overlap = box_overlap(one.box, other.box)
     areas = box_area(one.box), box_area(other.box)
     return overlap * sum(areas) / (1 + overlap) / max(min(areas), 1e-9)
 
 
 def _single(detections: Sequence[DetectedObject]) -> list[DetectedObject]:
-    """The sure ones, without a second box around the same thing."""
+    """Return the confident detections, without duplicates of one object."""
     singles: list[DetectedObject] = []
     for detection in sorted(detections, key=lambda candidate: -candidate.confidence):
         doubled = any(detection.label == other.label and _shared(detection, other) >= DOUBLED for other in singles)

@@ -1,4 +1,4 @@
-"""Is it the same picture, only shifted, cropped or scaled? Aligns an edited picture with its source.
+"""Alignment of an edited image with its source: shifted, cropped or scaled.
 
 `frame_proposals` tells how the frame may have moved, simplest first; the pixels decide. A proposal is taken only if it
 explains clearly more of the picture than the simpler one before it, so that an object that was moved or enlarged never
@@ -44,7 +44,7 @@ CERTAIN = 0.3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
-    """How an edited picture lies over its source."""
+    """Alignment of an edited image with its source."""
 
     matrix: Matrix
     """2 x 3: where a point of the source is in the edited picture; the identity when nothing else is certain."""
@@ -66,7 +66,7 @@ class Alignment:
         return not np.array_equal(self.matrix, np.eye(2, 3))
 
     def in_own_size(self, original: Pixels) -> Pixels:
-        """The edited picture as it was made, in a size of its own, brought into the source's frame."""
+        """Warp the edited image in its native size into the frame of the source."""
         height, width = self.valid.shape
         scale = np.array([original.shape[1] / width, original.shape[0] / height])
         centers = (scale - 1) / 2  # a pixel is named by its center
@@ -77,7 +77,7 @@ class Alignment:
 
 
 def align(source: Pixels, edited: Pixels) -> Alignment:
-    """Where the edited picture lies over its source: both are of one size, the frame moved or scaled a little."""
+    """Align an edited image with its source; both have one size, the frame moved or scaled a little."""
     if source.shape != edited.shape:
         raise ValueError(f"the pictures differ in size: {source.shape} and {edited.shape}; resize one of them first")
     if np.array_equal(source, edited):
@@ -91,20 +91,20 @@ def align(source: Pixels, edited: Pixels) -> Alignment:
 
 
 def _confidence(likeness: Likeness) -> float:
-    """The share of the tiles that show the same thing."""
+    """Return the share of the tiles that show the same content."""
     finite = likeness[np.isfinite(likeness)]
     return float((finite >= ALIKE).mean()) if len(finite) >= FEWEST_TILES else 0.0
 
 
 def _champion(one: Gray, other: Gray) -> tuple[Matrix, Likeness]:
-    """The movement that explains most of the picture, and how alike the textured tiles are with it."""
+    """Return the movement that explains most of the image, and the similarity of the textured tiles under it."""
     tiles = _Tiles(one)
     champion = np.eye(2, 3)
     likeness = tiles.likeness(other, champion)
     for propose in (whole_shifts, movements_of_points):
         if not _may_be_beaten(likeness):
             break
-        for proposal in propose(one, other, champion, _confidence(likeness) >= CERTAIN):
+        for proposal in propose(one, other, champion, near=_confidence(likeness) >= CERTAIN):
             proposed = tiles.likeness(other, proposal)
             if _is_better(proposed, likeness):
                 champion, likeness = proposal, proposed
@@ -112,7 +112,7 @@ def _champion(one: Gray, other: Gray) -> tuple[Matrix, Likeness]:
 
 
 def _is_better(proposed: Likeness, current: Likeness) -> bool:
-    """Do clearly more tiles speak for the proposal than against it? Tiles that neither explains say nothing."""
+    """Return whether clearly more tiles support the proposal than the current movement."""
     tells = np.isfinite(proposed) & np.isfinite(current) & (np.fmax(proposed, current) >= ALIKE)
     speaks_for = int((proposed[tells] > current[tells] + BETTER).sum())
     against = int((current[tells] > proposed[tells] + BETTER).sum())
@@ -120,7 +120,7 @@ def _is_better(proposed: Likeness, current: Likeness) -> bool:
 
 
 def _may_be_beaten(current: Likeness) -> bool:
-    """Could any proposal at all be better? No tile correlates by more than 1."""
+    """Return whether any proposal could be better; no tile correlates by more than 1."""
     return _are_enough(int((current + BETTER < HIGHEST).sum()), current.size)
 
 
@@ -137,7 +137,7 @@ class _Tiles:
         self._textured = self._variance >= TEXTURED**2
 
     def likeness(self, other: Gray, matrix: Matrix) -> Likeness:
-        """How alike each tile is to what another picture, aligned, shows there."""
+        """Return the correlation of each tile with the aligned other image."""
         laid = _warped(other, matrix)
         mean, both = _means(laid), _means(self._picture * laid)
         variance = np.maximum(_means(laid * laid) - mean**2, 1e-3)
@@ -146,7 +146,7 @@ class _Tiles:
         return np.asarray(np.where(visible, (both - self._mean * mean) / spread, np.nan)[self._textured])
 
     def _seen(self, matrix: Matrix) -> BoolMask:
-        """The tiles of which the other picture shows all: a frame is convex, so their corners can tell."""
+        """Return the tiles that are completely inside the other image; a frame is convex, so corners suffice."""
         rows, columns = (TILE * np.arange(length) for length in self._mean.shape)
         last, size = TILE - 1, self._picture.shape
         corners = [_inside(matrix, columns + x, rows + y, size) for x in (0, last) for y in (0, last)]
@@ -154,7 +154,7 @@ class _Tiles:
 
 
 def _means(picture: Gray) -> NDArray[np.float64]:
-    """The mean of each tile."""
+    """Return the mean of each tile."""
     rows, columns = picture.shape[0] // TILE, picture.shape[1] // TILE
     lines = picture[: rows * TILE, : columns * TILE].reshape(-1, TILE)
     sums = np.asarray(cv2.reduce(lines, 1, cv2.REDUCE_SUM, dtype=cv2.CV_64F))  # a fifth of numpy's time
@@ -169,7 +169,7 @@ def _gray(picture: Pixels, scale: float) -> Gray:
 
 
 def _laid_back(edited: Pixels, matrix: Matrix) -> tuple[Pixels, BoolMask]:
-    """The edited picture in the source's frame, and where it shows something."""
+    """Warp the edited image into the frame of the source; return it with a mask of valid pixels."""
     height, width = edited.shape[:2]
     return _warped(edited, matrix), _inside(matrix, np.arange(width), np.arange(height), (height, width))
 
@@ -223,16 +223,16 @@ NEAR = 1.5
 """In pixels: so close to a movement a point agrees with it."""
 
 
-def whole_shifts(one: Gray, other: Gray, initial: Matrix, near: bool = False) -> list[Matrix]:
-    """The whole shift that phase correlation finds, whatever is known."""
+def whole_shifts(one: Gray, other: Gray, initial: Matrix, *, near: bool = False) -> list[Matrix]:
+    """Propose the integer shift of phase correlation, whatever the initial movement."""
     window = cv2.createHanningWindow(one.shape[::-1], cv2.CV_32F)
     # OpenCV would lay a window that it is given over the pictures themselves, in place.
     shift, _ = cv2.phaseCorrelate(one * window, other * window)
     return _worth_a_look([_shifted(np.rint(shift))], one.shape)
 
 
-def movements_of_points(one: Gray, other: Gray, initial: Matrix, near: bool = False) -> list[Matrix]:
-    """The shift, the crop and the affine movement on which points agree.
+def movements_of_points(one: Gray, other: Gray, initial: Matrix, *, near: bool = False) -> list[Matrix]:
+    """Propose a shift, a crop and an affine movement on which points agree.
 
     Args:
         one: the source
@@ -260,7 +260,7 @@ def _worth_a_look(movements: list[Matrix], shape: tuple[int, ...]) -> list[Matri
 
 
 def _movements(source_points: Points, target_points: Points, fewest: float) -> list[Matrix]:
-    """A shift, a crop and an affine movement on which points agree; nothing if too few do."""
+    """Fit a shift, a crop and an affine movement to matched points; return nothing if too few agree."""
     if len(source_points) < fewest:
         return []
     affine, inliers = cv2.estimateAffine2D(
@@ -277,7 +277,7 @@ def _movements(source_points: Points, target_points: Points, fewest: float) -> l
 def _followed(
     one: NDArray[np.uint8], other: NDArray[np.uint8], initial: Matrix
 ) -> tuple[Points, Points, NDArray[np.bool_]]:
-    """The corners of one picture, where they went in the other, and which of them found their way back."""
+    """Track corners from one image to the other; return both positions and which were tracked back consistently."""
     corners = _corners(one)
     if corners is None:
         return np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, np.bool_)
@@ -298,7 +298,7 @@ def _corners(picture: NDArray[np.uint8]) -> NDArray[np.float32] | None:
 
 
 def _matched(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> tuple[Points, Points]:
-    """Key points of one picture, and the same points in the other."""
+    """Return matched key points of two images."""
     scale = min(1.0, SIDE_FOR_KEY_POINTS / max(one.shape))
     one, other = _smaller(one, scale), _smaller(other, scale)
     (points, first), (other_points, second) = _key_points_of_source(one), _key_points(other)
@@ -346,6 +346,6 @@ def _is_small(matrix: Matrix, shape: tuple[int, ...]) -> bool:
 
 
 def _moves(matrix: Matrix, shape: tuple[int, ...]) -> bool:
-    """Does any corner go farther than points are sure of?"""
+    """Return whether any corner of the image moves farther than the accuracy of points."""
     corners = np.array([[0, shape[1], 0, shape[1]], [0, 0, shape[0], shape[0]]], dtype=np.float64)
     return bool(np.abs(matrix[:, :2] @ corners + matrix[:, 2:] - corners).max() >= LEAST_MOVE)

@@ -10,7 +10,7 @@ import numpy as np
 
 from editgauge._stats.intervals import Mean, Numbers, clustered_mean
 from editgauge._util.variants import base_name
-from editgauge.analysis.columns import Columns, Rows, WordColumn
+from editgauge.analysis.outcomes import Columns, Rows, WordColumn
 from editgauge.analysis.summary import Cell, summarize
 from editgauge.errors import BadInputError, UnknownNameError
 
@@ -175,7 +175,7 @@ def _success(
         )
     ]
     if before:
-        so_far = replace(scores, value=_all_so_far(scores, done, before, run.scores["seed"].to_numpy()[rows].tolist()))
+        so_far = replace(scores, value=_all_so_far(scores, done, before, run.table["seed"].to_numpy()[rows].tolist()))
         tables.append(
             TurnTable(
                 protocol,

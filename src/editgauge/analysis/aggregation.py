@@ -25,7 +25,7 @@ from editgauge._stats.resampling import Estimate, as_estimate, no_estimate
 from editgauge._util.text import format_count
 from editgauge._util.variants import base_name, paper_name
 from editgauge.analysis._groups import columns_of, divisions, labels_of
-from editgauge.analysis.columns import Columns, Rows, WordColumn
+from editgauge.analysis.outcomes import Columns, Rows, WordColumn
 
 if TYPE_CHECKING:
     from editgauge.results import Run
@@ -327,7 +327,7 @@ def trial_cells(run: Run) -> list[TrialCell]:
     trials = _trials(run)
     if len(set(trials.values())) < 2:
         return []
-    columns, edits = Columns.of(run), WordColumn.of(run.scores["edit"])
+    columns, edits = Columns.of(run), WordColumn.of(run.table["edit"])
     trial = np.array([trials.get(edit, 0) for edit in edits.words] or [0])[edits.codes]
     return [
         TrialCell(protocol, spec.name, method, edit_type, means, spec.range)

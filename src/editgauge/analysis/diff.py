@@ -105,7 +105,7 @@ def _flat(run: Run) -> dict[str, Any]:
 
 def _pixels(run: Run) -> dict[tuple[str, str, int], tuple[str | None, str | None]]:
     columns = ("edit", "method", "seed", "source_pixels", "edited_pixels")
-    rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+    rows = zip(*(run.table[column].to_pylist() for column in columns), strict=True)
     return {(edit, method, seed): (source, edited) for edit, method, seed, source, edited in rows}
 
 
@@ -118,7 +118,7 @@ _Score = tuple[str, str, str]
 def _rows(run: Run) -> dict[_Score, _Rows]:
     columns = ("protocol", "name", "method", "edit", "seed", "value", "reason")
     rows: dict[_Score, _Rows] = {}
-    for *score, edit, seed, value, reason in zip(*(run.scores[column].to_pylist() for column in columns), strict=True):
+    for *score, edit, seed, value, reason in zip(*(run.table[column].to_pylist() for column in columns), strict=True):
         protocol, name, method = score
         rows.setdefault((protocol, name, method), {})[edit, seed] = reason if value is None else value
     return rows

@@ -174,7 +174,7 @@ def _basis(question: Question | None, cells: Sequence[Cell], verdicts: RunTests)
     """Return the number of edits behind the means; the largest where methods differ."""
     if question != "done" or not cells:
         return ""
-    single_seed = len(verdicts.run.scores["seed"].unique()) == 1
+    single_seed = len(verdicts.run.table["seed"].unique()) == 1
     numbers = {cell.scored for cell in cells}
     count = format_count(max(numbers), "edit" if single_seed else "outcome")
     return f" on average over {'up to ' if len(numbers) > 1 else ''}{count} that can be judged"

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-from editgauge._stats.intervals import Labels
+from editgauge._stats.intervals import Labels, Numbers
 from editgauge._util.fields import format_value
 from editgauge.analysis.ratings import Answer, Rating
 from editgauge.errors import BadInputError, UnknownNameError
@@ -121,7 +123,7 @@ def scored_outcomes(run: Run) -> ScoredOutcomes:
     outcomes = ScoredOutcomes()
     keys: set[OutcomeKey] = set()
     columns = ("edit", "method", "seed", "edit_type", "source", "protocol", "name", "value", "reason")
-    rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
+    rows = zip(*(run.table[column].to_pylist() for column in columns), strict=True)
     for edit, method, seed, edit_type, source, protocol, name, value, reason in rows:
         key = OutcomeKey(edit, method, seed)
         if key not in keys:
@@ -219,3 +221,66 @@ def _single_score(run: Run, score: str | None) -> tuple[str, ScoreSpec]:
         names = [f"{protocol}/{spec.name}" for protocol, spec in candidates]
         raise BadInputError(f"The run has {len(candidates)} matching scores; choose one with `score`.", names)
     return candidates[0]
+
+
+Rows = NDArray[np.int64]
+WORD_COLUMNS = ("protocol", "name", "method", "edit_type", "source", "edit", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class WordColumn:
+    """A string column as integer codes that sort like the strings."""
+
+    codes: Rows
+    words: list[str]
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray) -> WordColumn:
+        """Encode a string column as sorted integer codes; nulls get an arbitrary code."""
+        array = column.unify_dictionaries().combine_chunks()
+        words = array.dictionary.to_pylist()
+        rank = {word: index for index, word in enumerate(sorted(words))}
+        ranks = np.array([rank[word] for word in words] or [0])
+        return cls(ranks[array.indices.fill_null(0).to_numpy(zero_copy_only=False)], sorted(words))
+
+    def are(self, word: str) -> NDArray[np.bool_]:
+        """Tell where the column equals this label."""
+        code = self.words.index(word) if word in self.words else -1
+        return np.equal(self.codes, code)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns that tables need, in the order of the run."""
+
+    protocol: WordColumn
+    name: WordColumn
+    method: WordColumn
+    edit_type: WordColumn
+    source: WordColumn
+    edit: WordColumn
+    reason: WordColumn
+    """Arbitrary where there is a value."""
+    value: Numbers
+    """NaN where unscored."""
+
+    @classmethod
+    def of(cls, run: Run) -> Columns:
+        """Read the columns of a run."""
+        words = {name: WordColumn.of(run.table[name]) for name in WORD_COLUMNS}
+        return cls(**words, value=run.table["value"].to_numpy())
+
+    def only(self, rows: Rows) -> Columns:
+        """Select some rows."""
+        words = {name: getattr(self, name) for name in WORD_COLUMNS}
+        selected = {name: WordColumn(column.codes[rows], column.words) for name, column in words.items()}
+        return Columns(**selected, value=self.value[rows])
+
+    def rows(self, protocol: str, name: str) -> Rows:
+        """Return the rows of one score."""
+        return np.flatnonzero(self.protocol.are(protocol) & self.name.are(name))
+
+    def scored(self, protocol: str, name: str) -> Rows:
+        """Return the rows of one score that have a value."""
+        rows = self.rows(protocol, name)
+        return rows[~np.isnan(self.value[rows])]

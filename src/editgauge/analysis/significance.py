@@ -21,7 +21,7 @@ from editgauge._stats.pairwise import (
     ranks,
     survives,
 )
-from editgauge.analysis.columns import Columns, Rows
+from editgauge.analysis.outcomes import Columns, Rows
 from editgauge.analysis.summary import ALL, untouched_methods
 
 if TYPE_CHECKING:

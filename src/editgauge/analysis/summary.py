@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from markupsafe import Markup
 
+from editgauge._render.tables import (
+    Column,
+    EmptyCell,
+    ResultTable,
+    ValueCell,
+    as_html,
+    as_markdown,
+    directed,
+    value_cell,
+)
 from editgauge._stats.intervals import MIN_SOURCES, Bounds, Limits, Mean, bounds, clustered_mean, score_limits
+from editgauge._util.text import format_count
 from editgauge._util.variants import base_name
-from editgauge.analysis.columns import Columns, Rows
+from editgauge.analysis.outcomes import Columns, Rows
 from editgauge.edit_types import EDIT_TYPES
+from editgauge.results import Run
+from editgauge.results.tables import data_frame
 from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from editgauge.results import Run
+    import pandas as pd
+
     from editgauge.types import Question, ScoreSpec
 
 ALL = "all"
@@ -102,7 +118,7 @@ def mean_row(cell: Cell) -> list[str | float | int | None]:
 
 def edit_types(run: Run) -> list[str]:
     """Return the edit types of the run, in canonical order."""
-    present = set(run.scores["edit_type"].unique().to_pylist())
+    present = set(run.table["edit_type"].unique().to_pylist())
     return [name for name in EDIT_TYPES if name in present]
 
 
@@ -139,8 +155,8 @@ def headlines(cells: Iterable[Cell]) -> list[ScoreKey]:
 
 def untouched_methods(run: Run) -> frozenset[str]:
     """Return the methods all of whose outcomes equal the source: a reference, never ranked."""
-    table = run.scores.select(["method", "source_pixels", "edited_pixels"]).filter(
-        pc.is_valid(run.scores["edited_pixels"])
+    table = run.table.select(["method", "source_pixels", "edited_pixels"]).filter(
+        pc.is_valid(run.table["edited_pixels"])
     )
     same = pc.equal(table["source_pixels"].cast(pa.string()), table["edited_pixels"].cast(pa.string()))
     counts = (
@@ -162,3 +178,80 @@ def _cell(
     unscored = dict(sorted(counts.items()))
     mean_bounds = bounds(spec, values[scored], unscored, limits) if limits else None
     return Cell(protocol, spec, method, edit_type, mean, unscored, mean_bounds)
+
+
+WIDE_RANGE = 10
+"""Scores of a wider range, such as decibels, have one decimal."""
+
+
+@dataclass(frozen=True, repr=False)
+class RunSummary:
+    """The means of a run with their confidence intervals.
+
+    Printing shows the main means; `to_frame()` and `to_dict()` have all of them, by method and edit type.
+
+    >>> editgauge.RunSummary(editgauge.Run.open("run"))  # doctest: +SKIP
+    """
+
+    run: Run
+
+    @cached_property
+    def means(self) -> list[Cell]:
+        """Return a mean with its interval for every score, method and edit type."""
+        return summarize(self.run)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON: the run and every mean."""
+        manifest = self.run.manifest
+        return {
+            "folder": str(self.run.folder),
+            "benchmark": manifest.benchmark,
+            "edits": manifest.edits,
+            "methods": list(manifest.methods),
+            "means": [dict(zip(MEAN_COLUMNS, mean_row(cell), strict=True)) for cell in self.means],
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas data frame with a row for every mean; needs `pip install pandas`."""
+        columns = zip(*map(mean_row, self.means), strict=True)
+        return data_frame(dict(zip(MEAN_COLUMNS, columns, strict=True)))
+
+    def __repr__(self) -> str:
+        return as_markdown(self._table()).removeprefix("### ").rstrip()
+
+    def _repr_html_(self) -> str:
+        table = self._table()
+        return Markup("<p><b>{}</b> ({})</p>{}").format(table.title, table.legend, as_html(table))
+
+    def _table(self) -> ResultTable:
+        """Build the table of main scores over all edits, a row per score and a column per method."""
+        manifest = self.run.manifest
+        cells = {(cell.protocol, cell.spec.name, cell.method): cell for cell in self.means if cell.edit_type == ALL}
+        methods = list(manifest.methods)
+        outcomes = len(self.run.table.group_by(["edit", "method", "seed"]).aggregate([]))
+        return ResultTable(
+            columns=[Column("score", align="left"), *map(Column, methods)],
+            rows=[
+                [
+                    _name(protocol, name, cells.values()),
+                    *(_printed_cell(cells.get((protocol, name, method))) for method in methods),
+                ]
+                for protocol, name in headlines(cells.values())
+            ],
+            title=f"{manifest.benchmark}: {format_count(manifest.edits, 'edit')}, {format_count(outcomes, 'outcome')}",
+            legend=(
+                f"mean [95% confidence interval]; few: under {FEW_SOURCES} source images; run folder {self.run.folder}"
+            ),
+        )
+
+
+def _name(protocol: str, name: str, cells: Any) -> str:
+    spec = next(cell.spec for cell in cells if (cell.protocol, cell.spec.name) == (protocol, name))
+    return directed(f"{protocol}/{name}", spec.higher_is_better)
+
+
+def _printed_cell(cell: Cell | None) -> ValueCell | EmptyCell:
+    if cell is None or cell.mean is None:
+        return EmptyCell(sum(cell.unscored.values()) if cell else 0)
+    low, high = cell.spec.range
+    return value_cell(cell.mean, form=".1f" if high - low > WIDE_RANGE else ".3f")

@@ -20,6 +20,11 @@ ADJECTIVE_LISTS = (
     ("other", "other_adjectives"), ("color", "hues"),
 )  # fmt: skip
 """Lists of adjectives with the edit type that changes such a property; earlier lists win."""
+_FUNCTION_LISTS = (
+    "polite", "openers", "wishes", "closers", "be", "modals", "have", "wear", "hold", "contain", "say", "show", "look", "become",
+    "adverbs", "whole", "backgrounds", "quantities", "numbers", "which", "instead", "in_its_place", "nearby", "before_values",
+    "around_sizes", "sides", "view_words", "property_nouns",
+)  # fmt: skip
 _IRREGULAR = {
     "men": "man", "women": "woman", "children": "child", "people": "person", "mice": "mouse", "geese": "goose",
     "feet": "foot", "teeth": "tooth", "leaves": "leaf", "knives": "knife", "loaves": "loaf", "wolves": "wolf",
@@ -187,3 +192,15 @@ def known_kind(word: str) -> str | None:
     stems = (word[: -len(end)] for end in ("er", "r", "est", "st") if word.endswith(end))
     bases = (form for stem in stems for form in (stem, f"{stem.removesuffix('i')}y", stem[:-1]) if len(stem) > 2)
     return kinds.get(word) or next((kinds[base] for base in bases if base in kinds), None)
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    """Collect the words of the lists that say how a request is made, not what it is about."""
+    names = (*lists_in("verbs"), *lists_in("participles"), *lists_in("relations"), *_FUNCTION_LISTS)
+    return frozenset(word for name in names for entry in words(name) for word in entry.split())
+
+
+def is_function_word(word: str) -> bool:
+    """Tell whether a word only shapes a request: a command, a preposition, politeness."""
+    return word in _function_words()

@@ -240,7 +240,7 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
 def is_boundary(tokens: Words, at: int) -> bool:
     """Tell whether no noun phrase goes on across this word."""
     token = tokens[at]
-    if token in MARKS or token in _COORDINATORS or token.quoted or token in words("relatives"):
+    if token in MARKS or token in _COORDINATORS or token.quoted or token in words("relatives") or token == "there":
         return True
     _, length = match_any((*lists_in("relations"), "instead"), tokens, at)
     if token in _PREPOSITIONS or length:
@@ -335,10 +335,11 @@ def _begins_predicate(tokens: Words, start: int, at: int, stop: int) -> bool:
     """Tell whether a word is said of the noun before it: "the car | red", "the dog | sleep"."""
     token, before = tokens[at], tokens[at - 1]
     is_last = at + 1 == len(tokens)
+    phrase = Phrase(words=tuple(tokens[start:at]))
     if match_any(("become", "look", "have", "hold", "show", "say", "not", "states"), tokens, at)[1]:
-        return not (is_last and token in {"show", "play", "display", "look", "on", "off", "hold"}) or token in words(
-            "states"
-        )
+        return not (
+            is_last and token in {"show", "play", "display", "look", "on", "off", "hold"} and not phrase.is_alive
+        ) or token in words("states")
     if token in words("adverbs") - {"little", "a"} or (read_number(token) is not None and not is_last):
         return True
     only_describes = all(
@@ -350,7 +351,6 @@ def _begins_predicate(tokens: Words, start: int, at: int, stop: int) -> bool:
             at - 1 == start and before in adjective_kinds() and before not in words("materials") and is_last
         )
         return not is_noun_missing
-    phrase = Phrase(words=tuple(tokens[start:at]))
     base = action_base(token)
     if (
         base is None

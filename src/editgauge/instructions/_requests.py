@@ -59,7 +59,24 @@ _BEFORE_KERNELS = frozenset(
 _PURPOSEFUL = frozenset({"make", "change", "edit", "modify", "alter", "adjust", "update", "move", "rotate", "turn"})
 """Verbs that say what happens in a clause of purpose: "change the sign so that it reads EXIT"."""
 _CORE_VERBS = frozenset(
-    {"make", "remove", "add", "replace", "put", "delete", "change", "erase", "swap", "turn", "get", "give", "take"}
+    {
+        "make",
+        "remove",
+        "add",
+        "replace",
+        "put",
+        "delete",
+        "change",
+        "erase",
+        "swap",
+        "place",
+        "draw",
+        "insert",
+        "turn",
+        "get",
+        "give",
+        "take",
+    }
 )
 
 
@@ -89,6 +106,8 @@ def split_requests(tokens: Sequence[Word]) -> list[ClauseRequest]:
         if token in _ENDS or _splits(tokens, at, pieces[-1]):
             pieces.append([] if token in _ENDS | _JOINTS or token == "a" else [token])
             joined.append(token == "and")
+        elif token == ":" and len(pieces[-1]) <= 3:  # "Request: ..."
+            pieces[-1].clear()
         else:
             pieces[-1].append(token)
     requests: list[ClauseRequest] = []
@@ -155,7 +174,11 @@ def _says_how(clause: Sequence[Word]) -> bool:
 
 def classify(clause: list[Word]) -> ClauseRequest:
     """Find the request behind words of politeness."""
+    clause = _unfronted(clause)
     at = begin = 0
+    if "if" in clause[2:] and clause[0] in {"i", "we", "it"}:  # "it would look better if", "I'd love it if"
+        inner = classify(clause[list(clause).index(Word("if")) + 1 :])
+        return inner if inner.kind == "command" else ClauseRequest("wish", inner.words)
     while at < len(clause):
         if wish := match("wishes", clause, at):
             inner = classify(clause[at + wish :]) if len(clause) > at + wish else None
@@ -195,6 +218,9 @@ def classify(clause: list[Word]) -> ClauseRequest:
             "all",
             "everyone",
             "that",
+            "someone",
+            "somebody",
+            "anyone",
             "instead",
             "is",
             "are",
@@ -206,6 +232,16 @@ def classify(clause: list[Word]) -> ClauseRequest:
     if rest and rest[0] in words("modals") - {"to", "need", "needs"}:
         return ClauseRequest("question", rest)
     return ClauseRequest("description" if rest and _is_finite(rest) else "statement", rest)
+
+
+def _unfronted(clause: list[Word]) -> list[Word]:
+    """Move a place in front of a command behind it: "on the table put an apple"."""
+    if not clause or not match_any(lists_in("relations"), clause)[1]:
+        return clause
+    for at in range(2, len(clause) - 1):
+        if clause[at] in _CORE_VERBS and clause[at + 1] in _DETERMINERS | words("numbers"):
+            return [*clause[at:], *(word for word in clause[:at] if word != ",")]
+    return clause
 
 
 def _kernel(clause: list[Word]) -> int | None:
@@ -222,6 +258,10 @@ def _kernel(clause: list[Word]) -> int | None:
 
 def _is_finite(clause: list[Word]) -> bool:
     """Tell whether a clause is a complete sentence about how things are: "my mom blinked"."""
+    if clause[0] == "there" and token_at(clause, 1) in {"is", "are", "'s", "was", "were"}:
+        return True
+    if clause[0] in {"i", "we", "you"} and "see" in clause[1:4]:
+        return True
     parsed = parse_clause(clause)
     if any(word.tag == "MD" or word in {"needs", "need", "now", "should", "must"} for word in parsed):
         return False
@@ -263,7 +303,8 @@ def _without_purpose(clause: list[Word]) -> list[Word]:
         is_purpose = (
             not (token == "so" and clause[0] in _PURPOSEFUL)
             and token in {"so", "because", "but", "such"}
-            and following != "much"
+            and following not in {"much", "in", "with", "as", "at"}
+            and not (token == "so" and following not in words("definite") | words("pronouns") | {"that"})
             and not is_contrast
         )
         keeps_rest = token in {"while", "without"} and is_activity(following) and following != "wearing"

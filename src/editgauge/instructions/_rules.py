@@ -121,6 +121,8 @@ def mention(request: ClauseRequest, context: Discourse) -> None:
 
 
 def _read(kind: str, clause: list[Word], context: Discourse) -> Steps:
+    if clause[0] == "do" and token_at(clause, 1) in words("definite"):  # "do the hair blue"
+        return command([Word("make"), *clause[1:]], context)
     if (existing := _existential(clause)) is not None:
         return comes_to_exist(parse_clause(existing), context)
     if kind == "wish":
@@ -141,13 +143,9 @@ def _read(kind: str, clause: list[Word], context: Discourse) -> Steps:
         return _question(parsed[1:], context)
     if "look" in clause and clause[0] in {"what", "how"}:
         return _how_it_looks(parsed, context)
-    steps = statement(parsed, context) or instead_of(*_split_first(parsed), context)
+    new, old = split_instead(parsed)
+    steps = statement(parsed, context) or (_replacing(comes_to_exist(new, context), old, context) if old else [])
     return steps or ([] if kind == "command" else _unlisted_verb(clause, context))
-
-
-def _split_first(parsed: Words) -> tuple[Phrase, Words]:
-    phrase, end = read_phrase(parsed)
-    return phrase, parsed[end:]
 
 
 def _question(parsed: Words, context: Discourse) -> Steps:
@@ -181,9 +179,12 @@ def _how_it_looks(parsed: Words, context: Discourse) -> Steps:
 
 def _instead_first(tail: list[Word], context: Discourse) -> Steps:
     """Read "instead of the clock, a bell should be there"."""
+    if is_activity(tail[0]) and "," in tail:
+        return read_request(classify(tail[tail.index(Word(",")) + 1 :]), context)
     old, end = read_phrase(parse_clause(tail))
     rest = [token for token in tail[end:] if token != ","]
     steps = read_request(classify(rest), context) if old and rest else []
+    steps = steps or (comes_to_exist(parse_clause(rest), context) if rest else [])
     if len(steps) != 1 or not steps[0].to or steps[0].type not in {"object_addition", "positional_addition"}:
         return steps
     before = context.resolve(old)
@@ -197,12 +198,19 @@ def _read_wish(tail: list[Word], context: Discourse) -> Steps:
     tail = tail[skip(tail, {"that", "to", "if", "have", "see"}) :]
     if not tail:
         return []
+    group, length = match_any(lists_in("participles"), tail, 1)
+    if tail[0] in words("pronouns.self") and length:  # "what if we swapped the sofa for a bed"
+        verb = next(iter(table(group.replace("participles", "verbs"))))
+        return command([Word(verb), *tail[1 + length :]], context)
     if (existing := _existential(tail)) is not None:
         return comes_to_exist(parse_clause(existing), context)
     parsed = parse_clause(tail)
     if "look" in tail and tail[0] in {"what", "how"}:
         return _how_it_looks(parsed, context)
-    return statement(parsed, context) or comes_to_exist(parsed, context, sure=False)
+    if steps := statement(parsed, context, question=True):
+        return steps
+    first, _ = read_phrase(parsed)
+    return [] if first.pronoun else comes_to_exist(parsed, context, sure=False)
 
 
 def _existential(clause: list[Word]) -> list[Word] | None:
@@ -245,18 +253,31 @@ def command(clause: list[Word], context: Discourse) -> Steps:
     rule = COMMANDS.get(group)
     if rule is None:
         return []
+    body, old = split_instead(body)
+    if not body:
+        return []
     is_linked = group == "change" and verb not in _CAUSATIVES and _linker_at(body, _LINKERS) is not None
     predicate = group in _PREDICATIVE and not is_linked and not (group == "paint" and body[0] in {"a", "an"})
     pairs = read_objects(body, predicate=predicate)
-    return [step for phrase, tail in pairs for step in rule(verb, phrase, tail, context)]
+    if group == "give" and len(pairs) > 1 and not any(tail for _, tail in pairs):
+        owner = _give_bare(pairs[0][0], context)
+        others = (
+            [give(Phrase(words=(Word(owner[0].subject or ""),)), phrase, context) for phrase, _ in pairs[1:]]
+            if owner
+            else []
+        )
+        return [*owner, *others]  # "give the lion glasses and a mustache"
+    return _replacing([step for phrase, tail in pairs for step in rule(verb, phrase, tail, context)], old, context)
 
 
 def _unfronted(body: Words) -> Words:
     """Move a prepositional phrase behind the object: "put in the sky some birds", "take off the hat"."""
+    if (length := match("instead", body)) and (end := read_phrase(body, length)[1]) < len(body):
+        return [*body[end:], *body[:end]]
     if body[0] in {"of", "away", "off", "out"} and len(body) > 1:
         return [*body[1:], body[0]]
     placement = read_placement(body, 0)
-    end = placement.end if placement else read_phrase(body, 1)[1] if body[0] in {"to", "from"} else 0
+    end = placement.end if placement else read_phrase(body, 1)[1] if body[0] in {"to", "from", "for"} else 0
     return [*body[end:], *body[:end]] if end < len(body) else body
 
 
@@ -283,8 +304,6 @@ def _unlisted_verb(clause: list[Word], context: Discourse) -> Steps:
 
 def add_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read "add a cat on the sofa", "add a hat to the dog", "add a car instead of the bike"."""
-    if swapped := instead_of(phrase, tail, context):
-        return swapped
     if phrase.words == ("one",) and context.mentioned:
         phrase = replace(context.mentioned[-1], determiner="a", count=None)
     if match("in_its_place", tail) and context.mentioned:
@@ -306,22 +325,35 @@ def _recipient(tail: Words) -> Phrase | None:
     return None
 
 
-def instead_of(new: Phrase, tail: Words, context: Discourse) -> Steps:
-    """Read "a pizza instead of the sandwich"."""
-    at = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
-    if at is None or not new or at + match("instead", tail, at) >= len(tail):
-        return []
-    olds, _ = read_phrases(tail, at + match("instead", tail, at))
-    placement = next((found for k in range(at) if (found := read_placement(tail, k))), None)
-    if new.is_definite and placement and placement.anchor and not placement.anchor.is_definite:
-        new = placement.anchor  # "put the rabbit on a rock instead of the trunk"
-    return [] if is_activity(tail[-1]) else [swap(old, new, context) for old in olds]
+def split_instead(tokens: Words) -> tuple[Words, Words]:
+    """Split at "instead of": what comes, and what it takes the place of."""
+    at = next((at for at in range(len(tokens)) if match("instead", tokens, at)), len(tokens))
+    return tokens[:at], tokens[at + match("instead", tokens, at) :] if at < len(tokens) else []
+
+
+def _replacing(steps: Steps, old: Words, context: Discourse) -> Steps:
+    """Turn steps into replacements of what follows "instead of"."""
+    if not old or is_activity(old[0]) or len(steps) != 1 or not steps[0].to:
+        return steps
+    step = steps[0]
+    if step.type in {"color", "texture", "shape", "style", "text", "background"}:
+        return [replace(step, from_=written_text(old) if step.type == "text" else read_value(old).text)]
+    if step.type in {"action", "position_replacement"}:
+        return steps
+    if len(old) == 1 and known_kind(old[0]) in {"color", "size", "shape"} and step.attributes:
+        return [replace(step, from_=str(old[0]))]
+    new = Phrase(words=tuple(map(Word, step.to.split())), count=step.count)
+    if new.head in words("moods"):
+        return [ParsedStep(type="style", from_=read_value(old).text, to=step.to, sure=True)]
+    olds = [phrase for phrase in read_phrases(old)[0] if phrase.name != step.to]
+    return [swap(phrase, new, context) for phrase in olds] or steps
 
 
 def put(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read an addition or, with a definite article, a move: "put a cat on the mat", "put the cat on the mat"."""
-    is_move = phrase.is_definite and phrase.determiner != "all"
-    if not is_move or match("in_its_place", tail) or instead_of(phrase, tail, context):
+    is_relative = not phrase.determiner and len(phrase.words) == 1 and phrase.head in words("relatives_of")
+    is_move = (phrase.is_definite and phrase.determiner != "all") or is_relative
+    if not is_move or match("in_its_place", tail):
         return add_object(verb, phrase, tail, context)
     return relocate(phrase, tail, context)
 
@@ -347,7 +379,7 @@ def relocate(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
             )
         ]
     is_attached = phrase.is_worn or phrase.is_part
-    if anchor.is_scene and relation in {"in", "on", "next to", "in front of"} and not is_attached:
+    if anchor.is_scene and relation in {"in", "on", "next to", "in front of", "center"} and not is_attached:
         return [set_background(anchor, subject)]
     if is_attached and (anchor.is_scene or relation == "on"):
         return [add_placed(phrase, tail, context, sure=False)]
@@ -367,7 +399,7 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
         return _give_bare(phrase, context)
     if tail[0] == "to":
         return [give(read_phrase(tail, 1)[0], phrase, context)]
-    gifts, end = read_phrases(tail)
+    gifts, _end = read_phrases(tail)
     if not gifts:
         return say_of(phrase, tail, context)
     if gifts[0].head in _PROPERTIES["color"]:  # "give the door a different color"
@@ -378,8 +410,6 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
     if has_style and 0 < len(style) < len(gifts[0].words):
         subject = phrase.name if phrase.head == "sky" else None
         return [ParsedStep(type="style", subject=subject, to=text_of(style), sure=True)]
-    if swapped := instead_of(gifts[0], tail[end:], context):
-        return swapped
     value = read_value([token for token in tail if token != "the"])
     if value.kind in {"texture", "color", "shape"}:
         return [describe(phrase, value, context.resolve(phrase))]
@@ -409,7 +439,7 @@ def replace_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) -
     """Read "replace X with Y", "swap X for Y"."""
     at = _linker_at(tail, _LINKERS)
     if at is None:
-        return instead_of(phrase, tail, context)
+        return []
     new, after = tail[at + 1 :], read_phrase(tail, at + 1)[0]
     if (
         phrase.words[:1]
@@ -628,24 +658,6 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     return _incomplete(verb, phrase, context)
 
 
-def _say_instead(phrase: Phrase, tail: Words, at: int, context: Discourse) -> Steps:
-    """Read "the shirt navy instead of green", "it a pizza instead of the sandwich", "him hold a pen instead of a cup"."""
-    new, old = tail[:at], tail[at + match("instead", tail, at) :]
-    if not old or is_activity(old[0]):
-        return say_of(phrase, new, context)
-    if not new or not phrase.is_definite:
-        return instead_of(phrase, tail, context)
-    steps = say_of(phrase, new, context)
-    if len(steps) != 1 or not steps[0].to:
-        return steps
-    if steps[0].type in {"color", "texture", "shape", "style", "action"}:
-        return [replace(steps[0], from_=None if steps[0].type == "action" else read_value(old).text)]
-    before = read_phrase(old)[0].name or None
-    return [
-        replace(steps[0], type="object_replacement", subject=before, from_=before, position=None, sure=bool(before))
-    ]
-
-
 def _change_by(body: Words, context: Discourse) -> Steps:
     """Read "edit the background by removing the museum and placing a castle"."""
     at = list(body).index(Word("by"))
@@ -761,6 +773,8 @@ def _image_becomes(phrase: Phrase, new: Words, subject: str | None, context: Dis
     """Read a new style, season, hour or weather of the whole image."""
     is_image = not phrase.pronoun
     is_shown = context.in_caption(read_phrase(new)[0].head) is not None
+    cut = next((at for at, token in enumerate(new) if at and token in {",", "with"}), len(new))
+    new = new[:cut] if is_mood(new[:cut]) else new
     if (is_style(new) or is_mood(new)) and not is_shown:
         return ParsedStep(type="style", to=style_text(new), sure=is_image or subject is None)
     if is_image and phrase.head not in {"painting", "drawing"}:
@@ -869,7 +883,8 @@ def statement(clause: Words, context: Discourse, *, question: bool = False) -> S
         or verb in {"now", "disappear", "vanish"}
         or bool(match_any(lists_in("participles"), clause, start)[1])
     )
-    if not has_verb and not (acts and (question or first.is_definite)):
+    describes = question and first.is_definite and read_value(clause[start:]).kind not in {"object", "other"}
+    if not has_verb and not describes and not (acts and (question or first.is_definite)):
         placement = read_placement(clause, end)
         if placement and placement.anchor and placement.anchor.is_definite and not first.is_definite:
             return [add_placed(phrase, clause[end:], context, sure=False) for phrase in phrases]
@@ -891,9 +906,13 @@ def say_of(phrase: Phrase, tail: Words, context: Discourse, *, may_be_new: bool 
         may_be_new: whether naming an object without a definite article asks for it: "have a dog".
 
     """
-    instead = next((at for at in range(len(tail)) if match("instead", tail, at)), None)
-    if instead is not None:
-        return _say_instead(phrase, tail, instead, context)
+    tail, old = split_instead(tail)
+    if old:
+        return _replacing(say_of(phrase, tail, context, may_be_new=may_be_new), old, context)
+    if list(tail[:2]) in (["has", "to"], ["have", "to"], ["had", "to"]):
+        tail = tail[2:]
+    if tail[:1] and tail[0] in {"need", "needs"} and (needed := read_phrases(tail, 1)[0]):
+        return [give(phrase, item, context) for item in needed]
     tail = tail[skip(tail, words("modals") | _SKIPPED) :]
     if not tail:
         return [] if phrase.is_definite else [add_placed(phrase, [], context, sure=may_be_new)]
@@ -961,6 +980,9 @@ def _negated(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
 
 def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Steps:
     """Read what follows "there should be": "a dog on the sofa", "no people"."""
+    tail, old = split_instead(tail)
+    if old:
+        return _replacing(comes_to_exist(tail, context, sure=sure), old, context)
     if not tail:
         return []
     if tail[0] in {"no", "not", "n't", "fewer", "less"}:
@@ -970,8 +992,6 @@ def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Ste
     if not pairs:
         return []
     first, after = pairs[0]
-    if swapped := instead_of(first, after, context):
-        return swapped
     if first.is_scene and words("backgrounds") & set(after):
         return [set_background(first, sure=False)]
     if first.is_definite and (seen := _is_seen_from(first, after, context)):
@@ -983,7 +1003,15 @@ def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Ste
     colors = [word for word in first.adjectives if kind_of(word) == "color"]
     if not sure and len(pairs) == 1 and colors and (same or not context.caption) and not placement:
         return [replace(redescribe(same or first.without(colors), first, None), sure=same is not None)]
-    return [step for phrase, rest in pairs for step in add_all(phrase, rest, context, sure=sure or same is None)]
+    return [
+        step
+        for phrase, rest in pairs
+        for step in (
+            [remove(phrase, [], context)]
+            if phrase.determiner == "no"
+            else add_all(phrase, rest, context, sure=sure or same is None)
+        )
+    ]
 
 
 def _new_object(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
@@ -991,8 +1019,6 @@ def _new_object(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     body = _after_be(tail)
     if list(body[:1]) == ["the"] and set(body[1:2]) & words("backgrounds"):
         return [set_background(phrase)]
-    if swapped := instead_of(phrase, tail, context):
-        return swapped
     if body and (action_base(body[0]) or is_activity(body[0])):
         first = body[0]
         body = [Word(to_activity([first])).placed(first.index, first.tag, first.dep, first.head), *body[1:]]
@@ -1142,6 +1168,8 @@ def _is_what(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
         return steps
     if (owned := _owns(phrase, tail, context)) is not None and tail[0] not in words("have"):
         return owned
+    if tail[0] in {"better", "nicer", "cooler", "prettier"} and tail[1:2] and tail[1] in {"with", "in"}:
+        return say_of(phrase, tail[1:], context)
     if tail[0] in {"full", "filled"} and (steps := fill("fill", phrase, tail, context)):
         return steps
     if list(tail) in (["on"], ["off"], ["on", "fire"]):
@@ -1166,11 +1194,41 @@ def _is_placed(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     anchor = placement.anchor or Phrase()
     if phrase.head in words("backgrounds"):
         return [set_background(anchor)]
+    if anchor.head in words("moods") and not anchor.is_scene:  # "the bridge at night"
+        return [ParsedStep(type="style", to=anchor.name, sure=True)]
+    if tail[0] == "in" and read_value(tail[1:]).kind in {"color", "texture"}:  # "this dress in blue"
+        return [becomes(phrase, tail[1:], context)]
     if tail[0] == "in" and anchor.is_worn:
         return [give(phrase, anchor, context, "wear")]
     if tail[0] == "in" and is_style(tail):
         return [ParsedStep(type="style", to=style_text(tail), sure=True)]
     return relocate(phrase, tail, context)
+
+
+def _located(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
+    """Read "the man in a suit", "the bridge at night"."""
+    return _is_placed(phrase, tail, context) or None if read_placement(tail, 0) else None
+
+
+def read_fragment(clause: list[Word], context: Discourse) -> Steps:
+    """Read a request without a verb: "sunglasses on the dog", "coffee to tea", "door open", "a crown for the king"."""
+    parsed = parse_clause(clause)
+    phrase, end = read_phrase(parsed, predicate=True)
+    tail = parsed[end:]
+    if not phrase.words or not tail:
+        return []
+    known = replace(phrase, determiner="the")
+    if tail[0] == "to" and len(tail) > 1:
+        return [_unsure(becomes(known, tail[1:], context))]
+    if tail[0] == "for" and (recipient := read_phrase(tail, 1)[0]):
+        return [_unsure(add_to(phrase, recipient, context))]
+    if tail[0] == "without" or (list(tail) == ["off"] and phrase.is_worn):
+        return [_unsure(remove(read_phrase(tail, 1)[0] if tail[1:] else known, [], context))]
+    if read_value(tail).kind not in {"object", "other", "style"}:
+        return [_unsure(step) for step in say_of(known, tail, context)]
+    phrase, end = read_phrase(parsed)
+    is_placed = read_placement(parsed, end) is not None and parsed[end] not in {"with", "from"}
+    return [add_placed(phrase, parsed[end:], context, sure=False)] if is_placed else []
 
 
 def _passive(group: str, phrase: Phrase, tail: Words, length: int, context: Discourse) -> Steps:
@@ -1212,6 +1270,6 @@ def _acts(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
 
 
 _PREDICATES: tuple[Callable[[Phrase, Words, Discourse], Steps | None], ...] = (
-    _says, _shows, _owns, _is_seen_from, _turns_into, _disappears, _is, _looks, _seems, _acts,
+    _says, _shows, _owns, _is_seen_from, _turns_into, _disappears, _is, _located, _looks, _seems, _acts,
 )  # fmt: skip
 """Rules for what is said of an object, in order; None means that a rule does not apply."""

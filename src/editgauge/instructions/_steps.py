@@ -87,8 +87,10 @@ class Discourse:
         referent = next((candidate for candidate in candidates if _AGREES.get(kind, bool)(candidate)), None)
         if referent is None and kind in {"man", "woman"}:
             referent = next((candidate for candidate in candidates if in_list("people", candidate.head)), None)
+            referent = referent or next((candidate for candidate in candidates if candidate.is_alive), None)
         if referent is None and kind == "many":
-            referent = next((inner for candidate in candidates if (inner := _contents(candidate))), None)
+            contents = (inner for candidate in candidates if (inner := _contents(candidate)))
+            referent = next(contents, self.mentioned[-1] if self.mentioned else None)
         return referent.without(referent.adjectives).name if referent else None
 
     def in_caption(self, noun: str) -> Phrase | None:
@@ -394,6 +396,7 @@ def _color(tokens: Words) -> Value | None:
 def _size(tokens: Words) -> Value | None:
     if list(tokens[:3]) == ["the", "size", "of"]:
         return Value("size", "large")
+    tokens = tokens[: tokens.index(Word("than"))] if "than" in tokens[1:] else tokens
     sizes = {table("sizes")[str(token)] for token in tokens if token in words("sizes")}
     allowed = words("sizes") | words("before_values") | words("around_sizes")
     if len(sizes) != 1 or not all(token in allowed or token.isdigit() or not at for at, token in enumerate(tokens)):

@@ -27,9 +27,14 @@ _QUOTED = r"\"[^\"]+\"|“[^”]+”|«[^»]+»|「[^」]+」|(?<!\w)'[^']+'(?!\
 _WORD = r"\d+[.,:]\d+|[^\W_]+(?:[-'][^\W_]+)*'?"
 _TOKEN = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<word>{_WORD})|(?P<mark>[,.;!?:&])")
 _NUMBERING = re.compile(r"(?:^|\s)\(?\d{1,2}[.)]\s+(?=[A-Za-z])")
+_LABELED = re.compile(
+    r"^\s*(?:change\s+)?((?:the\s+)?(?!request|edit|task|instruction|wish|note|title|prompt|step)[a-z]+)\s*:\s+",
+    re.IGNORECASE,
+)
+"""A property with its new value: "Background: mountains"."""
 _KEYWORDS = ("colors", "backgrounds", "instead", "relations.behind", "sizes")
 """Lists whose words are corrected when misspelled."""
-_FILLERS = frozenset({"um", "umm", "uh", "er", "erm", "hmm", "alexa", "siri"})
+_FILLERS = frozenset({"please", "pls", "plz", "kindly", "um", "umm", "uh", "er", "erm", "hmm", "alexa", "siri"})
 _UNSPLIT = frozenset({"dont", "doesnt", "didnt", "isnt", "arent", "wont", "cant", "shouldnt", "wouldnt"})
 _BEFORE_COMMANDS = frozenset({"and", "then", "please", ",", ".", "to", "you", "'s", "we"})
 
@@ -95,7 +100,7 @@ def tokenize(text: str) -> list[Word]:
     ['make', 'the', 'man', "'s", 'sign', 'say', '"open"', '.']
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'").replace("_", " ")
-    plain = _NUMBERING.sub(" . ", plain)
+    plain = _LABELED.sub(r"change \1 to ", _NUMBERING.sub(" . ", plain.replace("->", " to ").replace("→", " to ")))
     tokens: list[Word] = []
     for part in _TOKEN.finditer(plain):
         piece = part.group()
@@ -106,8 +111,23 @@ def tokenize(text: str) -> list[Word]:
             tokens.append(Word(piece.replace("&", "and")))
         elif piece.casefold() not in _FILLERS:
             tokens += _split(piece, tokens[-1] if tokens else "")
-    tokens = tokens[:MAX_WORDS]
+    tokens = _with_instead(tokens[:MAX_WORDS])
     return [_corrected(token, index, tokens) for index, token in enumerate(tokens)]
+
+
+def _with_instead(tokens: list[Word]) -> list[Word]:
+    """Write "white, not black" and "rather a bike than a car" with "instead of"."""
+    instead = [Word("instead"), Word("of")]
+    for at, token in enumerate(tokens[:-1]):
+        after = tokens[at + 1]
+        is_contrast = (
+            token == "not" and tokens[at - 1] == "," and (after in {"a", "an", "the"} or after in adjective_kinds())
+        )
+        if is_contrast and at > 1:
+            return [*tokens[: at - 1], *instead, *tokens[at + 1 :]]
+        if token in {"than", "over"} and {"rather", "prefer"} & set(tokens[:at]):
+            return [*(word for word in tokens[:at] if word != "rather"), *instead, *tokens[at + 1 :]]
+    return tokens
 
 
 def _split(piece: str, previous: str) -> list[Word]:

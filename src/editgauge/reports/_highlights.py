@@ -17,69 +17,73 @@ if TYPE_CHECKING:
 
     Scales = Mapping[ScoreKey, Callable[[float], float]]
 
-LEAST_DISPUTE = 0.3
-"""Answers nearer to each other than this share of the scale are no dispute."""
+MIN_DISPUTE = 0.3
+"""Smallest difference that is a dispute, as a share of the scale."""
 Values = list[tuple[str, str]]
 """A question or a protocol, and the value."""
 
 
 class Highlight(NamedTuple):
-    """One outcome and why it is shown."""
+    """One outcome and why it is highlighted."""
 
     label: str
     outcome: ScoredOutcome
     instruction: str
     values: Values
-    """What the scores say about it."""
+    """Its scores."""
 
 
 def highlights(context: Context) -> list[Highlight]:
-    """Those that there are, each of another edit; outcomes that leave the source as it is are left out."""
-    edited = [each for each in context.outcomes if each.edited and each.edited.pixels != each.source.pixels]
+    """Return the highlights, each of another edit; outcomes that leave the source unchanged are left out."""
+    edited = [
+        outcome for outcome in context.outcomes if outcome.edited and outcome.edited.pixels != outcome.source.pixels
+    ]
     keys = [context.answers[question][0] for question in ("done", "kept") if question in context.answers]
     keys = keys or context.headlines[:1]
     scales = {key: _goodness(key, edited, context) for key in {*keys, *context.answers.get("done", ())}}
-    ratings = {id(each): rating for each in edited if (rating := _rating(each, keys, scales)) is not None}
-    rated = [each for each in edited if id(each) in ratings]
-    chosen: list[Highlight] = []
+    ratings = {id(outcome): rating for outcome in edited if (rating := _rating(outcome, keys, scales)) is not None}
+    rated = [outcome for outcome in edited if id(outcome) in ratings]
+    selected: list[Highlight] = []
 
-    def choose(label: str, ranked: Sequence[ScoredOutcome], shown: Callable[[ScoredOutcome], Values]) -> None:
-        seen = {highlight.outcome.edit for highlight in chosen}
-        outcome = next((each for each in ranked if each.edit not in seen), None)
+    def select(label: str, ranked: Sequence[ScoredOutcome], values_of: Callable[[ScoredOutcome], Values]) -> None:
+        edits = {highlight.outcome.edit for highlight in selected}
+        outcome = next((candidate for candidate in ranked if candidate.edit not in edits), None)
         if outcome:
             instruction = context.run.edits.get(outcome.edit, {}).get("instruction", "") or outcome.edit
-            chosen.append(Highlight(label, outcome, instruction, shown(outcome)))
+            selected.append(Highlight(label, outcome, instruction, values_of(outcome)))
 
-    choose(
+    select(
         "Best",
-        sorted(rated, key=lambda each: ratings[id(each)], reverse=True),
+        sorted(rated, key=lambda outcome: ratings[id(outcome)], reverse=True),
         lambda o: _score_values(o, keys, context),
     )
-    choose("Worst", sorted(rated, key=lambda each: ratings[id(each)]), lambda o: _score_values(o, keys, context))
-    disputes = {id(each): _dispute(each, context.answers.get("done", ()), scales) for each in edited}
-    disputed = sorted((each for each in edited if disputes[id(each)] >= LEAST_DISPUTE), key=lambda e: -disputes[id(e)])
-    choose("Most disputed", disputed, lambda outcome: _votes(outcome, context))
-    return chosen
+    select("Worst", sorted(rated, key=lambda outcome: ratings[id(outcome)]), lambda o: _score_values(o, keys, context))
+    disputes = {id(outcome): _dispute(outcome, context.answers.get("done", ()), scales) for outcome in edited}
+    disputed = sorted(
+        (outcome for outcome in edited if disputes[id(outcome)] >= MIN_DISPUTE), key=lambda e: -disputes[id(e)]
+    )
+    select("Most disputed", disputed, lambda outcome: _votes(outcome, context))
+    return selected
 
 
 def _goodness(key: ScoreKey, outcomes: Sequence[ScoredOutcome], context: Context) -> Callable[[float], float]:
-    """A value of the score as a share of its scale, 1 for the best."""
+    """Return a function that maps a value to a share of the score's scale, 1 for the best."""
     spec = context.run.spec(*key)
     low, high = spec.range
     if not (math.isfinite(low) and math.isfinite(high)):
-        values = [value for each in outcomes if isinstance(value := each.scores.get(key), float)]
+        values = [value for outcome in outcomes if isinstance(value := outcome.scores.get(key), float)]
         low, high = (min(values), max(values)) if values else (0.0, 1.0)
     span = high - low or 1.0
     return lambda value: (value - low if spec.higher_is_better else high - value) / span
 
 
 def _goodness_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> list[float]:
-    """The scores that the outcome has, as shares of their scales."""
+    """Return the scores of the outcome as shares of their scales."""
     return [scales[key](value) for key in keys if isinstance(value := outcome.scores.get(key), float)]
 
 
 def _rating(outcome: ScoredOutcome, keys: Sequence[ScoreKey], scales: Scales) -> tuple[float, float] | None:
-    """As good as the weaker of its answers, then by their mean; None unless it has all of them."""
+    """Rate an outcome by its weakest score, then by their sum; None if one is missing."""
     values = _goodness_values(outcome, keys, scales)
     return (min(values), sum(values)) if values and len(values) == len(keys) else None
 
@@ -100,7 +104,7 @@ def _score_values(outcome: ScoredOutcome, keys: Sequence[ScoreKey], context: Con
 
 
 def _votes(outcome: ScoredOutcome, context: Context) -> Values:
-    """What each protocol says on whether the edit was done."""
+    """Return each protocol's score on whether the edit was done."""
     keys = [key for key in context.answers["done"] if isinstance(outcome.scores.get(key), float)]
     return [(key[0], _highlight_value(outcome, key, context)) for key in keys]
 

@@ -1,4 +1,4 @@
-"""The tables of the report: an overview of the headline scores, and every score by method and edit type."""
+"""Score tables of the report: the headline scores, and every score by method and edit type."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class PrintedCell:
 
     @property
     def few(self) -> bool:
-        """Whether too few source images stand behind the interval."""
+        """Whether the interval is of too few source images."""
         return self.cell.mean is not None and self.cell.mean.few
 
     @property
     def unscored(self) -> str:
-        """What has no score and why."""
+        """How many have no score, and why."""
         return words.unscored(self.cell.unscored)
 
     @property
@@ -50,7 +50,7 @@ class PrintedCell:
 
     @property
     def bounds(self) -> str:
-        """Between what the mean would lie, had all outcomes that the score is meant for got one; empty if all did."""
+        """The range of the mean if the missing outcomes had scores; empty if none is missing."""
         limits = self.cell.bounds
         if limits is None or not limits.missing:
             return ""
@@ -58,7 +58,7 @@ class PrintedCell:
         return f"{self.text(low)} to {self.text(high)} if the {limits.missing:,} missing had scores"
 
     def text(self, value: float) -> str:
-        """A number of this cell, with as many decimals as the rest of the table."""
+        """Format a number with the decimals of the table."""
         return words.number(value, self.decimals)
 
 
@@ -77,17 +77,17 @@ class ScoreTable:
 
     @property
     def folded(self) -> list[str]:
-        """The edit types at which no method has this score: listed in a line, not drawn empty."""
+        """The edit types at which no method has this score: listed, not drawn."""
         return [
             kind
             for kind, row in self.rows.items()
-            if kind != ALL and not any(shown and shown.cell.mean for shown in row)
+            if kind != ALL and not any(printed and printed.cell.mean for printed in row)
         ]
 
     @property
     def scale(self) -> AxisRange:
-        """One that holds all means: the same for all plots of a score, so that they can be compared by eye."""
-        means = [shown.cell.mean for row in self.rows.values() for shown in row if shown and shown.cell.mean]
+        """The scale of all plots of the score, so that they can be compared."""
+        means = [printed.cell.mean for row in self.rows.values() for printed in row if printed and printed.cell.mean]
         return scale_for(means, self.spec.range)
 
     @property
@@ -102,23 +102,23 @@ class ScoreTable:
 
 
 def overview(cells: Iterable[Cell], methods: Sequence[str]) -> list[ScoreTable]:
-    """The headline scores over all edits, each on a scale of its own."""
+    """Return the headline scores over all edits, each on its own scale."""
     overall = [cell for cell in cells if cell.edit_type == ALL]
     by_score = _by_score(overall)
     return [_table(by_score[key], methods, [ALL], WIDE, _title(key, by_score)) for key in headlines(overall)]
 
 
 def score_tables(cells: Iterable[Cell], methods: Sequence[str], edit_types: Sequence[str]) -> list[ScoreTable]:
-    """A table for every score, headline scores first, then in the run's order."""
+    """Return a table for every score, headline scores first, then in the run's order."""
     by_score = _by_score(cells)
     first = headlines(cell for cells_of in by_score.values() for cell in cells_of)
     order = dict.fromkeys((*first, *by_score))
     return [_table(by_score[key], methods, [ALL, *edit_types], NARROW, _title(key, by_score)) for key in order]
 
 
-def _title(key: tuple[str, str], known: Iterable[tuple[str, str]]) -> str:
+def _title(key: tuple[str, str], keys: Iterable[tuple[str, str]]) -> str:
     protocol, name = key
-    return f"{protocol} {name}" if sum(other == name for _, other in known) > 1 else name
+    return f"{protocol} {name}" if sum(score == name for _, score in keys) > 1 else name
 
 
 def _by_score(cells: Iterable[Cell]) -> dict[tuple[str, str], list[Cell]]:
@@ -135,12 +135,12 @@ def _table(
     means = [cell.mean for cell in cells if cell.mean is not None]
     decimals = words.decimals_for(mean.value for mean in means)
     scale = scale_for(means, first.spec.range)
-    shown = {(cell.edit_type, cell.method): _shown(cell, decimals, scale, width) for cell in cells}
-    rows = {kind: [shown.get((kind, method)) for method in methods] for kind in edit_types}
+    printed = {(cell.edit_type, cell.method): _printed_cell(cell, decimals, scale, width) for cell in cells}
+    rows = {kind: [printed.get((kind, method)) for method in methods] for kind in edit_types}
     return ScoreTable(first.protocol, first.spec, decimals, axis(scale, width), rows, title)
 
 
-def _shown(cell: Cell, decimals: int, scale: AxisRange, width: int) -> PrintedCell:
+def _printed_cell(cell: Cell, decimals: int, scale: AxisRange, width: int) -> PrintedCell:
     mean = cell.mean
     if mean is None:
         return PrintedCell(cell, decimals, 0, None)

@@ -1,4 +1,4 @@
-"""The pictures of the gallery: small and larger copies, and the difference of two pictures as heat."""
+"""Images of the gallery: small and large copies, and the difference of two images as a heat map."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ SMALL, LARGE = 360, 1024
 EMBEDDED = 240
 """Longest sides in pixels; the single-file form has small ones only."""
 QUALITY = 85
-KNOWN = "known.json"
-"""Which copies belong to which image file, so that a refreshed report need not make them again."""
-FULL_HEAT = 128
-"""A change of half the range, in any channel, is the brightest heat."""
-SOURCES_IN_HAND = 8
-"""Edits of one source image follow each other, so a few decoded sources are enough to remember."""
+INDEX_FILE = "known.json"
+"""Index of copies by image file, so that a refreshed report need not make them again."""
+MAX_HEAT_CHANGE = 128
+"""Change, in any channel, of the brightest heat."""
+MAX_CACHED_SOURCES = 8
+"""Edits of one source image follow each other, so caching a few decoded sources is enough."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoded:
-    """A picture that can be shown."""
+    """An image that can be shown."""
 
     pixels: Pixels
     changed: bool
-    """Whether it is no longer the picture that was scored."""
+    """Whether it differs from the image that was scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A picture that cannot be shown, and why."""
+    """An image that cannot be shown, and why."""
 
     problem: str
 
 
 def decode(file: ScoredImage) -> Decoded | Absent:
-    """The picture as it is now, or why it cannot be shown."""
+    """Read the image as it is now, or return why it cannot be shown."""
     try:
         pixels = read_image(Path(file.path))
     except BadImageError as problem:
@@ -61,15 +61,15 @@ def decode(file: ScoredImage) -> Decoded | Absent:
 
 
 def difference(source: Pixels, edited: Pixels) -> Pixels:
-    """Where and how much the edited picture differs: black where nothing changed, over red to bright yellow."""
+    """Draw the difference of two images: black where nothing changed, over red to bright yellow."""
     height, width = source.shape[:2]
     red, green, blue = cv2.split(cv2.absdiff(source, resize_image(edited, width, height)))
-    heat = cv2.convertScaleAbs(cv2.max(cv2.max(red, green), blue), alpha=255 / FULL_HEAT)
+    heat = cv2.convertScaleAbs(cv2.max(cv2.max(red, green), blue), alpha=255 / MAX_HEAT_CHANGE)
     return np.asarray(cv2.applyColorMap(heat, cv2.COLORMAP_INFERNO)[..., ::-1])
 
 
 def fitted(pixels: Pixels, longest: int) -> Pixels:
-    """The picture shrunk so that no side is longer; smaller ones stay as they are."""
+    """Shrink an image so that no side is longer; smaller ones stay as they are."""
     height, width = pixels.shape[:2]
     shrink = longest / max(height, width)
     if shrink >= 1:
@@ -79,31 +79,31 @@ def fitted(pixels: Pixels, longest: int) -> Pixels:
 
 
 class Album:
-    """The folder of pictures of one report. Files are named by their content, so no name can come from outside."""
+    """The image folder of one report. Files are named by their content, so no name can come from outside."""
 
     sizes: tuple[int, ...] = (SMALL, LARGE)
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._decoded_source = lru_cache(SOURCES_IN_HAND)(decode)
+        self._decoded_source = lru_cache(MAX_CACHED_SOURCES)(decode)
         _make_folder(folder)
-        self._there = {path.name for path in folder.iterdir()}
-        self._known = {key: copies for key, copies in _read_known(folder / KNOWN).items() if self._holds(copies)}
+        self._files = {path.name for path in folder.iterdir()}
+        self._indexed = {key: copies for key, copies in _read_index(folder / INDEX_FILE).items() if self._holds(copies)}
         self._used: dict[str, Json] = {}
 
     def source(self, file: ScoredImage) -> Json:
-        """Names and size of the copies of a source image, or the problem to show in their place."""
+        """Return names and size of the copies of a source image, or the problem to show instead."""
         return self._remembered(_key(file)) or self._place(_key(file), self._decoded_source(file))
 
     def further(self, path: Path) -> Json:
-        """The same for a further source picture, of which no hash was recorded."""
+        """Return the same for a further source image, whose hash was not recorded."""
         try:
             return self.source(ScoredImage(str(path), pixel_hash(read_image(path))))
         except BadImageError as problem:
             return {"problem": without_folders(str(problem))}
 
     def edited(self, source: ScoredImage, edited: ScoredImage) -> tuple[Json, Json | None]:
-        """The same for an edited image, and for the difference where both images can be decoded."""
+        """Return the same for an edited image, and for the difference if both images can be decoded."""
         key, key_of_both = _key(edited), _key(source, edited)
         copies, heat = self._remembered(key), self._remembered(key_of_both)
         if copies and heat:
@@ -115,18 +115,18 @@ class Album:
         return copies, heat
 
     def finish(self) -> None:
-        """Deletes pictures of an earlier report into the same folder and what a kill left, and notes what is there."""
+        """Delete images of earlier or interrupted reports, and write the index."""
         used = {copies[size] for copies in self._used.values() for size in ("small", "large")}
         for path in self.folder.iterdir():
             if path.name not in used and path.suffix == ".jpg":
                 path.unlink(missing_ok=True)
-        write_json(self.folder / KNOWN, dict(sorted(self._used.items())))
+        write_json(self.folder / INDEX_FILE, dict(sorted(self._used.items())))
 
     def _holds(self, copies: Json) -> bool:
-        return {copies["small"], copies["large"]} <= self._there
+        return {copies["small"], copies["large"]} <= self._files
 
     def _remembered(self, key: str) -> Json | None:
-        copies = self._used.get(key) or self._known.get(key)
+        copies = self._used.get(key) or self._indexed.get(key)
         if copies:
             self._used[key] = copies
         return copies
@@ -145,25 +145,25 @@ class Album:
 
     def _keep(self, content: bytes) -> str:
         name = hashlib.blake2b(content, digest_size=10).hexdigest() + ".jpg"
-        if name not in self._there:
+        if name not in self._files:
             _write_unsynced(self.folder / name, content)
-            self._there.add(name)
+            self._files.add(name)
         return name
 
 
 class EmbeddedAlbum(Album):
-    """The pictures inside the page itself, small ones only."""
+    """Images embedded in the page itself, small ones only."""
 
     sizes = (EMBEDDED,)
 
     def __init__(self) -> None:
         self.embedded: dict[str, str] = {}
         """Name to data address."""
-        self._decoded_source = lru_cache(SOURCES_IN_HAND)(decode)
-        self._known, self._used = {}, {}
+        self._decoded_source = lru_cache(MAX_CACHED_SOURCES)(decode)
+        self._indexed, self._used = {}, {}
 
     def finish(self) -> None:
-        """There is nothing to tidy."""
+        """Do nothing: there are no files."""
 
     def _keep(self, content: bytes) -> str:
         name = hashlib.blake2b(content, digest_size=10).hexdigest() + ".jpg"
@@ -172,9 +172,9 @@ class EmbeddedAlbum(Album):
 
 
 def _key(*files: ScoredImage) -> str:
-    """Another one whenever a file changes, or the way copies are made. Hashed: a report must not reveal paths."""
+    """Return a key that changes with the files and settings. It is a hash, as a report must not reveal paths."""
     stamps = [(ImageStamp.of(Path(file.path)), file.pixels) for file in files]
-    return hashlib.blake2b(repr((SMALL, LARGE, QUALITY, FULL_HEAT, stamps)).encode(), digest_size=12).hexdigest()
+    return hashlib.blake2b(repr((SMALL, LARGE, QUALITY, MAX_HEAT_CHANGE, stamps)).encode(), digest_size=12).hexdigest()
 
 
 def _jpeg(pixels: Pixels) -> bytes:
@@ -182,8 +182,8 @@ def _jpeg(pixels: Pixels) -> bytes:
     return cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
 
 
-def _read_known(path: Path) -> dict[str, Json]:
-    """A lost or damaged list only costs time."""
+def _read_index(path: Path) -> dict[str, Json]:
+    """Read the index; a lost or damaged one only costs time."""
     try:
         stored = json.loads(read_text(path))
         return {key: copies for key, copies in stored.items() if {"small", "large", "frame"} <= set(copies)}
@@ -192,7 +192,7 @@ def _read_known(path: Path) -> dict[str, Json]:
 
 
 def _write_unsynced(path: Path, content: bytes) -> None:
-    """Whole or not at all, but without waiting for the disk: a report can be made again, and waits would add up."""
+    """Write a file atomically, but without waiting for the disk: a report can be made again."""
     draft = path.with_name(f"{DRAFT_PREFIX}{secrets.token_hex(8)}{path.suffix}")
     try:
         draft.write_bytes(content)

@@ -1,4 +1,4 @@
-"""What every page is made of: its styles and scripts, the policy that pins them, and the mark by which we know it."""
+"""Styles, scripts and security policy of every page, and the marker that identifies a report."""
 
 from __future__ import annotations
 
@@ -22,23 +22,27 @@ GENERATOR = Markup('<meta name="generator" content="EditGauge report">')
 
 
 def page_in(folder: str | Path, name: str) -> Path:
-    """Where the page will lie; raises `BadInputError` when it cannot be written there."""
+    """Return the path of a page in a folder.
+
+    Raises:
+        BadInputError: if it cannot be written there.
+    """
     if Path(folder).is_file():
         raise BadInputError(f"'{folder}' is a file; give a folder for {name}.")
     page = Path(folder) / name
-    refuse_a_page_of_others(page)
+    check_page_file(page)
     return page
 
 
 def claim_html_file(file: Path, option: str, example: str) -> None:
-    """Raises `BadInputError` when the file is no .html file, or exists and we did not make it."""
+    """Raise `BadInputError` if the file is no .html file, or exists and is not a report."""
     if file.suffix.lower() not in {".html", ".htm"} or file.is_dir():
         raise BadInputError(f"{option} writes one .html file, and '{file}' is not one; try '{file / example}'.")
-    refuse_a_page_of_others(file)
+    check_page_file(file)
 
 
-def refuse_a_page_of_others(file: Path) -> None:
-    """Raises `BadInputError` when the file exists and we did not make it."""
+def check_page_file(file: Path) -> None:
+    """Raise `BadInputError` if the file exists and is not a report."""
     if not file.exists():
         return
     with open_regular(file) as opened:
@@ -48,7 +52,7 @@ def refuse_a_page_of_others(file: Path) -> None:
 
 
 def frame(images: str, styles: Sequence[str], scripts: Sequence[str]) -> dict[str, str]:
-    """What the template of every page asks for, whatever the page shows."""
+    """Return the variables of every page template."""
     style, early, script = joined("style", styles, "css"), asset("script/early.js"), joined("script", scripts, "js")
     return {
         "policy": policy(images, style, early, script),
@@ -61,7 +65,7 @@ def frame(images: str, styles: Sequence[str], scripts: Sequence[str]) -> dict[st
 
 
 def policy(images: str, style: str, *scripts: str) -> str:
-    """The page's security policy: only these very texts may run, and no request can leave the page."""
+    """Return the content security policy: only these scripts may run, and no request can leave the page."""
     allowed = " ".join(map(_pinned, scripts))
     return (
         f"default-src 'none'; {images}; style-src {_pinned(style)}; "
@@ -70,12 +74,12 @@ def policy(images: str, style: str, *scripts: str) -> str:
 
 
 def joined(folder: str, names: Sequence[str], ending: str) -> Markup:
-    """Files of this package as one text."""
+    """Join files of this package."""
     return Markup("\n").join(asset(f"{folder}/{name}.{ending}") for name in names)
 
 
 def asset(name: str) -> Markup:
-    """The text of a file of this package."""
+    """Read a file of this package."""
     text = (resources.files(__package__ or "") / "templates" / name).read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704 - a file of this package
 
