@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from editgauge._util.images import read_image, write_png
-from editgauge.engine import verify
 from editgauge.engine.run import run as score_all
-from editgauge.engine.verify import draw_sample
+from editgauge.engine.verify import draw_sample, verify
 from editgauge.protocols import protocols
 from editgauge.results import JournalEntry, Key, Run, RunWriter, ScoreRecord
 from editgauge.results._records import ImageStamp

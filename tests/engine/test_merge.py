@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from editgauge.engine import verify
 from editgauge.engine._run_plan import Shard, read_shard
 from editgauge.engine.merge import merge
 from editgauge.engine.run import run
+from editgauge.engine.verify import verify
 from editgauge.errors import BadInputError, BadRunError
 from editgauge.reports.export import export
 from editgauge.results import JournalEntry, Run

@@ -13,7 +13,7 @@ import pytest
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.engine import edit
+from editgauge.engine.edit import edit
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.outcomes import find_outcomes
 

@@ -18,7 +18,6 @@ import pytest
 
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.images import ImageFile
-from editgauge.engine import verify
 from editgauge.engine._perception import MemoryGate
 from editgauge.engine._schedule import (
     IN_FLIGHT_WITH_MODELS,
@@ -29,6 +28,7 @@ from editgauge.engine._schedule import (
 )
 from editgauge.engine._scoring import ScoringTask
 from editgauge.engine.run import run
+from editgauge.engine.verify import verify
 from editgauge.errors import EditGaugeError
 from editgauge.models.cache.packing import unpack
 from editgauge.reports.export import export

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import ImageFile, pixel_hash, read_image, write_png
-from editgauge.engine.best import RECORD, best
+from editgauge.engine.best import CHOICES_FILE, best
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.results import ImageStamp, JournalEntry
@@ -63,7 +63,7 @@ def test_the_best_outcome_of_each_edit_becomes_one_of_a_new_method(run: Path, tm
         assert np.array_equal(read_image(chosen[name] or Path()), read_image(tmp_path / origin))
     assert outcomes["c"].image is None
     assert "refused: 1, unparsable: 1" in (outcomes["c"].absence or "")
-    first = json.loads((tmp_path / "best" / RECORD).read_text("utf-8"))["choices"][0]
+    first = json.loads((tmp_path / "best" / CHOICES_FILE).read_text("utf-8"))["choices"][0]
     assert (first["method"], first["seed"], first["value"], len(first["of"])) == ("one", 1, 0.9, 3)
 
 

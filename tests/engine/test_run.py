@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from editgauge._util.images import Pixels, write_png
-from editgauge.engine import verify
 from editgauge.engine.run import run
+from editgauge.engine.verify import verify
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.reports.export import export
 from editgauge.results import Run

@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from editgauge.engine import verify
+from editgauge.engine.verify import verify
 from editgauge.reports.export import export
 from editgauge.results import Run
 
