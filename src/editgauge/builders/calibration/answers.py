@@ -31,9 +31,9 @@ VERDICT = "edit"
 ABOUT: Mapping[str, str] = {
     "accuracy": "edit",
     "applied": "edit",
-    "artifacts": "preservation",
-    "context_kept": "preservation",
-    "precise": "artifact",
+    "artifacts": "kept",
+    "context_kept": "kept",
+    "precise": "quality",
 }
 """The questions of our studies by the score that answers them, as they are worded: EditInspector's `artifacts` asks for
 traces outside the asked change, `precise` for a change that is cleanly made."""
@@ -53,7 +53,7 @@ class QuestionAnswers:
     good_from: float
     values: Numbers
     shares: Numbers
-    """Of people who say what the score says at 1: that it is good, or for `artifact` that it is not."""
+    """Of people who say what the score says at 1: that it is good."""
     sources: Labels
     answers: int
     raters: int

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 
 from editgauge._stats.intervals import Labels, Numbers
 from editgauge._stats.resampling import Estimate, estimate, resampled
-from editgauge.protocols.editgauge.calibration import NEAREST, CalibrationCurve, Point
+from editgauge.protocols.editgauge._calibration import NEAREST, CalibrationCurve, Point
 
 PRIOR = 2.0
 """This many outcomes are added on which people say what the number says: without them the fit is endless where a number

@@ -7,7 +7,7 @@ from html import escape
 
 from editgauge._render.svg import AxisRange, Plane, document
 from editgauge.builders.calibration.measures import CalibrationComparison, ReliabilityBin
-from editgauge.protocols.editgauge.calibration import CalibrationCurve
+from editgauge.protocols.editgauge._calibration import CalibrationCurve
 
 SIDE = 220
 LEFT, GAP, RIGHT, TOP, BETWEEN, BOTTOM = 58, 56, 24, 76, 130, 46
