@@ -108,7 +108,7 @@ NEW: dict[str, dict[str, tuple[str, str]]] = {
     },
     "verb": {
         "look/describe.py": ("", VERB),
-        "_face.py": ('    "Look": {\n', '        "describe": "editgauge.look.describe:describe",\n'),
+        "_public.py": ('    "Look": {\n', '        "describe": "editgauge.look.describe:describe",\n'),
     },
 }
 """Task to the files it touches: after which words something is written (at the end where there are none), and what."""
