@@ -39,11 +39,11 @@ class Method(typing.Protocol):
     """What its user should know before outcomes are made."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The edited image, the same for the same seed; raises `CannotEditError` when there is none."""
+        """Return the edited image, the same for the same seed; raise `CannotEditError` when it cannot be made."""
         ...
 
     def prompt(self, edit: Edit) -> MethodPrompt:
-        """What the method is asked about an edit; recorded with its outcome."""
+        """Return the prompt for an edit; it is recorded with the outcome."""
         from editgauge.methods.prompts import MethodPrompt, render
         from editgauge.methods.prompts.families import USUAL_TOKEN
 
@@ -52,11 +52,11 @@ class Method(typing.Protocol):
         return render(edit, self.form, token=self.token or USUAL_TOKEN)
 
     def settings(self) -> dict[str, Any]:
-        """What determines its outcomes besides edit and seed: model, revision, scheduler, steps, guidance."""
+        """Return everything besides edit and seed that determines outcomes: model, revision, scheduler, steps, guidance."""
         return {}
 
     def variant(self, options: Mapping[str, str]) -> Method:
-        """The method with other options, such as `--option steps=20`."""
+        """Return a copy of the method with other options, such as `--option steps=20`."""
         raise BadInputError(f"The method '{self.name}' has no options, got {', '.join(options)}.")
 
 

@@ -24,10 +24,10 @@ class Refused(CannotEditError):
 
 
 def why(absence: str) -> Why:
-    """The word an absence is counted under.
+    """Return the category under which an absence is counted.
 
     >>> why("refused: nudity filter"), why("there is no cat")
     ('refused', 'cannot')
     """
     word = absence.partition(":")[0]
-    return next((known for known in WHYS if word == known), "cannot")
+    return next((category for category in WHYS if word == category), "cannot")

@@ -47,33 +47,33 @@ class MethodOption:
 
 
 def whole(usual: int, about: str, least: int = 1) -> MethodOption:
-    """An option that counts something."""
+    """Define an integer option."""
     return MethodOption(usual, about, least)
 
 
 def number(usual: float, about: str, least: float = 0.0, most: float = math.inf) -> MethodOption:
-    """An option on a scale."""
+    """Define a numeric option."""
     return MethodOption(float(usual), about, least, most)
 
 
 def text(usual: str, about: str, *among: str) -> MethodOption:
-    """An option in words: any, or one of these."""
+    """Define a text option: free text, or one of a list."""
     return MethodOption(usual, about, among=among)
 
 
-def offers(*shared: Mapping[str, MethodOption], **own: MethodOption) -> Mapping[str, MethodOption]:
-    """The options of a method: those it shares with others, then its own, which come in place of shared ones."""
-    return MappingProxyType({name: option for some in (*shared, own) for name, option in some.items()})
+def offers(*shared: Mapping[str, MethodOption], **specific: MethodOption) -> Mapping[str, MethodOption]:
+    """Combine shared options with a method's specific ones, which take precedence."""
+    return MappingProxyType({name: option for group in (*shared, specific) for name, option in group.items()})
 
 
 def chosen(
-    method: str, known: Mapping[str, MethodOption], now: Mapping[str, Value], texts: Mapping[str, str]
+    method: str, specs: Mapping[str, MethodOption], current: Mapping[str, Value], texts: Mapping[str, str]
 ) -> dict[str, Value]:
-    """The current values, updated with the given options; raises `BadInputError` with every problem."""
-    values: dict[str, Value] = read_options(method, now, texts)
+    """Update the current values with options as text; raise `BadInputError` with every problem."""
+    values: dict[str, Value] = read_options(method, current, texts)
     problems = [
         f"{name} {problem}, got '{values[name]}'"
-        for name, option in known.items()
+        for name, option in specs.items()
         if (problem := option.problem(values[name]))
     ]
     if problems:
@@ -82,7 +82,7 @@ def chosen(
 
 
 def read_options(method: str, usual: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """The usual values with those given in their place.
+    """Update the defaults with options as text.
 
     Args:
         method: whose they are
@@ -120,8 +120,8 @@ def _read(text: str, usual: Any) -> Any:
     return text
 
 
-def _unknown(name: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+def _unknown(name: str, valid_names: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, valid_names, n=1)
     guess = f"; did you mean '{close[0]}'?" if close else ""
-    there = f"; there are {', '.join(known)}" if known else "; it has none"
-    return f"no option '{name}'{guess or there}"
+    listing = f"; there are {', '.join(valid_names)}" if valid_names else "; it has none"
+    return f"no option '{name}'{guess or listing}"

@@ -95,7 +95,7 @@ class FoundOutcomes:
         return self.counts.present
 
     def sentence(self, method: str) -> str:
-        """What was found, as printed: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
+        """Describe the result: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
         kinds = Counter(fault.kind for fault in self.faults)
         _, absent, seeds = self.counts
         first = next((fault for fault in self.faults if fault.kind == "misspelled"), None)
@@ -120,7 +120,7 @@ class FoundOutcomes:
 def find_outcomes(
     method: str, path: Path, edits: Sequence[Edit], layout: str | None = None, *, allow_outside: bool = False
 ) -> FoundOutcomes:
-    """What a method left at that place for these edits; an edit without anything gets a recorded absence.
+    """Find a method's outcomes for these edits; an edit without one gets a recorded absence.
 
     Args:
         method: its name, with the variant if there is one: `imagic[eta=0.8]`.
@@ -159,17 +159,17 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
             why = absence(best.layout, best.layout.asks(edit))
             outcomes.append(Outcome(edit_id=edit.id, method=method, absence=why))
     rows = [fault for fault in faults(best, edits, tree) if fault.where not in OWN_FILES]
-    strangers = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelled"})
+    unexpected = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelled"})
     how = f"{best.layout.title} layout"
-    return FoundOutcomes(outcomes.settled(), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
+    return FoundOutcomes(outcomes.settled(), unexpected, best.layout.name, how, tuple(rows), tuple(rivals))
 
 
 def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outside: bool) -> FoundOutcomes:
-    """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
+    """Read a list of outcomes in the order of the edits, without loading all of them into memory."""
     index_of = {**_places_by_key(edits), **{same_letters(edit.id): i for i, edit in enumerate(edits)}}
     outcomes: DiskList[Outcome] = DiskList()
     indices = array("q")
-    strangers: list[str] = []
+    unexpected: list[str] = []
     problems: list[str] = []
     is_inside = Inside(listed.parent)
     for outcome in _each_outcome(method, listed, problems):
@@ -180,7 +180,7 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
             )
         index = index_of.get(same_letters(outcome.edit_id))
         if index is None:
-            strangers.append(outcome.edit_id)
+            unexpected.append(outcome.edit_id)
         else:
             indices.append(index)
             same = outcome.edit_id == edits[index].id  # letters may be spelled in two ways, and the edit's own counts
@@ -195,9 +195,10 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
         raise BadInputError(f"'{listed}' has problems.", problems)
     rows = [Fault("missing", outcome.edit_id, outcome.absence) for outcome in in_order if outcome.absence]
     rows += [
-        Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark") for edit_id in strangers
+        Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark")
+        for edit_id in unexpected
     ]
-    return FoundOutcomes(in_order, tuple(map(shown, strangers)), faults=tuple(rows))
+    return FoundOutcomes(in_order, tuple(map(shown, unexpected)), faults=tuple(rows))
 
 
 def _places_by_key(edits: Sequence[Edit]) -> dict[str, int]:
@@ -208,7 +209,7 @@ def _places_by_key(edits: Sequence[Edit]) -> dict[str, int]:
 
 
 def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:
-    """The outcomes of a list as its lines have them; what is wrong with others is added to the problems."""
+    """Yield the outcomes of a list in file order; append problems of invalid lines to `problems`."""
     try:
         with open_text(listed, "utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
@@ -246,7 +247,7 @@ def _read_line(method: str, line: str, folder: Path) -> Outcome:
 
 
 def _check_text(key: str, value: object) -> None:
-    """What is no text would stop the run much later, when the scores are written."""
+    """Reject a value that is no text; it would fail later, when scores are written."""
     if not isinstance(value, str) or (key == "image_path" and not value):
         raise BadInputError(
             f"{key} must be {'a path' if key == 'image_path' else 'text'}, got {shown(str(value)) or 'none'}"
@@ -256,7 +257,7 @@ def _check_text(key: str, value: object) -> None:
 
 
 def _repeated(outcomes: Iterable[Outcome]) -> list[str]:
-    """What is listed more than once; the outcomes of one edit come together."""
+    """Return the keys that are listed more than once; outcomes of one edit are adjacent."""
     problems = []
     for edit_id, these in groupby(outcomes, key=lambda outcome: outcome.edit_id):
         counts = Counter(outcome.seed for outcome in these)

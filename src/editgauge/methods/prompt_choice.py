@@ -50,11 +50,11 @@ class PromptOptions:
         check_choice(self.template or USUAL_SET, self.folder)
 
     def tell(self, method: Method, edit: Edit) -> PromptedEdit:
-        """The edit in these words: whatever form the method reads it in, they are its own words from now on."""
+        """Return the edit with the rendered prompt as its instruction and captions."""
         if not (self.form or self.template or self.folder or self.file):
             prompt = method.prompt(edit)
             return PromptedEdit(edit, prompt, prompt.templates)
-        wanted = self._written_out(edit) or render(
+        prompt = self._written_out(edit) or render(
             edit,
             self.form or method.form or USUAL_FORM,
             self.template or USUAL_SET,
@@ -62,9 +62,9 @@ class PromptOptions:
             folder=self.folder,
             overrides=self.overrides,
         )
-        source = wanted.source or edit.source_caption
-        reworded = replace(edit, instruction=wanted.text, target_caption=wanted.text, source_caption=source)
-        return PromptedEdit(reworded, method.prompt(reworded), wanted.templates)
+        source = prompt.source or edit.source_caption
+        reworded = replace(edit, instruction=prompt.text, target_caption=prompt.text, source_caption=source)
+        return PromptedEdit(reworded, method.prompt(reworded), prompt.templates)
 
     def _written_out(self, edit: Edit) -> MethodPrompt | None:
         if self.file is None:
@@ -75,7 +75,7 @@ class PromptOptions:
         return MethodPrompt(text, templates=(self.file.name,))
 
     def describe(self) -> dict[str, Any]:
-        """What the words were made with; templates of one's own by their content."""
+        """Describe what the prompts were made with; custom templates by their content hash."""
         return {
             "form": self.form,
             "template": self.template,
@@ -112,7 +112,7 @@ WRITTEN_COLUMNS = ("edit_type", "category", "image_id", "to_attribute", "instruc
 
 
 def read_written(file: Path) -> dict[str, str]:
-    """The prompts of a CSV in the form that PixLens writes, one row per edit, by type, class, image and wish."""
+    """Read prompts from a CSV as PixLens writes it, one row per edit, by type, class, image and target."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
             rows = csv.DictReader(opened)

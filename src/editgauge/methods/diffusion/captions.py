@@ -33,11 +33,11 @@ class SDEdit(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, denoised."""
+        """Add noise to the source and denoise it under the target caption."""
         return self.denoise_source(request)
 
     def denoise_source(self, request: PipelineInput, **options: Any) -> Any:
-        """The source under noise of the chosen strength, denoised."""
+        """Add noise of the requested strength to the source and denoise it."""
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
             raise BadInputError(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
@@ -76,7 +76,7 @@ class ControlNetCanny(SDEdit):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, denoised along its edges."""
+        """Denoise the source, conditioned on its Canny edges."""
         return self.denoise_source(
             request,
             control_image=edges(request.image, self.options["low"], self.options["high"]),
@@ -93,7 +93,7 @@ class ControlNetCanny(SDEdit):
         return PipelineWeights(self.options["controlnet"], index="config.json")
 
     def parts(self, library: Any) -> dict[str, Any]:
-        """The control network."""
+        """Load the control network."""
         import torch
 
         with clear_errors(self.control):
@@ -121,7 +121,7 @@ class TextToImage(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The caption, painted at the source's shape."""
+        """Generate an image from the target caption in the source's aspect ratio."""
         width, height = request.image.size
         return self.denoise(request, width=width, height=height)
 

@@ -34,7 +34,7 @@ class DiffEdit(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, repainted inside the mask."""
+        """Repaint the region in which source and target captions disagree."""
         steps, strength = self.options["steps"], self.options["strength"]
         mask = self.pipe.generate_mask(
             image=request.image,
@@ -84,7 +84,7 @@ class LEditsPP(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, guided towards the target caption."""
+        """Denoise the inverted source with guidance from the target caption."""
         self.pipe.invert(
             image=request.image,
             source_prompt=request.prompt.source,

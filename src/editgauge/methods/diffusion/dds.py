@@ -30,7 +30,7 @@ class DDS(PaperMethod):
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The source, moved."""
+        """Move the source's latents along the delta denoising gradient."""
         import torch
 
         blank, guidance = painter.words(["", ""]), self.options["guidance"]

@@ -24,7 +24,7 @@ class InstructPix2Pix(Diffusion):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed."""
+        """Edit the source as the instruction says."""
         return self.denoise(request, image=request.image, image_guidance_scale=self.options["image_guidance"])
 
 
@@ -45,11 +45,11 @@ class _Large(Diffusion):
         return pipe
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed."""
+        """Edit the source as the instruction says."""
         return self.follow(request)
 
     def follow(self, request: PipelineInput, **options: Any) -> Any:
-        """The instruction, followed, at the size chosen here and no other."""
+        """Edit the source at exactly the size of this request."""
         width, height = request.image.size
         images = request.images if request.edit.inputs else request.image
         return self.denoise(request, image=images, width=width, height=height, **options)
@@ -73,7 +73,7 @@ class FluxKontext(_Large):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed; the pipeline would choose another size by itself."""
+        """Edit the source at the requested size; by default the pipeline would choose another one."""
         width, height = request.image.size
         return self.follow(request, max_area=width * height, _auto_resize=False)
 
@@ -110,7 +110,7 @@ class QwenImageEdit(_Large):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed; without a negative prompt the pipeline takes no guidance."""
+        """Edit the source; an empty negative prompt turns guidance on."""
         return self.follow(request, negative_prompt=" ")
 
 
@@ -145,7 +145,7 @@ class OmniGen(_Large):
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed; where pictures belong is marked as the model was trained to read it."""
+        """Edit the source; image placeholders are inserted into the prompt as in training."""
         marks = "".join(f"<img><|image_{number}|></img>" for number in range(1, len(request.edit.inputs) + 2))
         return self.denoise(
             request,

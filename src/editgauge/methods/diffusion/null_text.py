@@ -30,17 +30,17 @@ def counterparts(source: Sequence[int], target: Sequence[int]) -> list[int]:
     >>> counterparts([1, 7, 8, 2], [1, 9, 8, 2]), counterparts([1, 8, 2], [1, 5, 6, 8, 2])
     ([0, 1, 2, 3], [0, -1, -1, 1, 2])
     """
-    places = [NONE] * len(target)
+    indices = [NONE] * len(target)
     matcher = SequenceMatcher(None, list(source), list(target), autojunk=False)
-    for kind, begin, end, there, until in matcher.get_opcodes():
-        if kind == "equal" or (kind == "replace" and end - begin == until - there):
-            places[there:until] = range(begin, end)
-    return places
+    for kind, begin, end, start, stop in matcher.get_opcodes():
+        if kind == "equal" or (kind == "replace" and end - begin == stop - start):
+            indices[start:stop] = range(begin, end)
+    return indices
 
 
-def padded(places: Sequence[int], length: int) -> list[int]:
+def padded(indices: Sequence[int], length: int) -> list[int]:
     """Counterparts of a whole line: what fills it up after the words corresponds place by place."""
-    return [*places[:length], *range(len(places), length)]
+    return [*indices[:length], *range(len(indices), length)]
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Injection:
     """The most places of a layer whose own attention is put in: finer ones carry texture, not layout."""
 
     def __call__(self, weights: Tensor, *, to_words: bool) -> Tensor:
-        """The attention weights, (batch x heads, places, words or places), with the source's put in."""
+        """Replace the target's attention weights (batch * heads, queries, keys) by the source's."""
         import torch
 
         if not (self.cross if to_words else self.own and weights.shape[1] <= self.largest):
@@ -84,13 +84,13 @@ class InjectedAttention:
     def __call__(
         self, attn: Any, hidden_states: Any, encoder_hidden_states: Any = None, attention_mask: Any = None
     ) -> Any:
-        """The layer's answer; the names of the arguments are the library's."""
+        """Compute the attention layer; argument names are those of the library."""
         import torch
 
         to_words = encoder_hidden_states is not None
-        seen = encoder_hidden_states if to_words else hidden_states
+        context = encoder_hidden_states if to_words else hidden_states
         query, key, value = (
-            attn.head_to_batch_dim(part) for part in (attn.to_q(hidden_states), attn.to_k(seen), attn.to_v(seen))
+            attn.head_to_batch_dim(part) for part in (attn.to_q(hidden_states), attn.to_k(context), attn.to_v(context))
         )
         weights = self.injection(attn.get_attention_scores(query, key, attention_mask), to_words=to_words)
         project, dropout = attn.to_out
@@ -122,7 +122,7 @@ class NullText(PaperMethod):
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The target, painted next to the source."""
+        """Sample the target next to the source."""
         source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
         trajectory = inverted(painter, painter.latents(request.image), source, self.options["steps"])
         blanks = learned_blanks(painter, trajectory, source, self.options["guidance"], self.inner_steps)
@@ -134,20 +134,28 @@ class NullText(PaperMethod):
         return int(self.options["inner_steps"])
 
     def _side_by_side(
-        self, painter: Painter, noise: Tensor, source: Tensor, target: Tensor, blanks: list[Tensor], places: Tensor
+        self,
+        painter: Painter,
+        noise: Tensor,
+        source: Tensor,
+        target: Tensor,
+        blanks: list[Tensor],
+        counterpart_indices: Tensor,
     ) -> Tensor:
         import torch
 
         steps = self.options["steps"]
-        injection = Injection(places)
+        injection = Injection(counterpart_indices)
         pair, captions = torch.cat([noise, noise]), torch.cat([source, target])
         with injected_attention(painter.unet, injection):
             for index, timestep in enumerate(painter.timesteps(steps)):
                 injection.cross = index < self.options["cross"] * steps
                 injection.own = index < self.options["own"] * steps
                 blank = blanks[index].expand(2, -1, -1)
-                seen = painter.guided(pair, timestep, captions, blank, self.options["guidance"])
-                pair = moved(pair, seen, painter.kept(timestep), painter.kept(painter.before(timestep, steps)))
+                noise_estimate = painter.guided(pair, timestep, captions, blank, self.options["guidance"])
+                pair = moved(
+                    pair, noise_estimate, painter.kept(timestep), painter.kept(painter.before(timestep, steps))
+                )
         return pair[1:]
 
 
@@ -177,7 +185,7 @@ def learned_blanks(
     steps = len(trajectory) - 1
     blank, latents, learned = painter.words(""), trajectory[-1], []
     for index, timestep in enumerate(painter.timesteps(steps)):
-        here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
+        alpha, previous_alpha = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
         goal, with_words = trajectory[steps - index - 1], painter.noise(latents, timestep, words)
         with torch.enable_grad():
             blank = blank.detach().clone().requires_grad_()
@@ -185,14 +193,14 @@ def learned_blanks(
             for _ in range(inner_steps):
                 without = painter.noise(latents, timestep, blank)
                 noise = without + guidance * (with_words - without)
-                loss = torch.nn.functional.mse_loss(moved(latents, noise, here, there), goal)
+                loss = torch.nn.functional.mse_loss(moved(latents, noise, alpha, previous_alpha), goal)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
                 if loss.item() < 1e-5 + index * 2e-5:
                     break
         learned.append(blank.detach())
-        latents = moved(latents, painter.guided(latents, timestep, words, learned[-1], guidance), here, there)
+        latents = moved(latents, painter.guided(latents, timestep, words, learned[-1], guidance), alpha, previous_alpha)
     return learned
 
 
@@ -208,16 +216,16 @@ def _places(painter: Painter, request: PipelineInput) -> Tensor:
 
 
 def inverted(painter: Painter, latents: Tensor, words: Tensor, steps: int) -> list[Tensor]:
-    """The way from a picture to its noise: the latents themselves, then those of every timestep upwards.
+    """Invert latents by DDIM; return the trajectory from the clean latents to the noise.
 
     Sampling backwards assumes that the noise seen before a step is that seen after it; the error falls with the number
     of steps. No guidance is used, for with it the assumption fails (Null-text inversion, section 3.2).
     """
     trajectory = [latents]
     for timestep in reversed(painter.timesteps(steps)):
-        here, there = painter.kept(painter.before(timestep, steps)), painter.kept(timestep)
+        previous_alpha, alpha = painter.kept(painter.before(timestep, steps)), painter.kept(timestep)
         noise = painter.noise(trajectory[-1], timestep, words)
-        trajectory.append(moved(trajectory[-1], noise, here, there))
+        trajectory.append(moved(trajectory[-1], noise, previous_alpha, alpha))
     return trajectory
 
 

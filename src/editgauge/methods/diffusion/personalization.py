@@ -55,7 +55,7 @@ class TextualInversion(_Personal):
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The caption with the learned word, painted."""
+        """Generate an image from the caption with the learned embedding."""
         latents, token = painter.latents(request.image), single_token(painter, self.options["token"])
         vector = first_meaning(painter, token, request.edit.subject).clone().requires_grad_()
         photo = called(self.options["token"], None)
@@ -84,7 +84,7 @@ class DreamBooth(_Personal):
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The caption with the rare word, painted by the tuned network."""
+        """Generate an image from the caption with the rare token, with the fine-tuned network."""
         options, latents = self.options, painter.latents(request.image)
         words = painter.words(called(options["token"], request.edit.subject))
         pupil = tuned(painter, latents, words, options["tuning_steps"], options["tuning_rate"], request.generator)
@@ -92,7 +92,7 @@ class DreamBooth(_Personal):
 
 
 def called(token: str, subject: str | None) -> str:
-    """What the source is called while it is learned.
+    """Return the prompt that names the source during training.
 
     >>> called("sks", "the dog"), called("*", None)
     ('a photo of sks dog', 'a photo of *')
@@ -102,7 +102,7 @@ def called(token: str, subject: str | None) -> str:
 
 
 def single_token(painter: Painter, word: str) -> int:
-    """The number of a word that is one token; only such a word can have a vector of its own."""
+    """Return the id of a single-token word; only such a word can have its own embedding."""
     numbers = painter.pipe.tokenizer(word, add_special_tokens=False).input_ids
     if len(numbers) != 1:
         raise BadInputError(

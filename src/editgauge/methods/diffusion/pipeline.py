@@ -46,12 +46,12 @@ class PipelineInput:
     @property
     def images(self) -> list[Image.Image]:
         """The source and the edit's further pictures, the latter in their own size."""
-        others = (read_image(image.picture.path) for image in self.edit.inputs)
-        return [self.image, *map(Image.fromarray, others)]
+        input_images = (read_image(image.picture.path) for image in self.edit.inputs)
+        return [self.image, *map(Image.fromarray, input_images)]
 
 
 def common(model: str, size: int = 512) -> dict[str, MethodOption]:
-    """The options every method has."""
+    """Return the options that all diffusion methods have."""
     return {
         "model": text(model, "an id of the model hub, or a folder that `save_pretrained` wrote"),
         "revision": text("", "a commit, tag or branch of the model hub; empty for the one that was fetched"),
@@ -84,15 +84,15 @@ class Diffusion(Method):
         self.options: dict[str, Any] = {name: option.usual for name, option in self.known.items()} | options
 
     def variant(self, options: Mapping[str, str]) -> Self:
-        """The method with other options."""
+        """Return the method with other options."""
         return type(self)(**chosen(self.name, self.known, self.options, options))
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the outcomes; the model must be on this machine, for its commit belongs to them."""
         diffusers(f"The method '{self.name}'")
-        own = {name: value for name, value in self.options.items() if name not in {"model", "revision", "device"}}
+        options = {name: value for name, value in self.options.items() if name not in {"model", "revision", "device"}}
         return {
-            **own,
+            **options,
             "model": self.weights.id,
             "revision": self.weights.commit,
             "pipeline": self.pipeline,
@@ -103,7 +103,7 @@ class Diffusion(Method):
         }
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The outcome, of the source's size; the same for the same edit, seed and settings."""
+        """Return the outcome at the source's size; the same for the same edit, seed and settings."""
         diffusers(f"The method '{self.name}'")
         import torch
 
@@ -115,10 +115,10 @@ class Diffusion(Method):
 
     @abstractmethod
     def make(self, request: PipelineInput) -> Any:
-        """The edited picture, height x width x 3 in [0, 1]."""
+        """Return the edited image, (height, width, 3) in [0, 1]."""
 
     def denoise(self, request: PipelineInput, **options: Any) -> Any:
-        """What the pipeline makes under the prompt, with the method's steps and guidance."""
+        """Call the pipeline with the prompt and the method's steps and guidance."""
         usual = {
             "prompt": request.prompt.text,
             "num_inference_steps": self.options["steps"],
@@ -127,7 +127,7 @@ class Diffusion(Method):
         return self.call(request, **{**usual, **options})
 
     def call(self, request: PipelineInput, **options: Any) -> Any:
-        """What the pipeline makes; raises `Refused` where its safety checker flagged it."""
+        """Call the pipeline; raise `RefusedError` when its safety checker flags the image."""
         made = self.pipe(generator=request.generator, output_type="np", **options)
         refuse_flagged(getattr(made, "nsfw_content_detected", None))
         return made.images[0]
@@ -166,8 +166,8 @@ class Diffusion(Method):
                 **self.parts(library),
             )
             if self.scheduler:
-                wanted = getattr(library, self.scheduler)
-                pipe.scheduler = wanted.from_config(pipe.scheduler.config, **self.scheduler_options)
+                scheduler_class = getattr(library, self.scheduler)
+                pipe.scheduler = scheduler_class.from_config(pipe.scheduler.config, **self.scheduler_options)
             pipe.set_progress_bar_config(disable=True)
             return self.placed(pipe)
 
@@ -176,12 +176,12 @@ class Diffusion(Method):
         return {}
 
     def placed(self, pipe: Any) -> Any:
-        """The pipeline on its device."""
+        """Move the pipeline to its device."""
         return pipe.to(self.device)
 
 
 def refuse_flagged(flags: Any) -> None:
-    """Raises `Refused` when the safety checker flagged the picture, which it has then painted black."""
+    """Raise `RefusedError` when the safety checker flagged the image, which it then has blackened."""
     if flags is not None and any(flags):
         raise Refused("the pipeline's safety checker flagged the picture")
 
@@ -192,7 +192,7 @@ def _mixed(seed: int, edit_id: str) -> int:
 
 
 def fitted_size(width: int, height: int, size: int, multiple: int, *, by_area: bool = False) -> tuple[int, int]:
-    """The size nearest to this shape whose sides are multiples of `multiple`.
+    """Return the size nearest to this aspect ratio whose sides are multiples of `multiple`.
 
     Its longer side is `size`, as networks trained at one side want it; by area it has as many pixels as a square of it.
 
@@ -205,14 +205,14 @@ def fitted_size(width: int, height: int, size: int, multiple: int, *, by_area: b
 
 
 def fitted(source: Pixels, size: int, multiple: int, *, by_area: bool = False) -> Image.Image:
-    """The source at a size the network takes; the shape is kept except for rounding, nothing is cropped."""
+    """Resize the source to a size the network takes, without cropping."""
     height, width = source.shape[:2]
-    wanted = fitted_size(width, height, size, multiple, by_area=by_area)
-    return Image.fromarray(source).resize(wanted, Image.Resampling.LANCZOS)
+    target_size = fitted_size(width, height, size, multiple, by_area=by_area)
+    return Image.fromarray(source).resize(target_size, Image.Resampling.LANCZOS)
 
 
 def outcome_like(source: Pixels, made: Any) -> Pixels:
-    """What a pipeline made, in [0, 1], as pixels of the source's size."""
+    """Convert a pipeline's image in [0, 1] to pixels of the source's size."""
     values = np.asarray(made, dtype=np.float32)
     if not np.isfinite(values).all():
         # Written as it is, it would be a black picture, which a protocol would score.

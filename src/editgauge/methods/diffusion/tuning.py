@@ -24,8 +24,8 @@ def denoising_loss(painter: Painter, latents: Tensor, words: Tensor, generator: 
 
     timestep = int(torch.randint(0, painter.training_steps, (1,), generator=generator))
     noise = painter.random_like(latents, generator)
-    seen = painter.noise(mixed(latents, noise, painter.kept(timestep)), timestep, words)
-    return torch.nn.functional.mse_loss(seen, noise)
+    predicted = painter.noise(mixed(latents, noise, painter.kept(timestep)), timestep, words)
+    return torch.nn.functional.mse_loss(predicted, noise)
 
 
 def learn(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: float) -> None:
@@ -42,7 +42,7 @@ def learn(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: float) 
 
 
 def tuned(painter: Painter, latents: Tensor, words: Tensor, steps: int, rate: float, generator: Any) -> Painter:
-    """A painter with a copy of the network that has learned this picture under these words; the network stays."""
+    """Return a painter with a copy of the network fine-tuned on one image and caption; the original is unchanged."""
     unet = deepcopy(painter.unet).requires_grad_(True)
     pupil = Painter(painter.pipe, unet)
     learn(unet.parameters(), lambda: denoising_loss(pupil, latents, words, generator), steps, rate)
@@ -67,7 +67,7 @@ class Imagic(PaperMethod):
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The picture of the words between source and target."""
+        """Sample from the interpolation between source and target embeddings."""
         options, latents = self.options, painter.latents(request.image)
         target = painter.words(request.prompt.text)
         source = target.detach().clone().requires_grad_()
@@ -100,7 +100,7 @@ class SINE(PaperMethod):
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The target, guided by what the source looks like."""
+        """Sample the target, guided by the network fine-tuned on the source."""
         import torch
 
         options, latents = self.options, painter.latents(request.image)

@@ -93,7 +93,7 @@ class PipelineWeights:
 
 @contextmanager
 def clear_errors(weights: PipelineWeights) -> Iterator[None]:
-    """Turns whatever the library raises on a damaged folder into one sentence."""
+    """Turn any error that the library raises on a damaged folder into one message."""
     try:
         yield
     except EditGaugeError:

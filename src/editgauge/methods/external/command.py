@@ -63,8 +63,8 @@ class Command(Method):
         self._words = _words(command)
         self._holders = set(PLACEHOLDER.findall(command))
         self._given = dict(options or {})
-        places = dict.fromkeys(sorted(self._holders - set(OF_AN_EDIT)), "")
-        self._options = read_options(name, {**places, **USUAL}, self._given)
+        placeholders = dict.fromkeys(sorted(self._holders - set(OF_AN_EDIT)), "")
+        self._options = read_options(name, {**placeholders, **USUAL}, self._given)
         self._timeout: float = self._options["timeout"]
         self.at_once = self._options["at_once"]
         self.form = _form(self._holders)
@@ -75,7 +75,7 @@ class Command(Method):
         """What its user should know before it runs; nothing for most commands."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """What the command left at `{output}`."""
+        """Run the command and read the image it wrote to `{output}`."""
         with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
             values = self._values(edit, source, seed, Path(folder))
             inputs = _written(edit, Path(folder)) if self.takes_inputs else []
@@ -84,13 +84,13 @@ class Command(Method):
             try:
                 return read_image(Path(values["output"]))
             except BadImageError as error:
-                there = "no picture that can be read" if Path(values["output"]).exists() else "nothing"
+                result = "no picture that can be read" if Path(values["output"]).exists() else "nothing"
                 raise CannotEditError(
-                    f"crashed: '{self._words[0]}' ended well and left {there} at {{output}}"
+                    f"crashed: '{self._words[0]}' ended well and left {result} at {{output}}"
                 ) from error
 
     def settings(self) -> dict[str, Any]:
-        """The command as it was given, not how long it may take; a placeholder without a value is an error."""
+        """Return the command with its placeholder values, without limits on time; a placeholder without a value is an error."""
         lacking = sorted(self._holders - set(OF_AN_EDIT) - set(self._given))
         if lacking:
             raise BadInputError(
@@ -99,7 +99,7 @@ class Command(Method):
         return {"command": self._command, "options": {k: v for k, v in self._options.items() if k not in USUAL}}
 
     def variant(self, options: Mapping[str, str]) -> Command:
-        """The command with other values for its placeholders."""
+        """Return the command with other values for its placeholders."""
         return Command(self.name, self._command, {**self._given, **options})
 
     def _values(self, edit: Edit, source: Pixels, seed: int, folder: Path) -> dict[str, str]:
@@ -122,7 +122,7 @@ class Command(Method):
         return values
 
     def _run(self, words: list[str]) -> None:
-        """Runs it in a process group of its own, so that what it started ends with it."""
+        """Run the command in its own process group, so that its child processes end with it."""
         program = words[0]
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command, and no shell
@@ -151,7 +151,7 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
 
 
 def _written(edit: Edit, folder: Path) -> list[str]:
-    """The paths of the edit's further pictures, as files that any program can read."""
+    """Write the edit's further input images as files and return their paths."""
     paths = [folder / f"input-{number}.png" for number in range(2, len(edit.inputs) + 2)]
     for path, image in zip(paths, edit.inputs, strict=True):
         write_png(read_image(image.picture.path), path)
@@ -159,7 +159,7 @@ def _written(edit: Edit, folder: Path) -> list[str]:
 
 
 def _failed(program: str, code: int, stderr: str) -> CannotEditError:
-    """The last line tells most; one that begins with `refused:` says that the editor would not."""
+    """Build the error from the last line of stderr; a line starting with `refused:` marks a refusal."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     last = lines[-1][:SHOWN_OF_STDERR] if lines else "it said nothing"
     if last.lower().startswith("refused:"):
@@ -184,7 +184,7 @@ def _words(command: str) -> list[str]:
 
 
 def shell_warning(words: list[str]) -> str:
-    """A warning when a shell would read the words of an edit as a part of its program.
+    """Return a warning when a shell would parse texts of an edit as part of its program.
 
     >>> shell_warning(["bash", "-c", "draw '{instruction}' {output}"])[:55]
     "The command hands {instruction} to 'bash -c' as program"

@@ -63,10 +63,10 @@ class ImageEndpoint(Method):
         self.model = model
         self._url = url
         self._given = dict(options or {})
-        others = {name: "" for name in self._given if name.startswith(OTHER_FIELD)}
-        read = read_options(self.name, {**USUAL, **dict.fromkeys(OF_THE_PROTOCOL, ""), **others}, self._given)
+        extra_fields = {name: "" for name in self._given if name.startswith(OTHER_FIELD)}
+        read = read_options(self.name, {**USUAL, **dict.fromkeys(OF_THE_PROTOCOL, ""), **extra_fields}, self._given)
         self._fields = {
-            name.removeprefix(OTHER_FIELD): read[name] for name in (*OF_THE_PROTOCOL, *others) if read[name]
+            name.removeprefix(OTHER_FIELD): read[name] for name in (*OF_THE_PROTOCOL, *extra_fields) if read[name]
         }
         self.at_once = read["at_once"]
         self.price = read["price"] if "price" in self._given else None
@@ -78,7 +78,7 @@ class ImageEndpoint(Method):
         self._exchange = EndpointClient(EndpointAddress(url, read["key"], USUAL_KEY), hosts)
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """What the endpoint sent back; a filter's refusal is an absence."""
+        """Return the image that the endpoint sent; a filter's refusal becomes an absence."""
         prompt = self.prompt(edit).text
         fields = {"model": self.model, "prompt": prompt, "n": "1", **self._fields}
         if self._with_seed:
@@ -104,7 +104,7 @@ class ImageEndpoint(Method):
         }
 
     def variant(self, options: Mapping[str, str]) -> ImageEndpoint:
-        """The same model, asked in another way."""
+        """Return the same model with other options."""
         return ImageEndpoint(self.model, self._url, {**self._given, **options})
 
     def _patiently(self, fields: dict[str, str], files: Files, what: str) -> bytes:
@@ -122,12 +122,12 @@ class ImageEndpoint(Method):
 
 
 def open_image_endpoint(address: str) -> ImageEndpoint:
-    """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
+    """Open the endpoint `MODEL@URL`, or `MODEL` at OpenAI."""
     return ImageEndpoint(*model_and_url(address, "An image endpoint is written endpoint:MODEL@URL"))
 
 
 def _decoded(content: bytes) -> Pixels:
-    """The picture, read by the one image loader, which takes files."""
+    """Decode the image with the common image loader, which reads files."""
     with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
         file = Path(folder) / "answer"
         file.write_bytes(content)

@@ -47,7 +47,7 @@ class EndpointClient:
         return self._address.public_url
 
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
-        """The picture that the endpoint makes of these, as a file; raises `RequestError` when another attempt may help."""
+        """Send a request and return the image file; raise `RequestError` when a retry may help."""
         headers = {"Authorization": f"Bearer {self._address.key}"} if self._address.key else {}
         status, response_headers, content = self._ask(
             "POST", self._address.of("images/edits"), timeout, data=fields, files=files, headers=headers
@@ -91,7 +91,7 @@ class EndpointClient:
             return response.status_code, response.headers, decode_body(bytes(received), packing, MOST_BYTES)
 
     def _read(self, kind: str, content: bytes) -> bytes | str:
-        """The picture's bytes, or the address where it is."""
+        """Extract the image bytes, or the URL of the image, from a response."""
         try:
             body = json.loads(content)
             if isinstance(body, dict) and body.get("error") and not body.get("data"):
@@ -109,7 +109,7 @@ class EndpointClient:
         return address
 
     def _failure(self, status: int, wait: str | None, content: bytes) -> Exception:
-        """What a failed request means: this edit will not be made, no edit will, or the next attempt may bring it."""
+        """Map a failed request to an error: this edit fails, every edit would fail, or a retry may help."""
         message = f"{status} {self._address.excerpt(content)}"
         if is_content_filter(message) or any(word in message.lower() for word in REFUSALS):
             return Refused(message)

@@ -35,11 +35,11 @@ class Layout:
     """Each outcome was made from the method's own outcome of the turn before."""
 
     def lacks(self, edit: Edit) -> list[str]:
-        """The extras that this layout needs and the edit lacks."""
+        """Return the extras that this layout needs and the edit lacks."""
         return [key for key in self.needs if edit.extras.get(key) is None or not str(edit.extras[key]).strip()]
 
     def asks(self, edit: Edit) -> tuple[str, ...]:
-        """The paths to try, without repetition; empty when the edit lacks what they are built from."""
+        """Return the paths to try, without duplicates; empty when the edit lacks what they are built from."""
         return () if self.lacks(edit) else tuple(dict.fromkeys(map(same_letters, self.paths(edit))))
 
 

@@ -19,7 +19,7 @@ _METHOD = re.compile(r"[^\[\]=]+(\[[^\[\]]+\])?")
 
 
 def expand(texts: Iterable[str]) -> list[str]:
-    """The values of `--outcomes` with `FOLDER/*` written out as one `NAME=FOLDER` for each method in it."""
+    """Expand `FOLDER/*` in `outcomes` to one `NAME=FOLDER` per method in the folder."""
     written: list[str] = []
     for text in [texts] if isinstance(texts, str) else texts:
         folder = Path(text.removesuffix(EVERY) or os.sep).expanduser()
@@ -29,12 +29,12 @@ def expand(texts: Iterable[str]) -> list[str]:
             stars = text.partition("=")[2]
             raise BadInputError(f"'{stars}' stands for several methods and takes no name: --outcomes \"{stars}\".")
         else:
-            written += [f"{name}={place}" for name, place in discover(folder).items()]
+            written += [f"{name}={path}" for name, path in discover(folder).items()]
     return written
 
 
 def discover(folder: Path) -> dict[str, Path]:
-    """The methods of a folder with one sub-folder for each, by name; hidden folders and ImagenHub's `input` are none.
+    """Return one folder per method by name; hidden folders and ImagenHub's `input` are skipped.
 
     A sub-folder that is a link, or whose name cannot name a method, is an error rather than a method that is missing.
     """

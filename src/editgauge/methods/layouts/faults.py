@@ -34,7 +34,7 @@ class Fault:
     detail: str
 
 
-def misspelled(strangers: Mapping[str, str], missing: Iterable[str]) -> dict[str, str]:
+def misspelled(unexpected: Mapping[str, str], missing: Iterable[str]) -> dict[str, str]:
     """For files that match no edit, the missing path each resembles; numbers must agree, for they are never misspelled.
 
     Args:
@@ -51,7 +51,7 @@ def misspelled(strangers: Mapping[str, str], missing: Iterable[str]) -> dict[str
     for path in missing:
         by_number[_digits(path)].append(path)
     close: dict[str, str] = {}
-    for file, path in list(strangers.items())[:MOST_COMPARED]:
+    for file, path in list(unexpected.items())[:MOST_COMPARED]:
         near = get_close_matches(path, by_number.get(_digits(path), [])[:MOST_COMPARED], n=1, cutoff=ALIKE)
         if near:
             close[file] = near[0]

@@ -57,7 +57,7 @@ class Match:
 
 
 def match(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Match:
-    """Gives each file to the one edit that expects it; what two edits or two files claim alike is a problem."""
+    """Assign each file to the edit that expects it; ambiguous claims are reported as problems."""
     claims: dict[str, list[Claim]] = defaultdict(list)
     for edit in edits:
         for rank, path in enumerate(layout.asks(edit)):
@@ -77,12 +77,12 @@ def match(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Match:
             left.append(image)
     used, spare = {}, []
     for key, several in offers.items():
-        best, *others = sorted(several)
+        best, *rivals = sorted(several)
         used[key] = best
-        equal = [best, *(offer for offer in others if offer[:2] == best[:2])]
+        equal = [best, *(offer for offer in rivals if offer[:2] == best[:2])]
         if len(equal) > 1:
             problems.append(f"{best.path}: {', '.join(shown(offer.file) for offer in equal)}")
-        spare += [(other, best) for other in others]
+        spare += [(other, best) for other in rivals]
     return Match(layout, used, tuple(spare), tuple(left), tuple(problems))
 
 
@@ -134,5 +134,5 @@ def absence(layout: Layout, paths: Sequence[str]) -> str:
 
 
 def usual(path: str) -> str:
-    """The file as it would usually be called."""
+    """Return the canonical name of the file."""
     return shown(f"{path}.png")

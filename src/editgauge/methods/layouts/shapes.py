@@ -21,7 +21,7 @@ def _said(edit: Edit, key: str) -> str:
 
 
 def _imagenhub(edit: Edit) -> Iterator[str]:
-    """A uid is a file name, such as `sample_100081_1.jpg`."""
+    """Yield the path for a uid, which is a file name such as `sample_100081_1.jpg`."""
     yield without_suffix(_said(edit, "uid"))
     yield _said(edit, "uid")
 
@@ -39,7 +39,7 @@ def _pie_bench(edit: Edit) -> Iterator[str]:
 
 
 def _editval(edit: Edit) -> Iterator[str]:
-    """The README asks for `<to>.png`; the human study's own folders have `<id>_<type>_<to>.png` in the same place,
+    """Yield `<to>.png` as in the README, then the human study's `<id>_<type>_<to>.png` in the same folder,
     with the method's settings behind (`Layout.has_settings`).
     """
     to, number = _said(edit, "to"), _said(edit, "image_id")
@@ -52,7 +52,7 @@ def _editval(edit: Edit) -> Iterator[str]:
 
 
 def _tedbench(edit: Edit) -> Iterator[str]:
-    """The source keeps its suffix and the text loses its last full stop: `cat.jpeg-A_photo_of_a_hat.png`."""
+    """Yield `cat.jpeg-A_photo_of_a_hat.png`: the source keeps its suffix, the text loses its final period."""
     image, text = _said(edit, "image"), _said(edit, "target_text")
     for source, prompt in product((image, without_suffix(image)), (text.rstrip("."), text)):
         yield f"{source}-{prompt.replace(' ', '_')}"

@@ -49,18 +49,18 @@ class Tree:
 
 
 def list_tree(folder: Path) -> Tree:
-    """Lists files down to five folders deep; hidden ones are left out, links to elsewhere are not followed.
+    """List files up to five folders deep; hidden files are skipped, links to elsewhere are not followed.
 
     Links to files are followed as long as they stay in the folder: outcomes that someone else packed must not reach
     other files of this machine.
     """
     listing = _Listing(Path(os.path.realpath(folder)))
     listing.look(str(folder), "", DEPTH)
-    images, others = [], []
+    images, other_files = [], []
     readings: dict[str, list[NameReading]] = defaultdict(list)
     for name in sorted(listing.files):
         if not is_image(name):
-            others.append(name)
+            other_files.append(name)
             continue
         path = same_letters(without_suffix(name))
         readings[folded(path)].append(NameReading(path, 0, False, name))
@@ -69,7 +69,7 @@ def list_tree(folder: Path) -> Tree:
             readings[folded(seeded[0])].append(NameReading(*seeded, True, name))
         images.append(TreeImage(name, seeded[0] if seeded else path))
     ordered = sorted(listing.faults, key=lambda fault: fault.where)
-    return Tree(folder, tuple(images), readings, tuple(others), tuple(ordered))
+    return Tree(folder, tuple(images), readings, tuple(other_files), tuple(ordered))
 
 
 @dataclass(slots=True)
@@ -78,13 +78,13 @@ class _Listing:
     files: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
-    def look(self, place: str, below: str, depth: int) -> None:
+    def look(self, folder: str, below: str, depth: int) -> None:
         try:
-            with os.scandir(place) as entries:
+            with os.scandir(folder) as entries:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
             if not below:
-                raise BadInputError(f"'{place}' cannot be listed: {error.strerror or error}.") from error
+                raise BadInputError(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
             self.faults.append(Fault("unlisted", shown(below), f"cannot be listed: {error.strerror or error}"))
             return
         for entry in visible:

@@ -49,7 +49,7 @@ def render(
     folder: Path | str | None = None,
     overrides: bool = False,
 ) -> MethodPrompt:
-    """The prompt for an edit.
+    """Render the prompt for an edit.
 
     Args:
         edit: What is asked for.
@@ -86,7 +86,7 @@ def render_for(
     token: str | None = None,
     folder: Path | str | None = None,
 ) -> MethodPrompt:
-    """The prompt for an edit as a well-known family of methods wants it; what is given here overrides the table."""
+    """Render the prompt for a known family of methods; arguments override the family's defaults."""
     row = family(method)
     token = token if token is not None else row.token or USUAL_TOKEN
     return render(edit, form or row.form, template or row.template, token=token, folder=folder)
@@ -105,22 +105,24 @@ class _Writer:
     folder: Path | None
     overrides: bool
 
-    def words(self, kind: str, own: str | None, token: str | None = None) -> Made:
-        """The edit's own words, unless it has none or chosen templates come before them."""
-        chosen = self.overrides and has_own(self.template, kind, self.edit.type, self.folder)
-        return (_given(own) if not chosen else None) or self.write(kind, token)
+    def words(self, kind: str, edit_text: str | None, token: str | None = None) -> Made:
+        """Return the edit's text, or render a template if it has none or templates take precedence."""
+        use_template = self.overrides and has_own(self.template, kind, self.edit.type, self.folder)
+        return (_given(edit_text) if not use_template else None) or self.write(kind, token)
 
     def write(self, kind: str, token: str | None = None) -> Made:
-        edit, own = self.edit, OWN_WORDS[kind] + (" that names its class" if token else "")
+        edit, field = self.edit, OWN_WORDS[kind] + (" that names its class" if token else "")
         template = find(self.template, kind, edit.type, self.folder)
         if template is None:
-            raise BadInputError(f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [own])
+            raise BadInputError(
+                f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [field]
+            )
         parts = parts_of(edit, self._phrase, token)
         missing = lacking(template.text, parts)
         if missing:
             named = ["position.anchor" if part == "position" and edit.position else part for part in missing]
             raise BadInputError(
-                f"Edit '{edit.id}' lacks parts for '{template.name}'. Add them, or its own {own}.", named
+                f"Edit '{edit.id}' lacks parts for '{template.name}'. Add them, or its own {field}.", named
             )
         return expand(template.text, parts), template.name
 
@@ -140,27 +142,27 @@ def _prompt(target: Made, source: Made | None = None) -> MethodPrompt:
 
 
 def parts_of(edit: Edit, phrase: Phrase, token: str | None = None) -> dict[str, str]:
-    """The parts that the edit has, by name; with a token, it stands before the learned word."""
+    """Return the parts of the edit by name; a token is placed before the learned word."""
     subject, to, before = (spoken(words or "") for words in (edit.subject, edit.to, edit.from_))
-    place = edit.position
+    position = edit.position
     if edit.type == "position_replacement":
-        place = place or _place(to)
+        position = position or _place(to)
         was = _place(before)
         before = phrase(was.relation, "") if was else ""
-    anchor = spoken((place and place.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else ""))
+    anchor = spoken((position and position.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else ""))
     if token:
         anchor = _tokened(token, anchor) if noun(anchor).lower() == noun(subject).lower() else anchor
         if _lives_on(edit):
             to = _tokened(token, to)
         else:
             subject = _tokened(token, subject)
-    position = phrase(place.relation, anchor) if place else ""
+    position = phrase(position.relation, anchor) if position else ""
     parts = {"subject": subject, "from": before, "to": to, "anchor": anchor, "position": position}
     return {name: words for name, words in parts.items() if words}
 
 
 def caption_with(token: str, edit: Edit) -> str | None:
-    """The given target caption with the token before its class word; None when it does not name the class."""
+    """Insert the token before the class word of the target caption; None when the caption does not name the class."""
     caption, word = edit.target_caption or "", noun(spoken((edit.to if _lives_on(edit) else edit.subject) or ""))
     if re.search(rf"(?<!\S){re.escape(token)}(?!\S)", caption):
         return caption
@@ -179,10 +181,10 @@ def _lives_on(edit: Edit) -> bool:
 
 def _tokened(token: str, phrase: str) -> str:
     bare = noun(phrase)
-    first, _, rest = bare.partition(" ")
+    first, _, remainder = bare.partition(" ")
     if not bare:
         return ""
-    return f"{first} {token} {rest}" if rest and determined(bare) else f"{token} {bare}"
+    return f"{first} {token} {remainder}" if remainder and determined(bare) else f"{token} {bare}"
 
 
 def _place(word: str) -> Position | None:

@@ -18,7 +18,7 @@ def _lists() -> dict[str, list[str]]:
 
 
 def spoken(words: str) -> str:
-    """The words as one says them: underscores are blanks, and no blank is doubled. Hyphens stay.
+    """Replace underscores by spaces and collapse whitespace; hyphens stay.
 
     >>> spoken("stop_sign"), spoken(" heart-shaped  ")
     ('stop sign', 'heart-shaped')
@@ -27,13 +27,13 @@ def spoken(words: str) -> str:
 
 
 def noun(phrase: str) -> str:
-    """The phrase without its article.
+    """Remove the phrase's article.
 
     >>> noun("the cat"), noun("her jacket")
     ('cat', 'her jacket')
     """
-    first, _, rest = phrase.partition(" ")
-    return rest if rest and first.lower() in _lists()["articles"] else phrase
+    first, _, remainder = phrase.partition(" ")
+    return remainder if remainder and first.lower() in _lists()["articles"] else phrase
 
 
 def joined(phrases: list[str]) -> str:
@@ -43,12 +43,12 @@ def joined(phrases: list[str]) -> str:
     ('brown bench', 'her brown jacket')
     """
     *before, last = (noun(phrase) for phrase in phrases)
-    first, _, rest = last.partition(" ")
-    return " ".join([first, *before, rest] if rest and determined(last) else [*before, last])
+    first, _, remainder = last.partition(" ")
+    return " ".join([first, *before, remainder] if remainder and determined(last) else [*before, last])
 
 
 def with_a(phrase: str) -> str:
-    """The phrase with "a" or "an", unless it is plural, uncountable or determined already.
+    """Prefix "a" or "an", unless the phrase is plural, uncountable or has a determiner.
 
     >>> with_a("apple"), with_a("the unicorn"), with_a("shoes"), with_a("pair of shoes"), with_a("her jacket")
     ('an apple', 'a unicorn', 'shoes', 'a pair of shoes', 'her jacket')
@@ -58,7 +58,7 @@ def with_a(phrase: str) -> str:
 
 
 def with_the(phrase: str) -> str:
-    """The phrase with "the", unless it is determined already.
+    """Prefix "the", unless the phrase has a determiner.
 
     >>> with_the("a cat"), with_the("her jacket")
     ('the cat', 'her jacket')

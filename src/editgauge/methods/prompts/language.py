@@ -26,23 +26,23 @@ GROUP = re.compile(r"\[([^\[\]]*)\]")
 
 
 def expand(template: str, parts: Mapping[str, str]) -> str:
-    """The template said with these parts; `lacking` tells beforehand whether they suffice.
+    """Expand the template with these parts; check with `lacking` first whether they suffice.
 
     >>> expand("make {the subject} {to}[ instead of {from}]", {"subject": "cat", "to": "black"})
     'make the cat black'
     """
-    chosen = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
-    return _tidy(SLOT.sub(lambda slot: _agreeing(slot[1], _say(slot[2], parts)), chosen))
+    resolved = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
+    return _tidy(SLOT.sub(lambda slot: _agreeing(slot[1], _say(slot[2], parts)), resolved))
 
 
 def lacking(template: str, parts: Mapping[str, str]) -> list[str]:
-    """The parts that the template cannot do without and that are not there.
+    """Return the required parts of the template that are missing.
 
     >>> lacking("make {the subject} {to}[ instead of {from}]", {"subject": "cat"})
     ['to']
     """
-    chosen = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
-    return [name for name in dict.fromkeys(_names(chosen)) if name not in parts]
+    resolved = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
+    return [name for name in dict.fromkeys(_names(resolved)) if name not in parts]
 
 
 @lru_cache(maxsize=1000)
@@ -89,8 +89,8 @@ def _say(slot: str, parts: Mapping[str, str]) -> str:
 def _agreeing(before: str | None, words: str) -> str:
     if before is None:
         return words
-    said = f"{article(noun(words))} {noun(words)}"
-    return said[0].upper() + said[1:] if before == "A" else said
+    phrase = f"{article(noun(words))} {noun(words)}"
+    return phrase[0].upper() + phrase[1:] if before == "A" else phrase
 
 
 def _tidy(text: str) -> str:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def followed(recipe: Recipe, source: Pixels, fill: Fill = filled) -> Pixels:
-    """The outcome of the recipe, holes filled in one way or another; outside its footprint nothing changes."""
+    """Apply the recipe with the given fill function; pixels outside its footprint stay."""
     result = _carried_out(recipe, source, fill)
     footprint = changeable(recipe, source)
     return np.where(footprint[..., None], result, source)
 
 
 def changeable(recipe: Recipe, source: Pixels) -> BoolMask:
-    """The recipe's footprint in this picture."""
+    """Return the recipe's footprint in this image."""
     footprint = recipe.footprint()
     return np.ones(source.shape[:2], dtype=np.bool_) if footprint is None else _rendered(footprint, source)
 
@@ -50,7 +50,7 @@ def asked_for(recipe: Recipe, source: Pixels) -> BoolMask:
 
 
 def kept_inside(recipe: Recipe, source: Pixels) -> Recipe:
-    """The recipe with a move's target drawn back so far that the object stays in the picture."""
+    """Move a recipe's target position so that the object stays inside the image."""
     if not isinstance(recipe, Move):
         return recipe
     height, width = source.shape[:2]
@@ -65,7 +65,7 @@ def kept_inside(recipe: Recipe, source: Pixels) -> Recipe:
 
 
 def _drawn_back(middle: float, half: float, length: int) -> float:
-    """The nearest middle with room for half the object on both sides; a larger object is in the middle."""
+    """Clamp a center so that half the object fits on both sides; a larger object is centered."""
     if 2 * half > length - 1:
         return (length - 1) / 2
     return min(max(middle, half), length - 1 - half)
@@ -93,12 +93,12 @@ def _carried_out(recipe: Recipe, source: Pixels, fill: Fill) -> Pixels:
             return _before(scene, source, _rendered(Union(kept), source))
 
 
-def _laid(under: Pixels, picture: Pixels, outline: Polygons, place: Polygons) -> Pixels:
-    """The outlined object of a picture, laid where its outline comes to lie."""
+def _laid(under: Pixels, picture: Pixels, outline: Polygons, target: Polygons) -> Pixels:
+    """Paste the outlined object onto an image at the target outline."""
     mask = outlined(outline, picture)
     left, top, right, bottom = bounding_box(mask)
     old_left, old_top, old_right, old_bottom = outline.box()
-    new_left, new_top, new_right, new_bottom = place.box()
+    new_left, new_top, new_right, new_bottom = target.box()
     across = (new_right - new_left) / max(old_right - old_left, 1)
     down = (new_bottom - new_top) / max(old_bottom - old_top, 1)
     size = max(1, round((right - left) * across)), max(1, round((bottom - top) * down))
@@ -108,19 +108,19 @@ def _laid(under: Pixels, picture: Pixels, outline: Polygons, place: Polygons) ->
     )
 
 
-def _before(scene: str | ImageFile, source: Pixels, kept: BoolMask) -> Pixels:
+def _before(scene: str | ImageFile, source: Pixels, foreground: BoolMask) -> Pixels:
     height, width = source.shape[:2]
     if isinstance(scene, ImageFile):
         behind = operations.covering(_read(scene), width, height)
     elif scene == "blur":
-        behind = operations.blurred_around(source, kept)
+        behind = operations.blurred_around(source, foreground)
     else:
         behind = operations.backdrop(scene, width, height)
-    return operations.with_background(source, kept, behind)
+    return operations.with_background(source, foreground, behind)
 
 
 def outlined(outline: Polygons, source: Pixels) -> BoolMask:
-    """The outlined pixels, of which there must be some."""
+    """Rasterize the outline; raise an error when it is empty."""
     mask = _rendered(outline, source)
     if not mask.any():
         height, width = source.shape[:2]

@@ -61,7 +61,7 @@ Artifact = Callable[[ArtifactSite, float], "Pixels"]
 
 
 def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
-    """The outcome with an artifact; the right one at severity 0. Raises `CannotEditError` where none would be seen."""
+    """Add an artifact to the outcome; severity 0 adds none. Raise `CannotEditError` if it would be invisible."""
     if artifact not in ARTIFACTS:
         raise ValueError(f"there is no artifact called '{artifact}'; there are {', '.join(ARTIFACTS)}")
     if not 0 <= severity <= 1:
@@ -73,26 +73,26 @@ def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
 
 
 def halo(work: ArtifactSite, severity: float) -> Pixels:
-    """A bright rim around the object, or a dark one in bright surroundings."""
+    """Draw a bright rim around the object, or a dark one in bright surroundings."""
     rim = dilate_mask(work.subject, MARGIN) & ~work.subject
     return _laid_over(work, _contrasting(work, rim), severity * _softened(rim, 1.5))
 
 
 def seam(work: ArtifactSite, severity: float) -> Pixels:
-    """A crisp line along the object's edge."""
+    """Draw a crisp line along the object's edge."""
     line = dilate_mask(work.subject, 3) & ~work.subject
     return _laid_over(work, _contrasting(work, line), severity * line.astype(np.float32))
 
 
 def wrong_shade(work: ArtifactSite, severity: float) -> Pixels:
-    """The edited part under another light than the rest: warmer and brighter, or colder and darker."""
+    """Change the light of the edited part: warmer and brighter, or colder and darker."""
     part = _edited_part(work)
     towards = _away_from_the_end(work.result, part) * OFF_SHADE * np.array([1.0, 0.75, 0.4])
     return _laid_over(work, work.result + towards, severity * _softened(part, 1.0))
 
 
 def blurred(work: ArtifactSite, severity: float) -> Pixels:
-    """The edited part out of focus."""
+    """Blur the edited part."""
     part = _edited_part(work)
     spread = severity * max(3.0, np.sqrt(part.sum()) / 20)
     soft = np.asarray(cv2.GaussianBlur(work.result, (0, 0), max(spread, 0.05)))
@@ -100,13 +100,13 @@ def blurred(work: ArtifactSite, severity: float) -> Pixels:
 
 
 def ghost(work: ArtifactSite, severity: float) -> Pixels:
-    """What was there before shines through."""
+    """Blend the source back into the edited part."""
     part = _softened(_edited_part(work) | work.left, 1.0)
     return _laid_over(work, work.source, SHINING_THROUGH * severity * part)
 
 
 def shadow(work: ArtifactSite, severity: float) -> Pixels:
-    """A dark patch at the foot of the object, as a removed one leaves behind."""
+    """Darken a patch at the foot of the object, as an incomplete removal leaves it."""
     where = dilate_mask(work.left if work.left.any() else _edited_part(work), MARGIN)
     top, bottom = np.flatnonzero(where.any(axis=1))[[0, -1]]
     towards_the_foot = np.clip((np.arange(len(where)) - top) / max(bottom - top, 1), 0, 1)
@@ -122,7 +122,7 @@ def shifted(work: ArtifactSite, severity: float) -> Pixels:
 
 
 def duplicated(work: ArtifactSite, severity: float) -> Pixels:
-    """The object seen once more next to itself, first faintly, then fully."""
+    """Repeat the object next to itself, with opacity growing with severity."""
     left, top, right, _ = bounding_box(work.subject)
     room_left, room_right = left, work.subject.shape[1] - right
     step = round(BESIDE * (right - left)) * (1 if room_right >= room_left else -1)
@@ -146,7 +146,7 @@ ARTIFACTS: MappingProxyType[str, Artifact] = MappingProxyType(
 
 
 def _direction(work: ArtifactSite, farthest: float) -> float:
-    """The way, beginning with chance's, in which farther is also worse: stripes shifted by a stripe look as before."""
+    """Return the direction, starting from a random one, in which a larger shift differs more; stripes shifted by a period do not."""
     for turn in range(DIRECTIONS):
         angle = 2 * np.pi * (work.turn + turn / DIRECTIONS)
         steps = (_aside(work, share * farthest, angle) for share in (0.25, 0.5, 0.75, 1.0))
@@ -160,12 +160,12 @@ def _aside(work: ArtifactSite, distance: float, angle: float) -> Pixels:
     matrix = np.array([[1, 0, round(distance * np.cos(angle))], [0, 1, round(distance * np.sin(angle))]], np.float32)
     size = work.result.shape[1::-1]
     moved = cv2.warpAffine(work.result, matrix, size, borderMode=cv2.BORDER_REFLECT)
-    there = cv2.warpAffine(work.footprint.astype(np.uint8), matrix, size, borderMode=cv2.BORDER_REPLICATE)
-    return np.where(there[..., None] > 0, np.asarray(moved, np.uint8), work.source)
+    shifted_footprint = cv2.warpAffine(work.footprint.astype(np.uint8), matrix, size, borderMode=cv2.BORDER_REPLICATE)
+    return np.where(shifted_footprint[..., None] > 0, np.asarray(moved, np.uint8), work.source)
 
 
 def _edited_part(work: ArtifactSite) -> BoolMask:
-    """The object, or where it may not be changed, what surrounds it closely."""
+    """Return the object's mask, or its close surroundings where the object must not change."""
     inside = work.subject & work.footprint
     if 2 * inside.sum() > work.subject.sum():
         return inside
@@ -174,7 +174,7 @@ def _edited_part(work: ArtifactSite) -> BoolMask:
 
 
 def _laid_over(work: ArtifactSite, over: NDArray[np.generic], alpha: NDArray[np.float32]) -> Pixels:
-    """The outcome with something over it, inside the footprint only."""
+    """Blend a layer over the outcome, inside the footprint only."""
     return blended(work.result, as_pixels(over), np.where(work.footprint, alpha, 0).astype(np.float32))
 
 
@@ -183,7 +183,7 @@ def _softened(mask: BoolMask, by: float) -> NDArray[np.float32]:
 
 
 def _contrasting(work: ArtifactSite, where: BoolMask) -> NDArray[np.float32]:
-    """The outcome brighter or darker, by what is farther from how it is there."""
+    """Return the outcome brightened or darkened, whichever contrasts more."""
     return work.result + _away_from_the_end(work.result, where) * np.float32(BRIGHTER)
 
 

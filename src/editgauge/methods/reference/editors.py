@@ -40,7 +40,7 @@ class Identity(Method):
     about = "Returns the source image. The edit did not happen; everything else stayed."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The source."""
+        """Return the source."""
         return source.copy()
 
 
@@ -51,7 +51,7 @@ class Classical(Method):
     about = "Follows the edit's recipe with OpenCV. The edit happened; outside its footprint every pixel stayed."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome; nothing in it is random."""
+        """Return the correct outcome, deterministically."""
         return followed(recipe_of(edit, source), source)
 
 
@@ -62,7 +62,7 @@ class Overdone(Method):
     about = "Follows the edit's recipe and spoils the rest: color cast, blur and noise where everything should stay."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome with flaws around it."""
+        """Return the correct outcome with flaws around the object."""
         recipe, chance = recipe_of(edit, source), chance_of(edit, seed)
         result = followed(recipe, source)
         for flaw, severity in (EXCESS_OF_STYLE if isinstance(recipe, Restyle) else EXCESS).items():
@@ -77,7 +77,7 @@ class Careless(Method):
     about = "Departs from the edit's recipe: the wrong object, side, color or operation. The edit did not happen."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """A wrong outcome, made as well as the right one."""
+        """Return a wrong outcome, made as well as the correct one."""
         recipe = recipe_of(edit, source)
         return followed(blunder(edit, recipe, source, chance_of(edit, seed)), source)
 
@@ -93,7 +93,7 @@ class Negligible(Method):
     about = "A slight crop, change of brightness and JPEG of the source. The edit did not happen; nearly all stayed."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The source, hardly touched."""
+        """Return the source, almost unchanged."""
         return hardly_touched(source, chance_of(edit, seed))
 
     def settings(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ negligible = Negligible()
 
 
 def recipe_of(edit: Edit, source: Pixels) -> Recipe:
-    """The edit's recipe, fit for this picture; raises `CannotEditError` when it has none."""
+    """Return the edit's recipe, adapted to this image; raise `CannotEditError` when it has none."""
     if edit.recipe is None:
         raise CannotEditError(
             f"The edit '{edit.id}' has no recipe, and reference editors follow recipes; "
@@ -121,10 +121,10 @@ def chance_of(edit: Edit, seed: int) -> np.random.Generator:
 
 
 def hardly_touched(source: Pixels, chance: np.random.Generator) -> Pixels:
-    """A slight crop, a slight change of brightness, one generation of JPEG; the same size."""
+    """Crop slightly, change brightness slightly, and compress once as JPEG; the size stays."""
     height, width = source.shape[:2]
-    kept = 1 - CROP * chance.uniform(0.25, 1)
-    tall, wide = max(1, round(height * kept)), max(1, round(width * kept))
+    remaining = 1 - CROP * chance.uniform(0.25, 1)
+    tall, wide = max(1, round(height * remaining)), max(1, round(width * remaining))
     top, left = chance.integers(height - tall + 1), chance.integers(width - wide + 1)
     cut = source[top : top + tall, left : left + wide]
     drawn = cv2.resize(cut, (width, height), interpolation=cv2.INTER_CUBIC).astype(np.float64)

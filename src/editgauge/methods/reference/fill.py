@@ -44,7 +44,7 @@ NEARNESS = (1.25, 0.3)
 
 
 def filled(source: Pixels, hole: BoolMask) -> Pixels:
-    """The picture with the hole filled by what surrounds it."""
+    """Fill the hole from its surroundings."""
     if not hole.any():
         return source
     if hole.all():
@@ -94,7 +94,7 @@ def _halved(pixels: Pixels, hole: BoolMask) -> tuple[Pixels, BoolMask]:
 
 
 def _drawn_across(pixels: Pixels, hole: BoolMask) -> Floats:
-    """A first guess: ground, horizon and sky of most photographs go on from side to side."""
+    """Interpolate horizontally as a first guess: ground, horizon and sky of most photographs are continuous."""
     smeared = cv2.inpaint(pixels, hole.astype(np.uint8), 3, cv2.INPAINT_TELEA)
     guess, columns = np.asarray(smeared, dtype=np.float32), np.arange(hole.shape[1])
     for row, unknown in zip(guess, hole, strict=True):
@@ -143,24 +143,24 @@ def _votes() -> Floats:
 def _searched(picture: Floats, hole: BoolMask) -> Places:
     """For every patch touching the hole the likest known patch of all; elsewhere each place itself."""
     width = hole.shape[1]
-    unknown, known = np.flatnonzero(_unknown(hole)), np.flatnonzero(_known(hole))
+    unknown, candidates = np.flatnonzero(_unknown(hole)), np.flatnonzero(_known(hole))
 
-    def described(places: Places) -> Floats:
-        colors = picture.reshape(-1, 3)[places[:, None] + _steps(width)].reshape(len(places), -1)
-        position = np.stack(np.divmod(places, width), axis=1) * np.array(NEARNESS) * np.sqrt(3 * SIDE**2)
+    def described(indices: Places) -> Floats:
+        colors = picture.reshape(-1, 3)[indices[:, None] + _steps(width)].reshape(len(indices), -1)
+        position = np.stack(np.divmod(indices, width), axis=1) * np.array(NEARNESS) * np.sqrt(3 * SIDE**2)
         return np.hstack([colors, position.astype(np.float32)])
 
-    questions, answers = described(unknown), described(known)
+    questions, answers = described(unknown), described(candidates)
     half_lengths = (answers**2).sum(axis=1) / 2
     batches = np.array_split(questions, len(questions) // 256 + 1)
     likest = np.concatenate([np.argmin(half_lengths - batch @ answers.T, axis=1) for batch in batches])
     matches = np.arange(hole.size)
-    matches[unknown] = known[likest]
+    matches[unknown] = candidates[likest]
     return matches
 
 
 def _doubled(matches: Places, hole: BoolMask) -> Places:
-    """The matches of the half-sized picture, for this picture."""
+    """Upsample the matches of the half-sized image to this image."""
     height, width = hole.shape
     half_height, half_width = (height + 1) // 2, (width + 1) // 2
     unknown = np.flatnonzero(_unknown(hole))
@@ -174,16 +174,16 @@ def _doubled(matches: Places, hole: BoolMask) -> Places:
 
 
 def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
-    """Matches at least as good: every patch tries what its neighbors found, compared on every other pixel."""
+    """Improve matches by propagation from neighboring patches, compared on every other pixel."""
     width = hole.shape[1]
-    unknown, known = np.flatnonzero(_unknown(hole)), _known(hole).ravel()
+    unknown, is_valid = np.flatnonzero(_unknown(hole)), _known(hole).ravel()
     colors, steps = picture.reshape(-1, 3), _steps(width)[::2]
-    wanted = [colors[unknown + step] for step in steps]
+    targets = [colors[unknown + step] for step in steps]
 
-    def cost(places: Places) -> Floats:
-        total = np.zeros(len(places), np.float32)
-        for step, color in zip(steps, wanted, strict=True):
-            difference = colors[places + step] - color
+    def cost(indices: Places) -> Floats:
+        total = np.zeros(len(indices), np.float32)
+        for step, color in zip(steps, targets, strict=True):
+            difference = colors[indices + step] - color
             total += np.einsum("ij,ij->i", difference, difference)
         return total
 
@@ -191,7 +191,7 @@ def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
     lowest = cost(matches[unknown])
     for step in (1, -1, width, -width, 2, -2, 2 * width, -2 * width):
         passed_on = matches[unknown + step] - step
-        tried = np.where(known[passed_on], passed_on, matches[unknown])
+        tried = np.where(is_valid[passed_on], passed_on, matches[unknown])
         costs = cost(tried)
         better = costs < lowest
         matches[unknown[better]], lowest[better] = tried[better], costs[better]
@@ -199,7 +199,7 @@ def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
 
 
 def _agreed(picture: Floats, hole: BoolMask, matches: Places) -> Floats:
-    """The picture with every pixel of the hole as the matches of the patches over it say."""
+    """Average, for each pixel of the hole, what the matches of the overlapping patches say."""
     colors, inside, voting = picture.reshape(-1, 3), np.flatnonzero(hole), _unknown(hole).ravel()
     total, weights = np.zeros((inside.size, 3), np.float32), np.zeros((inside.size, 1), np.float32)
     for step, vote in zip(_steps(hole.shape[1]), _votes(), strict=True):

@@ -51,7 +51,7 @@ class Flawed(Method):
         self._flaw, self._severity = flaw, severity
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome with the artifact; the seed turns its direction, where it has one."""
+        """Return the correct outcome with the artifact; the seed sets its direction, if it has one."""
         recipe = recipe_of(edit, source)
         if isinstance(recipe, Remove) and self._flaw == "duplicated":
             raise CannotEditError("After a removal there is no object that could be seen twice.")
@@ -59,11 +59,11 @@ class Flawed(Method):
         return with_artifact(work_of(recipe, source, right, chance_of(edit, seed)), self._flaw, self._severity)
 
     def settings(self) -> dict[str, Any]:
-        """The flaw and its severity."""
+        """Return the flaw and its severity."""
         return {"flaw": self._flaw, "severity": self._severity}
 
     def variant(self, options: Mapping[str, str]) -> Flawed:
-        """The method with another `flaw` or `severity`."""
+        """Return the method with another `flaw` or `severity`."""
         return Flawed(**read_options(self.name, self.settings(), options))
 
 
@@ -85,7 +85,7 @@ def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Gen
 
 
 def _middle(width: int, height: int) -> BoolMask:
-    """An ellipse in the middle of the picture: where a style, which has no object, shows an artifact."""
+    """Return an ellipse in the center of the image, where a style edit, which has no object, shows an artifact."""
     down, across = np.mgrid[0:height, 0:width]
     return np.asarray((2 * across / width - 1) ** 2 + (2 * down / height - 1) ** 2 < 0.25)
 

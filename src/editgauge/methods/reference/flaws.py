@@ -19,7 +19,7 @@ Flaw = Callable[["Pixels", float, np.random.Generator], "Pixels"]
 
 
 def spoiled(pixels: Pixels, flaw: str, severity: float, seed: int, spared: BoolMask | None = None) -> Pixels:
-    """The picture with a flaw everywhere but in the spared region. At severity 0 nothing changes."""
+    """Add a flaw everywhere outside the spared region; severity 0 changes nothing."""
     if flaw not in FLAWS:
         raise ValueError(f"there is no flaw called '{flaw}'; there are {', '.join(FLAWS)}")
     if not 0 <= severity <= 1:
@@ -60,13 +60,13 @@ def recompression(pixels: Pixels, severity: float, rng: np.random.Generator) -> 
 
 
 def encoded(pixels: Pixels, quality: int) -> Pixels:
-    """The picture after one generation of JPEG."""
+    """Compress the image once as JPEG."""
     _, file = cv2.imencode(".jpg", pixels[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     return np.ascontiguousarray(np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR), np.uint8)[..., ::-1])
 
 
 def drift(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
-    """The frame slightly larger and shifted aside, by up to a fortieth of its width."""
+    """Zoom and shift the frame by up to a fortieth of its width."""
     height, width = pixels.shape[:2]
     angle = rng.uniform(0, 2 * np.pi)
     scale = 1 + 0.03 * severity

@@ -29,7 +29,7 @@ DARK_AND_LIGHT = {
 
 
 def surface(material: str, width: int, height: int) -> Pixels:
-    """That much of the material, seen from straight ahead, at a scale that shows its pattern several times."""
+    """Render a frontal view of the material at a scale that repeats its pattern several times."""
     if material not in MATERIALS:
         raise CannotEditError(
             f"There is no material called '{material}'; the reference editors know {', '.join(MATERIALS)}."
@@ -40,7 +40,7 @@ def surface(material: str, width: int, height: int) -> Pixels:
 
 
 def _pattern(material: str, width: int, height: int, side: int) -> Gray:
-    """The material from dark (0) to light (1); a square of that side shows enough of it to be recognized."""
+    """Render the material from dark (0) to light (1); a square of `side` pixels shows enough to recognize it."""
     down, across = np.mgrid[0:height, 0:width].astype(np.float32) / side
     match material:
         case "stripes":
@@ -68,7 +68,7 @@ def _grain(down: Gray, side: int) -> Gray:
 
 
 def _photograph(material: str, width: int, height: int, side: int) -> Gray:
-    """A gray photograph of the material, mirrored where more of it is needed."""
+    """Load a gray photograph of the material, mirrored to the requested size."""
     from skimage import data
 
     gray = np.asarray(getattr(data, material)())

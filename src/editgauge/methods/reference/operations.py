@@ -35,23 +35,23 @@ class Piece:
 
 
 def feathered(mask: BoolMask) -> Alpha:
-    """The mask with an edge a few pixels wide, half of it outside."""
+    """Soften the mask's edge by a few pixels, half of them outside."""
     return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 1.2, borderType=cv2.BORDER_REPLICATE))
 
 
 def inset(mask: BoolMask) -> Alpha:
-    """The mask with a soft edge inside it: a cut-out object then brings no rim of its old background."""
+    """Soften the mask's edge inward, so that a cut-out object carries no rim of its old background."""
     soft = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 1.5, borderType=cv2.BORDER_REPLICATE)
     return np.asarray(np.clip((soft - 0.35) / 0.5, 0, 1) * mask, dtype=np.float32)
 
 
 def blended(under: Pixels, over: Pixels, alpha: Alpha) -> Pixels:
-    """The upper picture overlaid on the lower one."""
+    """Alpha-blend one image over another."""
     return as_pixels(under + (over.astype(np.float32) - under) * alpha[..., None])
 
 
 def recolored(source: Pixels, mask: BoolMask, color: str) -> Pixels:
-    """The object in another color: light and shade of the old one around the lightness of the new one."""
+    """Recolor the object: keep its shading around the lightness of the new color."""
     lab, target = as_lab(source), lab_of(color)
     light = lab[..., 0]
     low, middle, high = np.percentile(light[mask], (5, 50, 95))
@@ -65,7 +65,7 @@ def recolored(source: Pixels, mask: BoolMask, color: str) -> Pixels:
 
 
 def retextured(source: Pixels, mask: BoolMask, material: str) -> Pixels:
-    """The object made of another material, under the same light."""
+    """Replace the object's material under the same light."""
     left, top, right, bottom = bounding_box(mask)
     covered = source.copy()
     covered[top:bottom, left:right] = surface(material, right - left, bottom - top)
@@ -76,19 +76,19 @@ def retextured(source: Pixels, mask: BoolMask, material: str) -> Pixels:
 
 
 def removed(source: Pixels, mask: BoolMask, fill: Fill) -> Pixels:
-    """The picture without the object; its close surroundings are filled too, for they hold its rim."""
+    """Remove the object; its close surroundings are filled too because they hold its rim."""
     hole = dilate_mask(mask, MARGIN - 2)
     return blended(source, fill(source, hole), feathered(hole))
 
 
 def cut(source: Pixels, mask: BoolMask) -> Piece:
-    """The object alone."""
+    """Cut out the object."""
     left, top, right, bottom = bounding_box(mask)
     return Piece(source[top:bottom, left:right], inset(mask)[top:bottom, left:right])
 
 
 def scaled(piece: Piece, width: int, height: int) -> Piece:
-    """The piece at another size."""
+    """Resize the piece."""
     if piece.alpha.shape == (height, width):
         return piece
     shrinks = height < piece.alpha.shape[0]
@@ -98,43 +98,43 @@ def scaled(piece: Piece, width: int, height: int) -> Piece:
 
 
 def pasted(source: Pixels, piece: Piece, left: int, top: int) -> Pixels:
-    """The picture with the piece laid on it; what falls outside the picture is not seen."""
+    """Paste the piece onto the image; parts outside are clipped."""
     height, width = source.shape[:2]
     rows, columns = piece.alpha.shape
     first_row, first_column = max(0, -top), max(0, -left)
     last_row, last_column = min(rows, height - top), min(columns, width - left)
     if first_row >= last_row or first_column >= last_column:
         return source
-    there = slice(top + first_row, top + last_row), slice(left + first_column, left + last_column)
-    seen = slice(first_row, last_row), slice(first_column, last_column)
+    image_window = slice(top + first_row, top + last_row), slice(left + first_column, left + last_column)
+    piece_window = slice(first_row, last_row), slice(first_column, last_column)
     result = source.copy()
-    result[there] = blended(source[there], piece.pixels[seen], piece.alpha[seen])
+    result[image_window] = blended(source[image_window], piece.pixels[piece_window], piece.alpha[piece_window])
     return result
 
 
-def with_background(source: Pixels, kept: BoolMask, scene: Pixels) -> Pixels:
-    """The kept objects before another scene."""
-    return blended(scene, source, inset(kept))
+def with_background(source: Pixels, foreground: BoolMask, scene: Pixels) -> Pixels:
+    """Place the foreground in front of another scene."""
+    return blended(scene, source, inset(foreground))
 
 
-def blurred_around(source: Pixels, kept: BoolMask) -> Pixels:
-    """The picture out of focus, without the kept objects' colors flowing into their surroundings."""
+def blurred_around(source: Pixels, foreground: BoolMask) -> Pixels:
+    """Blur the background without bleeding the foreground's colors into it."""
     spread = max(source.shape[:2]) / 60
-    weight = (~dilate_mask(kept, 2)).astype(np.float32) + 1e-4
+    weight = (~dilate_mask(foreground, 2)).astype(np.float32) + 1e-4
     colors = cv2.GaussianBlur(source * weight[..., None], (0, 0), spread)
     weights = cv2.GaussianBlur(weight, (0, 0), spread)
     return as_pixels(colors / weights[..., None])
 
 
 def backdrop(scene: str, width: int, height: int) -> Pixels:
-    """A wall of one color or of a material."""
+    """Render a plain background of one color or material."""
     if scene in MATERIALS:
         return surface(scene, width, height)
     return np.full((height, width, 3), rgb_of(scene), dtype=np.uint8)
 
 
 def covering(picture: Pixels, width: int, height: int) -> Pixels:
-    """The middle of a picture, scaled until it covers that size."""
+    """Scale and center-crop an image to that size."""
     scale = max(width / picture.shape[1], height / picture.shape[0])
     size = max(width, round(picture.shape[1] * scale)), max(height, round(picture.shape[0] * scale))
     large = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)

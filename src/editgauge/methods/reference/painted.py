@@ -40,17 +40,17 @@ class Painted(Method):
         self._one_at_a_time = Lock()
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome; nothing in it is random."""
+        """Return the correct outcome, deterministically."""
         return followed(recipe_of(edit, source), source, self._filled)
 
     def settings(self) -> dict[str, Any]:
-        """The model that fills holes."""
+        """Return the model that fills holes."""
         from editgauge.models.choice import describe
 
         return describe({"inpainter": self._inpainter})
 
     def variant(self, options: Mapping[str, str]) -> Painted:
-        """The method with another `inpainter`."""
+        """Return the method with another `inpainter`."""
         return Painted(**read_options(self.name, {"inpainter": INPAINTER}, options))
 
     def _filled(self, source: Pixels, hole: BoolMask) -> Pixels:

@@ -18,7 +18,7 @@ SEPIA = np.array([[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0
 
 
 def restyled(source: Pixels, style: str) -> Pixels:
-    """The picture in that style."""
+    """Render the image in that style."""
     match style:
         case "sketch":
             return _sketch(source)
@@ -80,5 +80,5 @@ def _oil(source: Pixels) -> Pixels:
 
 
 def _scaled(source: Pixels, pixels_of_640: float) -> float:
-    """A length given for a picture 640 pixels wide or high, for this one."""
+    """Scale a length given for a 640-pixel image to this image."""
     return float(pixels_of_640 * max(source.shape[:2]) / 640)
