@@ -35,7 +35,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item
 from editgauge.errors import UnscorableError
-from editgauge.methods.layouts.discover import expand
+from editgauge.methods.layouts.discover import expand_folders
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
 from editgauge.metrics.structure_distance import self_similarity_distance
@@ -66,7 +66,7 @@ def outcomes_of(folder: Path, ratings: Path) -> Iterator[tuple[Edit, Outcome, di
         values = answers.setdefault((str(answer["edit"]), str(answer["method"])), {})
         values.setdefault(str(answer["question"]), []).append(float(str(answer["value"])))
     edits = {edit.id: edit for edit in open_benchmark("imagenhub", folder).edits}
-    for text in expand([f"{folder}/*"]):
+    for text in expand_folders([f"{folder}/*"]):
         name, _, folder = text.partition("=")
         for outcome in find_outcomes(name, Path(folder), list(edits.values())).outcomes:
             rated = answers.get((outcome.edit_id, outcome.method))

@@ -182,7 +182,7 @@ FACE: dict[str, str] = {
     "Layout": "editgauge.methods.layouts:Layout",
     "Method": "editgauge.methods:Method",
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
-    "Refused": "editgauge.methods.absence:Refused",
+    "RefusedError": "editgauge.methods.absence:RefusedError",
     "read_options": "editgauge.methods.options:read_options",
     "Model": "editgauge.models.interfaces:Model",
     "ModelCard": "editgauge.models.interfaces:ModelCard",

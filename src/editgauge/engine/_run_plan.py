@@ -21,7 +21,7 @@ from editgauge.engine._options import default_protocols, open_protocols_with_mod
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
-from editgauge.methods.layouts.discover import expand
+from editgauge.methods.layouts.discover import expand_folders
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models import service
 from editgauge.models.profiles import ModelChoice, models_for
@@ -164,7 +164,9 @@ def build_plan(
     if remark:
         choice = replace(choice, remarks=(*choice.remarks, remark))
     folders = (
-        outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
+        outcomes
+        if isinstance(outcomes, Mapping)
+        else expand_folders([outcomes] if isinstance(outcomes, str) else outcomes)
     )
     places = {name: _place(text) for name, text in pairs(folders, "outcomes", "NAME=FOLDER").items()}
     if not places:

@@ -14,7 +14,7 @@ from editgauge._util.progress import log_info
 from editgauge.analysis.outcomes import select_scores
 from editgauge.engine.prefer import Pictures, named_methods, read_scored
 from editgauge.errors import BadInputError
-from editgauge.methods.outcomes import LIST
+from editgauge.methods.outcomes import OUTCOMES_FILE
 from editgauge.results import Run, tables
 from editgauge.types import ScoreSpec
 
@@ -137,7 +137,7 @@ def _write(
         lines.append({"id": edit, "image_path": name})
         others = [[each.method, each.seed, each.value] for each in there]
         choices.append({"edit": edit, "method": first.method, "seed": first.seed, "value": first.value, "of": others})
-    write_jsonl(folder / LIST, lines)
+    write_jsonl(folder / OUTCOMES_FILE, lines)
     counts = [len(each) for each in candidates.values()]
     done = BestOf(
         folder=folder,

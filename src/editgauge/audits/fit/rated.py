@@ -15,7 +15,7 @@ from editgauge.audits.fit.features import ROLES
 from editgauge.audits.people.ground import mean_ratings
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine._scoring import build_item as make_item
-from editgauge.methods.layouts.discover import expand
+from editgauge.methods.layouts.discover import expand_folders
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models.cache import cache_dir
 from editgauge.models.profiles import choose_models
@@ -53,7 +53,7 @@ class Rated:
 async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], ratings: str, out: Path) -> None:
     """Appends what is not in the file yet."""
     edits = open_benchmark(benchmark, Path(data) if data else None).edits
-    places = [text.split("=", 1) for text in expand(outcomes)]
+    places = [text.split("=", 1) for text in expand_folders(outcomes)]
     outcomes_of = [find_outcomes(name, Path(where), edits) for name, where in places]
     answers = mean_ratings(read_ratings(Path(ratings)))
     known = {(item.edit, item.method) for item in read_rated(out)} if out.is_file() else set()

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common, refuse_flagged
-from editgauge.methods.options import number, offers, whole
+from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common_options, refuse_flagged
+from editgauge.methods.options import combine_options, integer, number
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from editgauge.methods.prompts import Form
 
-USUAL = offers(
-    common(STABLE_DIFFUSION),
-    steps=whole(50, "DDIM steps"),
+DEFAULT_OPTIONS = combine_options(
+    common_options(STABLE_DIFFUSION),
+    steps=integer(50, "DDIM steps"),
     guidance=number(7.5, "towards the caption"),
 )
 
@@ -47,11 +47,11 @@ class PaperMethod(Diffusion):
         """The parts."""
         return Painter(self.pipe, self.pipe.unet)
 
-    def placed(self, pipe: Any) -> Any:
-        """On its device, every weight held: what learns is always a copy or a tensor of its own."""
+    def to_device(self, pipe: Any) -> Any:
+        """Move the pipeline to its device and freeze its weights; only copies and new tensors are trained."""
         for part in (pipe.unet, pipe.vae, pipe.text_encoder):
             part.requires_grad_(False)
-        return super().placed(pipe)
+        return super().to_device(pipe)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Painter:
         self.pipe.scheduler.set_timesteps(steps)
         return [int(step) for step in self.pipe.scheduler.timesteps]
 
-    def before(self, timestep: int, steps: int) -> int:
+    def previous_timestep(self, timestep: int, steps: int) -> int:
         """Return the next, less noisy timestep of a sampling run; it is below 0 after the last one."""
         return timestep - self.training_steps // steps
 
@@ -108,15 +108,15 @@ class Painter:
         """How many timesteps the network was trained with."""
         return int(self.pipe.scheduler.config.num_train_timesteps)
 
-    def kept(self, timestep: int) -> Tensor:
-        """How much of the picture is left at a timestep (the papers' cumulative alpha)."""
+    def alpha(self, timestep: int) -> Tensor:
+        """Return the cumulative alpha of a timestep: the share of the image in its noisy version."""
         return self.pipe.scheduler.alphas_cumprod[max(timestep, 0)].to(self.unet.device)  # type: ignore[no-any-return]
 
     def noise(self, latents: Tensor, timestep: int, words: Tensor) -> Tensor:
         """Predict the noise in latents."""
         predicted: Tensor = self.unet(latents, timestep, encoder_hidden_states=words).sample
         if self.pipe.scheduler.config.prediction_type == "v_prediction":
-            alpha = self.kept(timestep)
+            alpha = self.alpha(timestep)
             predicted = alpha.sqrt() * predicted + (1 - alpha).sqrt() * latents
         return predicted
 
@@ -132,16 +132,18 @@ class Painter:
         """Noise turned into latents of a picture, by DDIM."""
         for timestep in self.timesteps(steps):
             noise = self.guided(latents, timestep, words, blank, guidance)
-            latents = moved(latents, noise, self.kept(timestep), self.kept(self.before(timestep, steps)))
+            latents = ddim_step(
+                latents, noise, self.alpha(timestep), self.alpha(self.previous_timestep(timestep, steps))
+            )
         return latents
 
 
-def moved(latents: Tensor, noise: Tensor, alpha: Tensor, next_alpha: Tensor) -> Tensor:
+def ddim_step(latents: Tensor, noise: Tensor, alpha: Tensor, next_alpha: Tensor) -> Tensor:
     """Take a deterministic DDIM step between two noise levels, in either direction (DDIM, equation 12)."""
     clean = (latents - (1 - alpha).sqrt() * noise) / alpha.sqrt()
-    return mixed(clean, noise, next_alpha)
+    return add_noise(clean, noise, next_alpha)
 
 
-def mixed(clean: Tensor, noise: Tensor, alpha: Tensor) -> Tensor:
+def add_noise(clean: Tensor, noise: Tensor, alpha: Tensor) -> Tensor:
     """Add noise to clean latents."""
     return alpha.sqrt() * clean + (1 - alpha).sqrt() * noise

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from editgauge.types import Edit
 
 Function = Callable[..., Any]
-GIVEN = 3
+PASSED_ARGUMENTS = 3
 """The edit, the source and the seed."""
 
 
@@ -42,9 +42,9 @@ class FunctionMethod(Method):
         self.about = about or (inspect.getdoc(function) or f"The function {_place(function)}.").partition("\n")[0]
         self.at_once = getattr(function, "at_once", 0)
         self._function = function
-        self._usual = _options_of(name, function)
-        self._options = {**self._usual, **(options or {})}
-        self.known = {key: MethodOption(usual, "") for key, usual in self._usual.items()}
+        self._defaults = _options_of(name, function)
+        self._options = {**self._defaults, **(options or {})}
+        self.option_specs = {key: MethodOption(default, "") for key, default in self._defaults.items()}
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Call the function; the runner checks that it returns an image."""
@@ -57,7 +57,7 @@ class FunctionMethod(Method):
 
     def variant(self, options: Mapping[str, str]) -> FunctionMethod:
         """Return the function with other values for its options."""
-        read = read_options(self.name, self._usual, options)
+        read = read_options(self.name, self._defaults, options)
         return FunctionMethod(self.name, self._function, self.about, read)
 
 
@@ -88,9 +88,9 @@ def _options_of(name: str, function: Function) -> dict[str, Any]:
     taken = [element for element in parameters if element.kind not in several]
     positional = [parameter for parameter in taken if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
     is_open = any(entry.kind is inspect.Parameter.VAR_POSITIONAL for entry in parameters)
-    extra = [item for item in taken if item not in positional[:GIVEN]]
+    extra = [item for item in taken if item not in positional[:PASSED_ARGUMENTS]]
     without = [value.name for value in extra if value.default is inspect.Parameter.empty]
-    if without or (len(positional) < GIVEN and not is_open):
+    if without or (len(positional) < PASSED_ARGUMENTS and not is_open):
         raise BadInputError(
             f"The function of the method '{name}' must take (edit, source, seed), and anything besides only with a "
             f"usual value; it takes ({', '.join(parameter.name for parameter in parameters)})."

@@ -11,14 +11,14 @@ _SEED_IN_NAME = re.compile(r"(.+?)__?seed([0-9]{1,18})")
 _SEED_FOLDER = re.compile(r"seed([0-9]{1,18})")
 
 
-def same_letters(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Normalize to NFC; some file systems store 'é' as two characters."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def folded(name: str) -> str:
+def fold_case(name: str) -> str:
     """Return the normalized name in lower case."""
-    return same_letters(name.casefold())
+    return normalize_name(name.casefold())
 
 
 def is_image(name: str) -> bool:
@@ -55,6 +55,6 @@ def read_seed(path: str) -> tuple[str, int] | None:
     )
 
 
-def shown(name: str) -> str:
+def escape_name(name: str) -> str:
     """Escape control characters and invalid encodings of a file name for printing."""
     return name if name.isprintable() else repr(name)[1:-1]

@@ -17,10 +17,10 @@ def _lists() -> dict[str, list[str]]:
     return lists
 
 
-def spoken(words: str) -> str:
+def normalize_text(words: str) -> str:
     """Replace underscores by spaces and collapse whitespace; hyphens stay.
 
-    >>> spoken("stop_sign"), spoken(" heart-shaped  ")
+    >>> normalize_text("stop_sign"), normalize_text(" heart-shaped  ")
     ('stop sign', 'heart-shaped')
     """
     return " ".join(words.replace("_", " ").split())
@@ -36,15 +36,15 @@ def noun(phrase: str) -> str:
     return remainder if remainder and first.lower() in _lists()["articles"] else phrase
 
 
-def joined(phrases: list[str]) -> str:
+def join_phrases(phrases: list[str]) -> str:
     """Several phrases as one, the last being its main word.
 
-    >>> joined(["brown", "the bench"]), joined(["brown", "her jacket"])
+    >>> join_phrases(["brown", "the bench"]), join_phrases(["brown", "her jacket"])
     ('brown bench', 'her brown jacket')
     """
     *before, last = (noun(phrase) for phrase in phrases)
     first, _, remainder = last.partition(" ")
-    return " ".join([first, *before, remainder] if remainder and determined(last) else [*before, last])
+    return " ".join([first, *before, remainder] if remainder and has_determiner(last) else [*before, last])
 
 
 def with_a(phrase: str) -> str:
@@ -54,7 +54,7 @@ def with_a(phrase: str) -> str:
     ('an apple', 'a unicorn', 'shoes', 'a pair of shoes', 'her jacket')
     """
     bare = noun(phrase)
-    return bare if determined(bare) or not _countable(bare) else f"{article(bare)} {bare}"
+    return bare if has_determiner(bare) or not _countable(bare) else f"{article(bare)} {bare}"
 
 
 def with_the(phrase: str) -> str:
@@ -64,13 +64,13 @@ def with_the(phrase: str) -> str:
     ('the cat', 'her jacket')
     """
     bare = noun(phrase)
-    return bare if determined(bare) else f"the {bare}"
+    return bare if has_determiner(bare) else f"the {bare}"
 
 
-def determined(phrase: str) -> bool:
+def has_determiner(phrase: str) -> bool:
     """Whether the phrase begins with a word that leaves no room for an article.
 
-    >>> determined("her jacket"), determined("2 cats"), determined("cat")
+    >>> has_determiner("her jacket"), has_determiner("2 cats"), has_determiner("cat")
     (True, True, False)
     """
     first = phrase.partition(" ")[0]

@@ -13,7 +13,7 @@ import yaml
 from editgauge.errors import UnknownNameError
 
 Form = Literal["instruction", "caption", "captions", "token"]
-USUAL_TOKEN = "sks"  # noqa: S105  a word that a model has learned, not a secret
+DEFAULT_TOKEN = "sks"  # noqa: S105  a word that a model has learned, not a secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

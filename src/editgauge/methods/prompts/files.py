@@ -37,22 +37,22 @@ class Template:
     text: str
 
 
-USUAL_SET = "plain"
+DEFAULT_SET = "plain"
 """What another set lacks comes from this one."""
 
 
-def has_own(template: str, kind: str, name: str, folder: Path | None = None) -> bool:
+def has_template(template: str, kind: str, name: str, folder: Path | None = None) -> bool:
     """Return whether the user's folder, or without one the set itself, has that template."""
     directory: Traversable = folder / kind if folder else _sets() / template / kind
     return _newest(directory, name) is not None
 
 
-def find(template: str, kind: str, name: str, folder: Path | None = None) -> Template | None:
+def find_template(template: str, kind: str, name: str, folder: Path | None = None) -> Template | None:
     """Find the template `<kind>/<name>.v<number>.txt` in the user's folder, the set, or the default set."""
     custom = _newest(folder / kind, name) if folder else None
     if folder and custom:
         return _read(custom, f"{folder.name}/{kind}/{custom.name}")
-    return _built_in(template, kind, name) or _built_in(USUAL_SET, kind, name)
+    return _built_in(template, kind, name) or _built_in(DEFAULT_SET, kind, name)
 
 
 def check_choice(template: str, folder: Path | None) -> None:

@@ -17,28 +17,28 @@ from numpy.typing import NDArray
 
 from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.colors import as_pixels
-from editgauge.methods.reference.operations import blended, cut, pasted
+from editgauge.methods.reference.colors import to_pixels
+from editgauge.methods.reference.operations import blend, cut_out, paste_piece
 from editgauge.recipes import MARGIN
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
 MIDDLE_GRAY = 128
-BRIGHTER = 100
+RIM_CONTRAST = 100
 """Gray levels that a halo or a seam is brighter or darker than it should be, at full severity."""
-OFF_SHADE = 60
-SHINING_THROUGH = 0.4
-SHADE = 0.65
+SHADE_OFFSET = 60
+GHOST_OPACITY = 0.4
+SHADOW_STRENGTH = 0.65
 """The share of the light that a full shadow takes away."""
-FARTHEST_SHIFT = 0.07
+MAX_SHIFT_FRACTION = 0.07
 """Of the object's size."""
-LEAST_SHIFT = 8
+MIN_SHIFT_PIXELS = 8
 """Pixels, at full severity, however small the object is."""
 DIRECTIONS = 8
-BESIDE = 0.6
+DUPLICATE_OFFSET = 0.6
 """How far a duplicate lies from its original, in widths of it."""
-LEAST_SEEN = 6.0
+MIN_VISIBLE_CHANGE = 6.0
 """Gray levels by which a full artifact must change the pixels that it changes, on average, to be called one."""
 
 
@@ -60,14 +60,14 @@ class ArtifactSite:
 Artifact = Callable[[ArtifactSite, float], "Pixels"]
 
 
-def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
+def add_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
     """Add an artifact to the outcome; severity 0 adds none. Raise `CannotEditError` if it would be invisible."""
     if artifact not in ARTIFACTS:
         raise ValueError(f"there is no artifact called '{artifact}'; there are {', '.join(ARTIFACTS)}")
     if not 0 <= severity <= 1:
         raise ValueError(f"severity must be in [0, 1], got {severity}")
     change = np.abs(ARTIFACTS[artifact](work, 1.0).astype(np.int16) - work.result).max(axis=2)
-    if change.sum() <= LEAST_SEEN * np.count_nonzero(change):
+    if change.sum() <= MIN_VISIBLE_CHANGE * np.count_nonzero(change):
         raise CannotEditError(f"The artifact '{artifact}' could not be seen on this picture, however severe.")
     return work.result if severity == 0 else ARTIFACTS[artifact](work, severity)
 
@@ -87,7 +87,7 @@ def seam(work: ArtifactSite, severity: float) -> Pixels:
 def wrong_shade(work: ArtifactSite, severity: float) -> Pixels:
     """Change the light of the edited part: warmer and brighter, or colder and darker."""
     part = _edited_part(work)
-    towards = _away_from_the_end(work.result, part) * OFF_SHADE * np.array([1.0, 0.75, 0.4])
+    towards = _away_from_the_end(work.result, part) * SHADE_OFFSET * np.array([1.0, 0.75, 0.4])
     return _laid_over(work, work.result + towards, severity * _softened(part, 1.0))
 
 
@@ -102,7 +102,7 @@ def blurred(work: ArtifactSite, severity: float) -> Pixels:
 def ghost(work: ArtifactSite, severity: float) -> Pixels:
     """Blend the source back into the edited part."""
     part = _softened(_edited_part(work) | work.left, 1.0)
-    return _laid_over(work, work.source, SHINING_THROUGH * severity * part)
+    return _laid_over(work, work.source, GHOST_OPACITY * severity * part)
 
 
 def shadow(work: ArtifactSite, severity: float) -> Pixels:
@@ -111,13 +111,13 @@ def shadow(work: ArtifactSite, severity: float) -> Pixels:
     top, bottom = np.flatnonzero(where.any(axis=1))[[0, -1]]
     towards_the_foot = np.clip((np.arange(len(where)) - top) / max(bottom - top, 1), 0, 1)
     dark = _softened(where, 3.0) * (0.35 + 0.65 * towards_the_foot[:, None])
-    return _laid_over(work, np.zeros_like(work.result), (SHADE * severity * dark).astype(np.float32))
+    return _laid_over(work, np.zeros_like(work.result), (SHADOW_STRENGTH * severity * dark).astype(np.float32))
 
 
 def shifted(work: ArtifactSite, severity: float) -> Pixels:
     """All that was edited lies a little aside, and at its edge the old picture is seen."""
     left, top, right, bottom = bounding_box(work.subject)
-    farthest = max(LEAST_SHIFT, FARTHEST_SHIFT * float(np.hypot(right - left, bottom - top)))
+    farthest = max(MIN_SHIFT_PIXELS, MAX_SHIFT_FRACTION * float(np.hypot(right - left, bottom - top)))
     return _aside(work, severity * farthest, _direction(work, farthest))
 
 
@@ -125,10 +125,10 @@ def duplicated(work: ArtifactSite, severity: float) -> Pixels:
     """Repeat the object next to itself, with opacity growing with severity."""
     left, top, right, _ = bounding_box(work.subject)
     room_left, room_right = left, work.subject.shape[1] - right
-    step = round(BESIDE * (right - left)) * (1 if room_right >= room_left else -1)
-    with_copy = pasted(work.result, cut(work.result, work.subject), left + step, top)
+    step = round(DUPLICATE_OFFSET * (right - left)) * (1 if room_right >= room_left else -1)
+    with_copy = paste_piece(work.result, cut_out(work.result, work.subject), left + step, top)
     outside = ~work.subject
-    return blended(work.result, with_copy, (severity * outside).astype(np.float32))
+    return blend(work.result, with_copy, (severity * outside).astype(np.float32))
 
 
 ARTIFACTS: MappingProxyType[str, Artifact] = MappingProxyType(
@@ -146,7 +146,10 @@ ARTIFACTS: MappingProxyType[str, Artifact] = MappingProxyType(
 
 
 def _direction(work: ArtifactSite, farthest: float) -> float:
-    """Return the direction, starting from a random one, in which a larger shift differs more; stripes shifted by a period do not."""
+    """Return a direction in which a larger shift differs more, starting from a random one.
+
+    Stripes shifted by a whole period would not differ.
+    """
     for turn in range(DIRECTIONS):
         angle = 2 * np.pi * (work.turn + turn / DIRECTIONS)
         steps = (_aside(work, share * farthest, angle) for share in (0.25, 0.5, 0.75, 1.0))
@@ -175,7 +178,7 @@ def _edited_part(work: ArtifactSite) -> BoolMask:
 
 def _laid_over(work: ArtifactSite, over: NDArray[np.generic], alpha: NDArray[np.float32]) -> Pixels:
     """Blend a layer over the outcome, inside the footprint only."""
-    return blended(work.result, as_pixels(over), np.where(work.footprint, alpha, 0).astype(np.float32))
+    return blend(work.result, to_pixels(over), np.where(work.footprint, alpha, 0).astype(np.float32))
 
 
 def _softened(mask: BoolMask, by: float) -> NDArray[np.float32]:
@@ -184,7 +187,7 @@ def _softened(mask: BoolMask, by: float) -> NDArray[np.float32]:
 
 def _contrasting(work: ArtifactSite, where: BoolMask) -> NDArray[np.float32]:
     """Return the outcome brightened or darkened, whichever contrasts more."""
-    return work.result + _away_from_the_end(work.result, where) * np.float32(BRIGHTER)
+    return work.result + _away_from_the_end(work.result, where) * np.float32(RIM_CONTRAST)
 
 
 def _away_from_the_end(pixels: Pixels, where: BoolMask) -> np.float32:

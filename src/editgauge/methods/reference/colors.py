@@ -48,16 +48,16 @@ def lab_of(color: str) -> Lab:
     return np.asarray(as_lab(np.array([[rgb_of(color)]], dtype=np.uint8))[0, 0])
 
 
-def from_lab(lab: Lab) -> Pixels:
+def lab_to_rgb(lab: Lab) -> Pixels:
     """Convert CIELAB to RGB pixels; colors out of gamut are clipped."""
     rgb = cv2.cvtColor(lab.astype(np.float32), cv2.COLOR_LAB2RGB)
-    return as_pixels(rgb * 255)
+    return to_pixels(rgb * 255)
 
 
-def as_pixels(values: NDArray[Any]) -> Pixels:
+def to_pixels(values: NDArray[Any]) -> Pixels:
     """Round and clip values to 8-bit pixels.
 
-    >>> as_pixels(np.array([-3.0, 7.6, 300.0])).tolist()
+    >>> to_pixels(np.array([-3.0, 7.6, 300.0])).tolist()
     [0, 8, 255]
     """
     return np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8)

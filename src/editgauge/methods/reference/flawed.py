@@ -10,10 +10,10 @@ import numpy as np
 from editgauge._util.masks import Union
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods import Method
-from editgauge.methods.options import number, offers, read_options, text
-from editgauge.methods.reference.apply import asked_for, changeable, followed
-from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
-from editgauge.methods.reference.editors import chance_of, recipe_of
+from editgauge.methods.options import combine_options, number, read_options, text
+from editgauge.methods.reference.apply import apply_recipe, recipe_mask, target_region
+from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, add_artifact
+from editgauge.methods.reference.editors import make_rng, recipe_of
 from editgauge.recipes import Background, Move, Recipe, Remove, Replace, Resize, Restyle
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class Flawed(Method):
         f"Follows the edit's recipe and leaves one artifact at what was edited: {', '.join(ARTIFACTS)}. "
         "The edit happened; how plain the artifact is to see is an option."
     )
-    known = offers(
+    option_specs = combine_options(
         flaw=text(FLAW, "the artifact", *ARTIFACTS),
-        severity=number(SEVERITY, "how plain it is to see; at 0 the outcome is the right one", most=1),
+        severity=number(SEVERITY, "how plain it is to see; at 0 the outcome is the right one", maximum=1),
     )
 
     def __init__(self, flaw: str = FLAW, severity: float = SEVERITY) -> None:
@@ -55,8 +55,8 @@ class Flawed(Method):
         recipe = recipe_of(edit, source)
         if isinstance(recipe, Remove) and self._flaw == "duplicated":
             raise CannotEditError("After a removal there is no object that could be seen twice.")
-        right = followed(recipe, source)
-        return with_artifact(work_of(recipe, source, right, chance_of(edit, seed)), self._flaw, self._severity)
+        right = apply_recipe(recipe, source)
+        return add_artifact(artifact_site(recipe, source, right, make_rng(edit, seed)), self._flaw, self._severity)
 
     def settings(self) -> dict[str, Any]:
         """Return the flaw and its severity."""
@@ -67,7 +67,7 @@ class Flawed(Method):
         return Flawed(**read_options(self.name, self.settings(), options))
 
 
-def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> ArtifactSite:
+def artifact_site(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> ArtifactSite:
     """Where in the recipe's right outcome an artifact would be."""
     height, width = source.shape[:2]
     nothing = np.zeros((height, width), np.bool_)
@@ -80,8 +80,8 @@ def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Gen
         case Restyle():
             subject = _middle(width, height)
         case _:
-            subject = asked_for(recipe, source)
-    return ArtifactSite(source, right, subject, left & ~subject, changeable(recipe, source), chance.random())
+            subject = target_region(recipe, source)
+    return ArtifactSite(source, right, subject, left & ~subject, recipe_mask(recipe, source), chance.random())
 
 
 def _middle(width: int, height: int) -> BoolMask:

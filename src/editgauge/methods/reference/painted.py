@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from editgauge.errors import CannotEditError, UnscorableError
 from editgauge.methods import Method
-from editgauge.methods.options import offers, read_options, text
-from editgauge.methods.reference.apply import followed
+from editgauge.methods.options import combine_options, read_options, text
+from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Painted(Method):
     name = "painted"
     about = "Follows the edit's recipe; a network (MI-GAN) paints what comes into view behind a removed object."
 
-    known = offers(inpainter=text(INPAINTER, "the model that fills holes, of `editgauge list models`"))
+    option_specs = combine_options(inpainter=text(INPAINTER, "the model that fills holes, of `editgauge list models`"))
 
     def __init__(self, inpainter: str = INPAINTER) -> None:
         self._inpainter = inpainter
@@ -41,7 +41,7 @@ class Painted(Method):
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the correct outcome, deterministically."""
-        return followed(recipe_of(edit, source), source, self._filled)
+        return apply_recipe(recipe_of(edit, source), source, self._filled)
 
     def settings(self) -> dict[str, Any]:
         """Return the model that fills holes."""

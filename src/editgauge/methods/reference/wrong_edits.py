@@ -9,7 +9,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels, as_lab
 from editgauge._util.masks import Polygons, bounding_box
-from editgauge.methods.reference.apply import changeable, kept_inside, outlined
+from editgauge.methods.reference.apply import clamp_to_image, rasterize_outline, recipe_mask
 from editgauge.methods.reference.colors import COLORS, lab_of
 from editgauge.recipes import (
     MATERIALS,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]
 OnAnObject = TypeVar("OnAnObject", Recolor, Texture, Remove, Resize, Replace)
 
-UNLIKE = {
+DISSIMILAR_STYLES = {
     "sketch": ("negative", "sepia", "oil"),
     "grayscale": ("negative", "oil", "cartoon"),
     "sepia": ("negative", "sketch", "cartoon"),
@@ -41,15 +41,15 @@ UNLIKE = {
     "oil": ("negative", "sketch", "grayscale"),
 }
 """Styles unlike the requested one: a sketch is gray too, and an oil painting is flat like a cartoon."""
-FAR_APART = 45.0
+MIN_COLOR_DISTANCE = 45.0
 """CIELAB distance from which two colors have different names for everyone."""
-HARDLY = 0.2
+MAX_OVERLAP = 0.2
 """The share of the right object that a blunder on another one may touch."""
 OBJECT_SIZES = 0.001, 0.4
 """Shares of the picture that an object worth a blunder covers: neither a speck nor the sky."""
 
 
-def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator) -> Recipe:
+def wrong_recipe(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator) -> Recipe:
     """Return what a careless editor does instead of the recipe; never accidentally the correct edit."""
     match recipe:
         case Recolor(outline, color):
@@ -70,24 +70,28 @@ def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator
         case Paste():
             return _wrong_side(edit, recipe, source) or _wrong_addition(edit, recipe, source, rng)
         case Restyle(style):
-            return Restyle(str(rng.choice(UNLIKE.get(style, ("negative",)))))
+            return Restyle(str(rng.choice(DISSIMILAR_STYLES.get(style, ("negative",)))))
         case Background():
             return _altered_foreground(recipe, source, rng)
 
 
 def _clashing(source: Pixels, outline: Polygons, rng: np.random.Generator, *requested: str) -> str:
     """Pick a color that is neither the object's nor the requested one."""
-    current = np.median(as_lab(source)[outlined(outline, source)], axis=0)
+    current = np.median(as_lab(source)[rasterize_outline(outline, source)], axis=0)
     avoided = [current, *(lab_of(color) for color in requested)]
-    far = [color for color in COLORS if all(np.linalg.norm(lab_of(color) - other) > FAR_APART for other in avoided)]
+    far = [
+        color
+        for color in COLORS
+        if all(np.linalg.norm(lab_of(color) - other) > MIN_COLOR_DISTANCE for other in avoided)
+    ]
     return str(rng.choice(far))
 
 
 def _on_another_object(edit: Edit, recipe: OnAnObject, source: Pixels, rng: np.random.Generator) -> OnAnObject | None:
     """Apply the operation to another annotated object that hardly overlaps the correct one."""
-    right = outlined(recipe.outline, source)
+    right = rasterize_outline(recipe.outline, source)
     variants = [replace(recipe, outline=other) for _, other in _objects(edit, source)]
-    wrong = [variant for variant in variants if changeable(variant, source)[right].mean() <= HARDLY]
+    wrong = [variant for variant in variants if recipe_mask(variant, source)[right].mean() <= MAX_OVERLAP]
     return wrong[rng.integers(len(wrong))] if wrong else None
 
 
@@ -105,7 +109,7 @@ def _moved_elsewhere(recipe: Move, source: Pixels) -> Recipe:
     x, y = (left + right) / 2, (top + bottom) / 2
     across, down = recipe.center[0] - x, recipe.center[1] - y
     for turned in ((-across, -down), (down, -across), (-down, across)):
-        wrong = kept_inside(replace(recipe, center=(x + turned[0], y + turned[1])), source)
+        wrong = clamp_to_image(replace(recipe, center=(x + turned[0], y + turned[1])), source)
         if isinstance(wrong, Move) and np.hypot(wrong.center[0] - x, wrong.center[1] - y) >= np.hypot(across, down) / 2:
             return wrong
     return Remove(recipe.outline)
@@ -169,7 +173,7 @@ def _wrong_addition(edit: Edit, recipe: Paste, source: Pixels, rng: np.random.Ge
 
 def _altered_foreground(recipe: Background, source: Pixels, rng: np.random.Generator) -> Recipe:
     """Apply the background change to the foreground objects and leave the background."""
-    foreground = Polygons(tuple(ring for outline in recipe.kept for ring in outline.rings))
+    foreground = Polygons(tuple(ring for outline in recipe.objects for ring in outline.rings))
     if not foreground.rings:
         return Restyle("negative")
     if isinstance(recipe.scene, str) and recipe.scene in MATERIALS:
