@@ -39,9 +39,9 @@ from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
 from editgauge.metrics.structure_distance import self_similarity_distance
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
+from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService
 from editgauge.protocols._objects import match_boxes
 from editgauge.protocols.editgauge.asked import asked_features, not_judged
 from editgauge.protocols.editgauge.features import FEATURES, features

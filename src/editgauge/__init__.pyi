@@ -58,7 +58,7 @@ from editgauge.metrics.base import Metric as Metric
 from editgauge.metrics.base import check_pair as check_pair
 from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
-from editgauge.models import cache as cache
+from editgauge.models import _cache as cache
 from editgauge.models.answers import Vector as Vector
 from editgauge.models.interfaces import Model as Model
 from editgauge.models.interfaces import ModelCard as ModelCard

@@ -40,7 +40,7 @@ VERBS: dict[str, dict[str, str]] = {
 }
 """The verbs by the heading under which the command line lists them, each with its function."""
 
-_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights.verbs", "editgauge.benchmarks.datasets"
+_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights._verbs", "editgauge.benchmarks.datasets"
 GROUPS: dict[str, dict[str, str]] = {
     "study": {
         "create": "editgauge.studies.creation.create:create",
@@ -75,7 +75,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tables": "editgauge.audits.judges.inspector_tables:tables",
         "guess-cost": "editgauge.audits.judges.guess_cost:guess_cost",
     },
-    "cache": {name: f"editgauge.models.cache:{name}" for name in ("info", "clear")},
+    "cache": {name: f"editgauge.models._cache:{name}" for name in ("info", "clear")},
 }
 """Verbs that have verbs of their own; in Python they are modules."""
 
@@ -151,7 +151,7 @@ _IMAGES, _MASKS, _EVIDENCE = "editgauge._util.images", "editgauge._util.masks", 
 FACE: dict[str, str] = {
     **{name: place for verbs in VERBS.values() for name, place in verbs.items()},
     "build": "editgauge.build",
-    "cache": "editgauge.models.cache",
+    "cache": "editgauge.models._cache",
     "data": "editgauge.data",
     "judges": "editgauge.judges",
     "models": "editgauge.models",

@@ -25,7 +25,7 @@ from editgauge.engine.verdict import make_verdict
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.options import JudgeOptions, ModelOptions, Pairs
 from editgauge.types import Edit, Item, Outcome, Position, Relation
 

@@ -14,9 +14,9 @@ from editgauge._util.progress import progress
 from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine._scoring import build_item
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
+from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.view import look
 from editgauge.types import Outcome

@@ -26,8 +26,8 @@ from editgauge._util.progress import log_info
 from editgauge.audits.fit.features import ROLES, ProbeFeatures, measure, read_measured
 from editgauge.audits.fit.trees import DIGITS, SHAPE, doubled, grown, weighed
 from editgauge.audits.probes.probes import RIGHT, Probe, read_probes
+from editgauge.models._factory import describe
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge.features import FEATURES, fingerprint
 from editgauge.protocols.editgauge.model import FILE, TREES

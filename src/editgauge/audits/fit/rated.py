@@ -17,9 +17,9 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.engine._scoring import build_item as make_item
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
+from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.asked import not_judged
 from editgauge.protocols.editgauge.features import features
 from editgauge.protocols.editgauge.view import look

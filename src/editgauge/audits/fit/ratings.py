@@ -36,8 +36,8 @@ from editgauge.audits.fit.fit import truth_of_done
 from editgauge.audits.fit.rated import PROBES, WEIGHTS, Rated, measure, read_rated
 from editgauge.audits.people.ground import GOOD
 from editgauge.audits.probes.probes import read_probes
+from editgauge.models._factory import describe
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import describe
 from editgauge.protocols import editgauge as own
 from editgauge.protocols.editgauge import REDRAWN
 from editgauge.protocols.editgauge.asked import UNTOUCHED, VISIBLE
