@@ -23,7 +23,7 @@ from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
-from editgauge.models import _service
+from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
 from editgauge.options import DataOptions, ModelOptions, Paths
 from editgauge.protocols import Protocol
@@ -189,7 +189,7 @@ def build_plan(
         edits_sha256=edits_sha256(_collect_followed(opened.edits, followed)),
         edits=len(opened.edits),
         seed=seed,
-        models=_service.describe(choice.models),
+        models=_factory.describe(choice.models),
         methods={name: str(folder) for name, folder in folders.items()},
         protocols={
             protocol.name: ProtocolEntry(

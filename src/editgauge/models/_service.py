@@ -21,7 +21,7 @@ from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
 from editgauge.models import _native
 from editgauge.models._cache import Answer, Memory, Store, TwoLevels, open_store, size_of
-from editgauge.models._factory import make_models
+from editgauge.models._factory import describe, make_models
 from editgauge.models._native import in_native_resolution
 from editgauge.models.answers import (
     ClassMap,
@@ -40,6 +40,8 @@ from editgauge.models.answers import (
 from editgauge.models.interfaces import Detector, KeyEmbedder, Model, ModelCard, PatchEmbedder
 from editgauge.models.profiles import models_for
 from editgauge.models.vocabulary.imagenet import classes_of
+
+__all__ = ["CachedModel", "ModelService", "describe"]
 
 MOST_BYTES_ON_DISK = 4_000_000
 """Larger answers stay in memory. What OWL-ViT keeps of a picture (1.8 MB for a second of work) is worth a place on the

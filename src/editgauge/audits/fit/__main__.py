@@ -44,7 +44,7 @@ from editgauge.audits.fit._measure import (
     write_magicbrush,
 )
 from editgauge.audits.probes.build import probes as build_probes
-from editgauge.models._service import describe
+from editgauge.models._factory import describe
 from editgauge.models.profiles import choose_models
 from editgauge.protocols import editgauge
 from editgauge.protocols.editgauge._models import FILE
