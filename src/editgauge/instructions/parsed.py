@@ -15,7 +15,7 @@ from editgauge.instructions._parse import parse_instruction as understand
 from editgauge.types import Benchmark, Edit, ParsedInstruction, ParsedStep, Position, Relation
 
 How = Literal["rules", "captions", "judge", "given"]
-FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
+FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure", "also")
 
 
 def parsed_from_json(entry: Mapping[str, Any], how: str | None = None) -> ParsedInstruction:
@@ -55,6 +55,7 @@ def _step(number: int, entry: Any) -> ParsedStep:
         count=count,
         attributes=tuple(map(str, attributes)),
         sure=bool(entry.get("sure", True)),
+        also=tuple(_step(number, other) for other in entry.get("also") or ()),
     )
 
 
