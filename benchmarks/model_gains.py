@@ -39,7 +39,7 @@ from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.metrics import metrics
 from editgauge.metrics.structure_distance import self_similarity_distance
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.protocols._objects import match_boxes
@@ -67,8 +67,8 @@ def outcomes_of(folder: Path, ratings: Path) -> Iterator[tuple[Edit, Outcome, di
         values.setdefault(str(answer["question"]), []).append(float(str(answer["value"])))
     edits = {edit.id: edit for edit in open_benchmark("imagenhub", folder).edits}
     for text in expand([f"{folder}/*"]):
-        name, _, place = text.partition("=")
-        for outcome in find_outcomes(name, Path(place), list(edits.values())).outcomes:
+        name, _, folder = text.partition("=")
+        for outcome in find_outcomes(name, Path(folder), list(edits.values())).outcomes:
             rated = answers.get((outcome.edit_id, outcome.method))
             if rated and outcome.image is not None:
                 yield edits[outcome.edit_id], outcome, {each: float(np.mean(rated[each])) for each in ("SC", "PQ")}
@@ -80,7 +80,7 @@ async def measure(folder: Path, ratings: Path, out: Path, *, only_roles: bool) -
     done = {(each["edit"], each["method"]) for each in known}
     rated = sorted(outcomes_of(folder, ratings), key=_shuffled)
     with (
-        ModelService(choose_models("lite-plus", {}, ROLES).models, place()) as see,
+        ModelService(choose_models("lite-plus", {}, ROLES).models, cache_dir()) as see,
         out.open("a", encoding="utf-8") as lines,
     ):
         for edit, outcome, said in rated:

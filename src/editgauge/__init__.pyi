@@ -63,7 +63,7 @@ from editgauge.models.answers import Vector as Vector
 from editgauge.models.interfaces import Model as Model
 from editgauge.models.interfaces import ModelCard as ModelCard
 from editgauge.models.interfaces import Perception as Perception
-from editgauge.models.weights import MissingWeights as MissingWeights
+from editgauge.models.weights import MissingWeightsError as MissingWeightsError
 from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
@@ -106,7 +106,7 @@ __all__ = [
     "MaskFile",
     "Method",
     "Metric",
-    "MissingWeights",
+    "MissingWeightsError",
     "Model",
     "ModelCard",
     "ModelOptions",

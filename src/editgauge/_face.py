@@ -188,7 +188,7 @@ FACE: dict[str, str] = {
     "ModelCard": "editgauge.models.interfaces:ModelCard",
     "Perception": "editgauge.models.interfaces:Perception",
     "Vector": "editgauge.models.answers:Vector",
-    "MissingWeights": "editgauge.models.weights:MissingWeights",
+    "MissingWeightsError": "editgauge.models.weights:MissingWeightsError",
 }
 """Every public name with its place: a module, or `module:name`."""
 

@@ -7,6 +7,7 @@ EditGaugeError          base class; the command line prints the message without 
 ├── BadRunError         a run folder that cannot be read or written
 ├── FetchError          weights or data that could not be fetched or verified
 ├── FatalError          a failure that every further item would meet too; the run stops
+├── MissingExtraError   an optional dependency that is not installed
 ├── CannotEditError     raised by a method that can make no outcome; recorded as an absence
 └── UnscorableError     raised inside a protocol that has no answer; recorded as `Unscored`
 
@@ -102,6 +103,24 @@ class FetchError(EditGaugeError):
 
 class FatalError(EditGaugeError):
     """A failure that every further item would meet too, such as a rejected API key; the run stops."""
+
+
+class MissingExtraError(EditGaugeError):
+    """An optional dependency that is not installed.
+
+    Args:
+        feature: what needs it, at the start of the message.
+        libraries: names of the libraries.
+        extra: extra of this package that installs them.
+
+    >>> print(MissingExtraError("owlvit-base", ["torch", "transformers"], extra="torch"))
+    owlvit-base needs torch and transformers. Install with: pip install 'editgauge[torch]'
+    """
+
+    def __init__(self, feature: str, libraries: Sequence[str], *, extra: str) -> None:
+        *first, last = libraries
+        names = f"{', '.join(first)} and {last}" if first else last
+        super().__init__(f"{feature} needs {names}. Install with: pip install 'editgauge[{extra}]'")
 
 
 class CannotEditError(EditGaugeError):

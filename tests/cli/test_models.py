@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from editgauge._cli import groups
 from editgauge.errors import BadInputError, FetchError
-from editgauge.models.weights import LicenseNotAccepted, MissingWeights, catalog_entries, store, verbs
+from editgauge.models.weights import LicenseNotAcceptedError, MissingWeightsError, catalog_entries, store, verbs
 
 
 @pytest.fixture(autouse=True)
@@ -58,13 +58,13 @@ def test_info_tells_source_license_and_hashes() -> None:
 
 @pytest.mark.parametrize("verb", ["verify", "path"])
 def test_what_is_not_here_is_said_with_the_command_that_brings_it(verb: str) -> None:
-    with pytest.raises(MissingWeights, match="run `editgauge models pull minilm`"):
+    with pytest.raises(MissingWeightsError, match="run `editgauge models pull minilm`"):
         models(verb, "minilm")
 
 
 def test_a_strict_license_is_refused_unless_it_is_named() -> None:
     with pytest.raises(
-        LicenseNotAccepted, match=r"under AGPL-3.0.* `editgauge models pull yolo11n-seg --accept AGPL-3.0`"
+        LicenseNotAcceptedError, match=r"under AGPL-3.0.* `editgauge models pull yolo11n-seg --accept AGPL-3.0`"
     ):
         models("pull", "yolo11n-seg")
 
@@ -87,7 +87,7 @@ def test_own_files_are_found_verified_and_their_damage_is_told(tmp_path: Path, m
     assert f"deeplab-v3: verified, in {mine}" in ended.stdout
     assert "license Apache-2.0*" in ended.stderr
     (mine / "deeplabv3.tflite").write_bytes(content[:-1])
-    with pytest.raises((MissingWeights, BadInputError), match="has the name but not the content"):
+    with pytest.raises((MissingWeightsError, BadInputError), match="has the name but not the content"):
         models("verify", "deeplab-v3")
 
 

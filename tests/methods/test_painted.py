@@ -15,7 +15,7 @@ from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods.reference.apply import changeable
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import Painted, painted
-from editgauge.models.weights import MissingWeights, available
+from editgauge.models.weights import MissingWeightsError, available
 from editgauge.recipes import Move, Recipe, Recolor, Remove, Resize
 from editgauge.types import Edit
 
@@ -60,7 +60,7 @@ def test_nothing_is_left_of_a_picture_that_is_all_object() -> None:
 
 def test_without_weights_the_command_that_brings_them_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path))
-    with pytest.raises(MissingWeights, match="editgauge models pull migan"):
+    with pytest.raises(MissingWeightsError, match="editgauge models pull migan"):
         Painted().edit(asked(Remove(ROCKET)), SOURCE, 0)
 
 

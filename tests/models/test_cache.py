@@ -23,7 +23,7 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import cache
 from editgauge.models.answers import ClassMap, Detections
 from editgauge.models.cache.memory import Memory
-from editgauge.models.cache.packing import Answer, Damaged, pack, unpack
+from editgauge.models.cache.packing import Answer, DamagedAnswerError, pack, unpack
 from editgauge.models.cache.store import SHELVES, Store
 
 MB = 1_000_000
@@ -86,12 +86,12 @@ def test_no_damage_goes_unnoticed(answer: Answer, where: int, bit: int, cut: boo
     packed = bytearray(pack("key", answer))
     where %= len(packed)
     packed[where] ^= 1 << bit
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedAnswerError):
         unpack("key", bytes(packed[:where] if cut else packed))
 
 
 def test_an_answer_under_another_key_is_damage() -> None:
-    with pytest.raises(Damaged):
+    with pytest.raises(DamagedAnswerError):
         unpack("other", pack("key", 1.0))
 
 
@@ -276,7 +276,7 @@ def test_the_bound_is_a_setting_and_zero_remembers_nothing(
     given_bytes: str, place: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE_BYTES", given_bytes)
-    assert (cache.place() is not None) == place
+    assert (cache.cache_dir() is not None) == place
 
 
 @pytest.mark.parametrize("wrong", ["much", "-1", "inf", "nan"])

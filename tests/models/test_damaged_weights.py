@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.models.lite.runtime import UnloadableWeights, litert, onnx_session
+from editgauge.models.lite.runtime import UnloadableWeightsError, litert, onnx_session
 
 ADVICE = r"The detector cannot load .*`editgauge models verify` lists damaged files"
 
@@ -15,7 +15,7 @@ ADVICE = r"The detector cannot load .*`editgauge models verify` lists damaged fi
 def test_a_tensorflow_lite_file(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.tflite").write_bytes(content)
 
-    with pytest.raises(UnloadableWeights, match=ADVICE):
+    with pytest.raises(UnloadableWeightsError, match=ADVICE):
         litert(tmp_path / "net.tflite", "The detector", 1)
 
 
@@ -24,5 +24,5 @@ def test_an_onnx_graph(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(content)
 
     for model in (content, tmp_path / "net.onnx"):
-        with pytest.raises(UnloadableWeights, match=ADVICE):
+        with pytest.raises(UnloadableWeightsError, match=ADVICE):
             onnx_session(model, "The detector", 1)

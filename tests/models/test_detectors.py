@@ -22,7 +22,7 @@ from editgauge.models.lite.coco import CocoDetector
 from editgauge.models.lite.efficientdet import EfficientDetLite0, EfficientDetLite2
 from editgauge.models.lite.ssd import SsdMobileNetV2
 from editgauge.models.vocabulary.coco import coco_words
-from editgauge.models.weights import MissingWeights, available
+from editgauge.models.weights import MissingWeightsError, available
 
 DOCS = Path(__file__).parents[2] / "docs"
 DETECTORS = (EfficientDetLite2, EfficientDetLite0, SsdMobileNetV2)
@@ -89,7 +89,7 @@ def test_a_detector_states_what_it_is_without_its_weights(
     assert card.settings["operating_point"] == detector.operating_point
     assert re.fullmatch(r"[0-9a-f]{64}", card.sha256)
     assert len(set(detector.vocabulary)) == 80
-    with pytest.raises(MissingWeights, match=f"editgauge models pull {make.name}"):
+    with pytest.raises(MissingWeightsError, match=f"editgauge models pull {make.name}"):
         detector.look([np.zeros((8, 8, 3), np.uint8)])
 
 

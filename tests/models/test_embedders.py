@@ -11,11 +11,11 @@ import pytest
 import skimage.data
 
 from editgauge._util.images import Pixels
+from editgauge.errors import MissingExtraError
 from editgauge.models.interfaces import ImageEmbedder, TextEmbedder
 from editgauge.models.lite.augnet import AugNet
 from editgauge.models.lite.inception import InceptionFid, scaled_from_corner
 from editgauge.models.lite.minilm import MiniLm
-from editgauge.models.lite.runtime import MissingLibrary
 from editgauge.models.weights import weights_of
 
 torch: Any = pytest.importorskip("torch")
@@ -118,7 +118,7 @@ def test_they_say_what_they_are() -> None:
 
 def test_without_torch_inception_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, photo: Pixels) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingLibrary, match=r"needs torch, .*pip install 'editgauge\[torch\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs torch.*pip install 'editgauge\[torch\]'"):
         InceptionFid().embed([photo])
 
 

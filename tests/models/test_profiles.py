@@ -14,7 +14,7 @@ from editgauge.models.choice import make_model
 from editgauge.models.interfaces import ROLES
 from editgauge.models.paper_profiles import PAPERS
 from editgauge.models.profiles import PROFILES, choose_for_protocols, choose_models, models_for, weights_of_profile
-from editgauge.models.weights import MissingWeights, available, entry_of, wanted
+from editgauge.models.weights import MissingWeightsError, available, entry_of, wanted
 from editgauge.options import ModelOptions
 
 
@@ -99,7 +99,7 @@ def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> N
 
     chosen, choice = open_protocols_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
     assert [protocol.name for protocol in chosen] == ["editval"]
-    with pytest.raises(MissingWeights, match="models pull ssd-mobilenet-v2"):
+    with pytest.raises(MissingWeightsError, match="models pull ssd-mobilenet-v2"):
         ModelService(choice.models)
 
 

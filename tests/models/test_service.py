@@ -19,7 +19,7 @@ from editgauge.models.answers import ClassMap, Detections, Features, SegmentProm
 from editgauge.models.choice import describe
 from editgauge.models.interfaces import ModelCard, Perception
 from editgauge.models.service import ModelService
-from editgauge.models.weights import MissingWeights
+from editgauge.models.weights import MissingWeightsError
 
 Result = TypeVar("Result")
 ASKED: list[tuple[str, str, int]] = []
@@ -431,7 +431,7 @@ def test_a_role_that_nobody_plays(pictures: list[Pixels]) -> None:
             BadInputError,
             "'AsItIs' cannot play the role 'detector'; it is made for 'image_embedder'",
         ),
-        ({"image_embedder": "Unfetched"}, MissingWeights, "run `editgauge models pull Unfetched`"),
+        ({"image_embedder": "Unfetched"}, MissingWeightsError, "run `editgauge models pull Unfetched`"),
     ],
 )
 def test_models_that_cannot_be_used_are_refused_before_anything_is_asked(

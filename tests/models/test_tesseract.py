@@ -16,7 +16,7 @@ from editgauge.errors import EditGaugeError
 from editgauge.models.interfaces import TextReader
 from editgauge.models.service import ModelService
 from editgauge.models.tesseract import Tesseract, lines_of
-from editgauge.models.weights import MissingWeights
+from editgauge.models.weights import MissingWeightsError
 
 BOARD = np.full((120, 400, 3), 255, np.uint8)
 HEAD = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"
@@ -87,7 +87,7 @@ def test_what_the_program_says_when_it_fails_is_said(program: Path) -> None:
 def test_without_the_program_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     assert Tesseract().card.revision == "not installed"
-    with pytest.raises(MissingWeights, match=r"apt-get install tesseract-ocr.*text_reader=pp-ocr"):
+    with pytest.raises(MissingWeightsError, match=r"apt-get install tesseract-ocr.*text_reader=pp-ocr"):
         ModelService({"text_reader": "tesseract"})
 
 

@@ -29,7 +29,7 @@ from editgauge.judges import Answer, NoAnswerError, Question
 from editgauge.judges._panel import is_panel, panel_members
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 from editgauge.judges._transcripts import Call
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.protocols import Protocol, format_variant, parse_variant
 from editgauge.types import Edit
 
@@ -194,9 +194,9 @@ def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
         return {}
     tasks = (task for task in left if task.outcome.image)
     many = min(LOOKED_AT, with_image)
-    evenly = {place * with_image // many for place in range(many)}
-    some = [task for place, task in enumerate(tasks) if place in evenly]
-    see = CountingPerception(plan.choice.models, place(), plan.judge_config, transcripts_of(out))
+    evenly = {index * with_image // many for index in range(many)}
+    some = [task for index, task in enumerate(tasks) if index in evenly]
+    see = CountingPerception(plan.choice.models, cache_dir(), plan.judge_config, transcripts_of(out))
     run_async(_listen(plan, some, see))
     return see.estimate(len(some), Extrapolation(with_image / len(some), limits))
 

@@ -30,7 +30,7 @@ from editgauge.engine._schedule import MAX_FAILED_STARTS, Attempt, Setup, TaskQu
 from editgauge.engine._scoring import ScoredTask, ScoringTask, crashed_task, score_task
 from editgauge.engine._worker import configure_process
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.lite.runtime import library
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class RayScorer:
                 f"{SHARED_PATHS_ADVICE}"
             )
         # Each node caches on its own disk; what nodes share is the second level behind it.
-        setup = replace(self._setup, cache=place() if self._setup.cache else None)
+        setup = replace(self._setup, cache=cache_dir() if self._setup.cache else None)
         if setup.profile:
             self._timeline = profiling.start()
         try:

@@ -27,7 +27,7 @@ from editgauge.engine._trial import (
     some_of,
 )
 from editgauge.errors import BadInputError
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
 from editgauge.results.manifest import Manifest, is_run
 
@@ -246,7 +246,7 @@ def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes:
         processes, left, wanted.choice.models, machine, judges=bool(wanted.judge_config.addresses)
     )
     names = tuple(each.name for each in wanted.protocols)
-    setup = Setup(names, wanted.choice.models, place(), wanted.judge_config, transcripts_of(out))
+    setup = Setup(names, wanted.choice.models, cache_dir(), wanted.judge_config, transcripts_of(out))
     before = free_cores(machine.cores)
     limits = questions_at_most(wanted.protocols, tasks)
     took = score_some(setup, some, Extrapolation(times, limits, call_seconds), workers.processes)

@@ -18,7 +18,7 @@ from editgauge.engine._schedule import Setup
 from editgauge.engine._sets import KnownParts, forget_sets, score_sets
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import FoundOutcomes
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.options import (
     Amount,
     Count,
@@ -168,7 +168,7 @@ def run(
             ) as tallies,
             progress("scoring", len(tasks) + done, quiet=quiet, done=done) as advance,
         ):
-            setup = Setup(names, plan.choice.models, place(), plan.judge_config, Path(out) / FOLDER, timed, tallies)
+            setup = Setup(names, plan.choice.models, cache_dir(), plan.judge_config, Path(out) / FOLDER, timed, tallies)
             with closing(scored(tasks, setup, processes, engine, address, quiet=quiet)) as answers:
                 for answer in answers:
                     for entry in answer.entries:
@@ -178,7 +178,7 @@ def run(
                     advance()
         if timed:
             gather(timed)
-        score_sets(plan, Path(out), place(), parts, quiet=quiet)
+        score_sets(plan, Path(out), cache_dir(), parts, quiet=quiet)
         writer.finish()
     return Run.open(Path(out))
 

@@ -25,7 +25,7 @@ from editgauge.engine.verdict import make_verdict
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.options import JudgeOptions, ModelOptions, Pairs
 from editgauge.types import Edit, Item, Outcome, Position, Relation
 
@@ -125,7 +125,7 @@ class Scorer:
         names, self.remark = (protocol, "") if protocol else default_protocols(options.model_options)
         self.protocols, choice = open_protocols_with_models(names, options.model_options, self._judge_config.addresses)
         self.models = choice.models
-        self._perception = RunPerception(choice.models, place(), self._judge_config)
+        self._perception = RunPerception(choice.models, cache_dir(), self._judge_config)
         self._gate = MemoryGate()
         self._sources = SourceCache()
 

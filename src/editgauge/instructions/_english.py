@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from editgauge.errors import EditGaugeError
-from editgauge.models.weights import MissingWeights, weights_of
+from editgauge.models.weights import MissingWeightsError, weights_of
 
 MODEL = "en_core_web_sm"
 WEIGHTS = "en-core-web-sm"
@@ -38,7 +38,7 @@ def _model() -> str | Path:
         return MODEL
     try:
         files = weights_of(WEIGHTS)
-    except MissingWeights as error:
+    except MissingWeightsError as error:
         raise MissingParserError from error
     files.check()
     return files.path("config.cfg").parent

@@ -21,7 +21,7 @@ MODEL_LOADER = "editgauge.models.choice:make_models"
 
 @cache
 def load_model(role: str, name: str) -> Any:
-    """Return the model of that name; raise `MissingWeights` with the command to run if its weights are missing."""
+    """Return the model of that name; raise `MissingWeightsError` with the command to run if its weights are missing."""
     return resolve_name(MODEL_LOADER)({role: name})[role]
 
 

@@ -16,7 +16,7 @@ from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.models import models
 from editgauge.models.catalog import MODELS, attribute_of
 from editgauge.models.interfaces import ROLES, Model, ModelCard
-from editgauge.models.weights import MissingWeights, available, weights_of
+from editgauge.models.weights import MissingWeightsError, available, weights_of
 
 FAMILIES: dict[str, str] = {
     "owl": "owl:OwlDetector",
@@ -35,7 +35,7 @@ FAMILIES: dict[str, str] = {
 def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
     """A model for each role. A model that was named for two roles is made once, and plays both.
 
-    Raises `MissingWeights` for weights that are not on this machine and `DamagedWeights` for those with another content
+    Raises `MissingWeightsError` for weights that are not on this machine and `DamagedWeights` for those with another content
     than recorded: better now than at every single question.
     """
     for role in map(plain_role, chosen):
@@ -49,7 +49,7 @@ def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
     for name, model in made.items():
         if not is_here(model):
             weights = f"The weights of the model '{name}' are not on this machine: run `editgauge models pull {name}`."
-            raise MissingWeights(getattr(model, "missing", weights))
+            raise MissingWeightsError(getattr(model, "missing", weights))
         for weights in model.weights:
             weights_of(weights).check()
     return {role: made[name] for role, name in chosen.items()}

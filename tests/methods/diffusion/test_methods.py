@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import Pixels
-from editgauge.errors import BadInputError, CannotEditError
+from editgauge.errors import BadInputError, CannotEditError, MissingExtraError
 from editgauge.methods.absence import why
 from editgauge.methods.diffusion.pipeline import Diffusion, common
-from editgauge.methods.diffusion.weights import MissingDiffusers
 from editgauge.types import Edit
 
 TUNING = {"tuning_steps": "1"}
@@ -159,7 +158,7 @@ def test_without_the_library_the_way_to_it_is_told(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     method = of("captions:sdedit")
     for ask in (method.settings, lambda: method.edit(request_, source, 0)):
-        with pytest.raises(MissingDiffusers, match=r"'sdedit' needs diffusers.*pip install 'editgauge\[diffusers\]'"):
+        with pytest.raises(MissingExtraError, match=r"'sdedit' needs diffusers.*pip install 'editgauge\[diffusers\]'"):
             ask()
 
 

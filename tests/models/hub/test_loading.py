@@ -17,13 +17,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from editgauge._util.images import Pixels
-from editgauge.errors import BadInputError
+from editgauge.errors import BadInputError, MissingExtraError
 from editgauge.models.choice import FAMILIES, by_address
-from editgauge.models.hub import loading
 from editgauge.models.hub.clip import ClipEmbedder
 from editgauge.models.hub.dino import DinoEmbedder
 from editgauge.models.hub.sources import NEVER_RUN
-from editgauge.models.weights import MissingWeights
+from editgauge.models.weights import MissingWeightsError
 
 pytestmark = pytest.mark.slow
 
@@ -172,7 +171,7 @@ def test_nothing_is_downloaded_when_it_is_asked(
     name: str, picture: Callable[..., Pixels], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("EDITGAUGE_WEIGHTS", raising=False)
-    with pytest.raises(MissingWeights, match="editgauge models pull"):
+    with pytest.raises(MissingWeightsError, match="editgauge models pull"):
         DinoEmbedder(name, device="cpu").embed([picture()])
 
 
@@ -202,7 +201,7 @@ def test_without_the_extra_one_line_says_what_to_install(
         "segformer": lambda: model.label([picture()]),
         "dreamsim": lambda: model.compare([(picture(), picture())]),
     }
-    with pytest.raises(loading.MissingExtra, match=r"pip install 'editgauge\[torch\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'editgauge\[torch\]'"):
         questions.get(family, lambda: model.look([picture()]))()
 
 

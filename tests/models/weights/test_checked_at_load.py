@@ -15,7 +15,7 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.models.choice import describe
 from editgauge.models.service import ModelService
-from editgauge.models.weights import DamagedWeights, available, entry_of, pull, weights_of
+from editgauge.models.weights import DamagedWeightsError, available, entry_of, pull, weights_of
 from editgauge.models.weights.catalog import WeightsEntry
 from editgauge.models.weights.files import measured_sha256
 
@@ -37,7 +37,7 @@ def test_a_file_of_the_right_size_and_another_content_is_not_handed_out(
     place = pull("parcel").path("net.bin")
     change_a_byte(place)
     with pytest.raises(
-        DamagedWeights, match=r"net\.bin.* of the weights 'parcel' has the SHA-256 .*, not .*models pull"
+        DamagedWeightsError, match=r"net\.bin.* of the weights 'parcel' has the SHA-256 .*, not .*models pull"
     ):
         weights_of("parcel").path("net.bin")
 
@@ -59,7 +59,7 @@ def test_changed_weights_never_answer_and_restored_ones_answer_as_before(
         distance = run_async(see.distance(photo, other))
     change_a_byte(weights)
     for use in (ModelService, describe):
-        with pytest.raises(DamagedWeights, match="lpips-alex"):
+        with pytest.raises(DamagedWeightsError, match="lpips-alex"):
             use(LPIPS)
     weights.write_bytes(kept)
     with ModelService(LPIPS, tmp_path / "other answers") as see:

@@ -11,18 +11,18 @@ import pytest
 from editgauge.models.lite.lpips import LpipsAlex
 from editgauge.models.weights import available, converted, weights_of
 from editgauge.models.weights.converted import arrays_of
-from editgauge.models.weights.files import DamagedWeights
-from editgauge.models.weights.pickles import Array, UnsafePickle, read_torch_checkpoint
+from editgauge.models.weights.files import DamagedWeightsError
+from editgauge.models.weights.pickles import Array, UnsafePickleError, read_torch_checkpoint
 
 needs_weights = pytest.mark.skipif(not available("lpips-alex"), reason="NOT TESTED: run `editgauge models pull lite`")
 
 
 def test_a_pickle_that_the_catalog_does_not_know_is_refused_unread(tmp_path: Path) -> None:
     (tmp_path / "own.pt").write_bytes(pickle.dumps({"w": np.zeros(3)}))
-    with pytest.raises(UnsafePickle, match=r"own\.pt' has the SHA-256 .* save weights of your own as \.npz"):
+    with pytest.raises(UnsafePickleError, match=r"own\.pt' has the SHA-256 .* save weights of your own as \.npz"):
         arrays_of("lpips-alex", tmp_path / "own.pt")
     picture = np.zeros((32, 32, 3), np.uint8)
-    with pytest.raises(UnsafePickle):
+    with pytest.raises(UnsafePickleError):
         LpipsAlex(tmp_path / "own.pt").compare([(picture, picture + 1)])
 
 
@@ -32,7 +32,7 @@ def test_own_arrays_are_read_and_hold_numbers_only(tmp_path: Path) -> None:
     np.savez(tmp_path / "objects.npz", w=np.array([{"a": 1}], object))
     (tmp_path / "torn.npz").write_bytes((tmp_path / "own.npz").read_bytes()[:100])
     for name in ("objects.npz", "torn.npz"):
-        with pytest.raises(DamagedWeights, match="cannot be read as arrays"):
+        with pytest.raises(DamagedWeightsError, match="cannot be read as arrays"):
             arrays_of("lpips-alex", tmp_path / name)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from editgauge.errors import BadInputError, FetchError
-from editgauge.models.weights import MissingWeights, available, info, pull, verify, weights_of
+from editgauge.models.weights import MissingWeightsError, available, info, pull, verify, weights_of
 from editgauge.models.weights.verbs import pull as pull_verb
 
 hub_client = pytest.importorskip("huggingface_hub")
@@ -183,7 +183,7 @@ def test_the_first_pull_pins_the_commit(hub: Hub) -> None:
 
 
 def test_weights_are_never_fetched_by_looking(hub: Hub) -> None:
-    with pytest.raises(MissingWeights, match="run `editgauge models pull we/net`"):
+    with pytest.raises(MissingWeightsError, match="run `editgauge models pull we/net`"):
         weights_of(REPOSITORY)
     assert hub.asked == []
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from editgauge.models.weights import available, weights_of
-from editgauge.models.weights.pickles import UnsafePickle, read_numpy_pickle, read_torch_checkpoint
+from editgauge.models.weights.pickles import UnsafePickleError, read_numpy_pickle, read_torch_checkpoint
 
 
 class Calls:
@@ -64,7 +64,7 @@ def test_an_attack_is_named_and_nothing_runs(tmp_path: Path, name: str, form: st
         torch_zip(path, pickled)
     else:
         path.write_bytes(pickled)
-    with pytest.raises(UnsafePickle, match=rf"asks for '({told})', which weights have no need of. It was not run"):
+    with pytest.raises(UnsafePickleError, match=rf"asks for '({told})', which weights have no need of. It was not run"):
         (read_torch_checkpoint if form == "torch" else read_numpy_pickle)(path)
     assert not mark.exists()
 
@@ -73,7 +73,7 @@ def test_a_pickle_cannot_change_the_reader(tmp_path: Path) -> None:
     """Setting attributes on what a name stands for would reach every later reading."""
     for asked in (b"ctorch._utils\n_rebuild_tensor_v2\n", b"ctorch\nFloatStorage\n", b"ccollections\nOrderedDict\n"):
         tampering = b"\x80\x02" + asked + b"N}X\x0c\x00\x00\x00__defaults__))s\x86b."
-        with pytest.raises(UnsafePickle, match="cannot be read as weights"):
+        with pytest.raises(UnsafePickleError, match="cannot be read as weights"):
             read_torch_checkpoint(torch_zip(tmp_path / "net.pt", tampering))
 
 
@@ -90,7 +90,7 @@ def test_a_tensor_may_not_reach_beyond_its_block(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(name, content)
-    with pytest.raises(UnsafePickle, match="reaches beyond its block"):
+    with pytest.raises(UnsafePickleError, match="reaches beyond its block"):
         read_torch_checkpoint(path)
 
 
@@ -169,7 +169,7 @@ def test_numpy_pickles_come_back_as_they_were(tmp_path: Path, saved: dict[str, A
 
 def test_objects_inside_an_array_are_refused(tmp_path: Path) -> None:
     (tmp_path / "net.pkl").write_bytes(pickle.dumps({"w": np.array([{}, None], dtype=object)}))
-    with pytest.raises(UnsafePickle, match="numbers of the kind 'O8'"):
+    with pytest.raises(UnsafePickleError, match="numbers of the kind 'O8'"):
         read_numpy_pickle(tmp_path / "net.pkl")
 
 
@@ -177,9 +177,9 @@ def test_objects_inside_an_array_are_refused(tmp_path: Path) -> None:
 def test_damaged_files_are_one_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "net.bin"
     path.write_bytes(content)
-    with pytest.raises(UnsafePickle, match=r"net\.bin"):
+    with pytest.raises(UnsafePickleError, match=r"net\.bin"):
         read_numpy_pickle(path)
-    with pytest.raises(UnsafePickle, match="no torch checkpoint"):
+    with pytest.raises(UnsafePickleError, match="no torch checkpoint"):
         read_torch_checkpoint(path)
 
 
@@ -191,7 +191,7 @@ def test_a_block_that_is_missing(tmp_path: Path) -> None:
         for name in whole.namelist():
             if "/data/" not in name:
                 less.writestr(name, whole.read(name))
-    with pytest.raises(UnsafePickle, match="cannot be read as weights: KeyError"):
+    with pytest.raises(UnsafePickleError, match="cannot be read as weights: KeyError"):
         read_torch_checkpoint(tmp_path / "net.pt")
 
 
@@ -209,7 +209,7 @@ def test_the_older_form_of_torch_checkpoints_is_read_and_held_to_its_size(tmp_pa
     content = path.read_bytes()
     for end in (len(content) - 1, len(content) // 2, 20):
         path.write_bytes(content[:end])
-        with pytest.raises(UnsafePickle, match=r"old\.pth"):
+        with pytest.raises(UnsafePickleError, match=r"old\.pth"):
             read_torch_checkpoint(path)
 
 
@@ -237,7 +237,7 @@ HOSTILE = {
 def test_crafted_kinds_of_numbers_are_refused_and_crash_nothing(name: str, tmp_path: Path) -> None:
     (tmp_path / "net.pkl").write_bytes(HOSTILE[name])
 
-    with pytest.raises(UnsafePickle):
+    with pytest.raises(UnsafePickleError):
         read_numpy_pickle(tmp_path / "net.pkl")
 
 
@@ -258,7 +258,7 @@ def test_a_crafted_state_of_a_kind_of_numbers_is_refused(state: object, tmp_path
 
     (tmp_path / "net.pkl").write_bytes(pickle.dumps({"w": Crafted()}))
 
-    with pytest.raises(UnsafePickle):
+    with pytest.raises(UnsafePickleError):
         read_numpy_pickle(tmp_path / "net.pkl")
 
 
@@ -271,7 +271,7 @@ def test_no_damage_to_a_pickle_gives_anything_but_arrays_or_a_refusal(data: st.D
         content[place] = data.draw(st.integers(0, 255))
     (tmp_path / "net.pkl").write_bytes(bytes(content))
 
-    with suppress(UnsafePickle):
+    with suppress(UnsafePickleError):
         assert all(isinstance(array, np.ndarray) for array in read_numpy_pickle(tmp_path / "net.pkl").values())
 
 
@@ -280,5 +280,5 @@ def test_a_checkpoint_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> Non
         archive.writestr("net/data.pkl", b"")
         archive.writestr("net/data/0", bytes(50_000_000))
 
-    with pytest.raises(UnsafePickle, match="would unpack to 50,000,000 bytes"):
+    with pytest.raises(UnsafePickleError, match="would unpack to 50,000,000 bytes"):
         read_torch_checkpoint(tmp_path / "net.pt")

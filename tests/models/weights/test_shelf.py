@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from editgauge.errors import BadInputError, FetchError, UnknownNameError
-from editgauge.models.weights import LicenseNotAccepted, MissingWeights, available, info, pull, verify, weights_of
+from editgauge.models.weights import (
+    LicenseNotAcceptedError,
+    MissingWeightsError,
+    available,
+    info,
+    pull,
+    verify,
+    weights_of,
+)
 from editgauge.models.weights.catalog import WeightsEntry
 
 Make = Callable[..., WeightsEntry]
@@ -21,7 +29,7 @@ def test_nothing_is_fetched_unless_it_is_pulled(make_parcel: Make) -> None:
     make_parcel()
     assert not available("parcel")
     assert info("parcel").where == "can be pulled"
-    with pytest.raises(MissingWeights, match=re.escape("run `editgauge models pull parcel`")):
+    with pytest.raises(MissingWeightsError, match=re.escape("run `editgauge models pull parcel`")):
         weights_of("parcel")
 
 
@@ -59,7 +67,9 @@ def test_damage_is_seen_by_verify_and_mended_by_pull(make_parcel: Make) -> None:
 def test_a_license_that_must_be_accepted(make_parcel: Make) -> None:
     make_parcel(accept=True, license="Strict-2.0")
     for given in (None, "strict", "Free-1.0"):
-        with pytest.raises(LicenseNotAccepted, match=re.escape("`editgauge models pull parcel --accept Strict-2.0`")):
+        with pytest.raises(
+            LicenseNotAcceptedError, match=re.escape("`editgauge models pull parcel --accept Strict-2.0`")
+        ):
             pull("parcel", accept=given)
     assert not available("parcel")
     found = pull("parcel", accept="Strict-2.0")
@@ -90,7 +100,7 @@ def test_a_file_of_the_user_with_another_content_is_not_taken(
     (mine / "net.bin").write_bytes(b"numberz")
     (mine / "words.txt").write_bytes(b"cat\ndog\n")
     monkeypatch.setenv("EDITGAUGE_WEIGHTS", str(mine))
-    with pytest.raises(MissingWeights, match=rf"'{mine / 'net.bin'}' has the name but not the content"):
+    with pytest.raises(MissingWeightsError, match=rf"'{mine / 'net.bin'}' has the name but not the content"):
         weights_of("parcel")
 
 

@@ -14,7 +14,7 @@ from editgauge._util.progress import progress
 from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine._scoring import build_item
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.features import features
@@ -48,7 +48,7 @@ async def _measure(folder: Path, out: Path, probes: Sequence[Probe], quiet: bool
     edits = {edit.id: edit for edit in open_benchmark(str(folder)).edits}
     chosen = choose_models("lite", {}, ROLES)
     with (
-        ModelService(chosen.models, place()) as see,
+        ModelService(chosen.models, cache_dir()) as see,
         progress("measuring", len(probes), quiet=quiet) as advance,
         out.open("a", encoding="utf-8") as lines,
     ):

@@ -17,7 +17,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.engine._scoring import build_item as make_item
 from editgauge.methods.layouts.discover import expand
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge.asked import not_judged
@@ -61,7 +61,7 @@ async def measure(benchmark: str, data: str | None, outcomes: Sequence[str], rat
         element for element in _outcomes(edits, outcomes_of, answers) if (element[0].id, element[1].method) not in known
     ]
     with (
-        ModelService(choose_models("lite", {}, ROLES).models, place()) as see,
+        ModelService(choose_models("lite", {}, ROLES).models, cache_dir()) as see,
         progress("measuring", len(todo), quiet=False) as advance,
         out.open("a", encoding="utf-8") as lines,
     ):

@@ -23,7 +23,7 @@ from editgauge.audits.cards.measures import share
 from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.service import ModelService
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dic
         return {}
 
     async def ask() -> dict[str, SideChoices]:
-        with ModelService({role: models[role] for role in roles}, place()) as see:
+        with ModelService({role: models[role] for role in roles}, cache_dir()) as see:
             return {
                 models[role]: _choices(role, pictures, [await _answer(role, image, see) for image in pictures])
                 for role in roles

@@ -17,7 +17,7 @@ from editgauge.audits.probes.probes import SPLITS, split_of
 from editgauge.audits.proposals import Photograph, look_at, propose
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.models.cache import place
+from editgauge.models.cache import cache_dir
 from editgauge.models.profiles import choose_models
 from editgauge.models.service import ModelService
 from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
@@ -146,7 +146,7 @@ def _seen(copies: dict[str, ImageFile], quiet: bool) -> dict[str, Photograph]:
         raise BadInputError(f"Edits cannot be proposed without a {' and a '.join(missing)}.", chosen.remarks)
 
     async def look() -> dict[str, Photograph]:
-        with ModelService(chosen.models, place()) as see, progress("looking", len(copies), quiet=quiet) as advance:
+        with ModelService(chosen.models, cache_dir()) as see, progress("looking", len(copies), quiet=quiet) as advance:
             seen = {}
             for name, picture in copies.items():
                 seen[name] = await look_at(picture, read_image(picture.path), see)

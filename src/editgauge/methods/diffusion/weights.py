@@ -14,23 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from editgauge._util.packages import sha256_of
-from editgauge.errors import BadInputError, EditGaugeError, summarize_error
+from editgauge.errors import BadInputError, EditGaugeError, MissingExtraError, summarize_error
 
 INDEX = "model_index.json"
 TEXTS = "'*.json' '*.txt' '*.model' '*.jinja'"
 """Settings, vocabularies and tokenizers, as the hub's client takes patterns."""
 
 
-class MissingDiffusers(EditGaugeError):
-    """The libraries that run a pipeline are not installed."""
-
-
-def diffusers(wanted: str) -> Any:
-    """The diffusers library; raises `MissingDiffusers` when it, torch or transformers is not installed."""
-    if any(importlib.util.find_spec(name) is None for name in ("torch", "diffusers", "transformers")):
-        raise MissingDiffusers(
-            f"{wanted} needs diffusers, torch and transformers. Get them with: pip install 'editgauge[diffusers]'"
-        )
+def diffusers(feature: str) -> Any:
+    """Import diffusers; raise `MissingExtraError` in the name of `feature` when it, torch or transformers is missing."""
+    libraries = ("diffusers", "torch", "transformers")
+    if any(importlib.util.find_spec(name) is None for name in libraries):
+        raise MissingExtraError(feature, libraries, extra="diffusers")
     return importlib.import_module("diffusers")
 
 

@@ -80,7 +80,7 @@ def clear(*, model: str | None = None, older_than: Amount | None = None) -> Cach
     return CacheInfo(_folder(), most_bytes(), _by_model(chosen))
 
 
-def place() -> Path | None:
+def cache_dir() -> Path | None:
     """The folder in which a run remembers answers; None when EDITGAUGE_CACHE_BYTES is 0."""
     return _folder() if most_bytes() else None
 

@@ -34,7 +34,7 @@ CHECKSUM = 16
 FASTEST = 1
 
 
-class Damaged(Exception):
+class DamagedAnswerError(Exception):
     """Bytes that are not what was packed under this key."""
 
 
@@ -51,10 +51,10 @@ def pack(key: str, answer: Answer) -> bytes:
 
 
 def unpack(key: str, packed: bytes) -> Answer:
-    """What was packed; raises `Damaged` when these are other bytes, or were packed under another key."""
+    """What was packed; raises `DamagedAnswerError` when these are other bytes, or were packed under another key."""
     content = memoryview(packed)[len(MAGIC) + CHECKSUM :]
     if not packed.startswith(MAGIC) or packed[len(MAGIC) :][:CHECKSUM] != _checksum(key, content):
-        raise Damaged(key)
+        raise DamagedAnswerError(key)
     end = packed.index(b"\n", len(MAGIC) + CHECKSUM) + 1
     header = json.loads(packed[len(MAGIC) + CHECKSUM : end])
     arrays: dict[str, NDArray[Any]] = {}

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.progress import log_info
-from editgauge.models.cache.packing import Answer, Damaged, pack, unpack
+from editgauge.models.cache.packing import Answer, DamagedAnswerError, pack, unpack
 
 LAYOUT = "v1"
 NAMES = "names"
@@ -74,7 +74,7 @@ class Store:
         except OSError as error:
             self._give_up(error)
             return None
-        except Damaged:
+        except DamagedAnswerError:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
             return None

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from editgauge.errors import BadInputError, EditGaugeError, summarize_error
+from editgauge.errors import BadInputError, EditGaugeError, MissingExtraError, summarize_error
 
 if TYPE_CHECKING:
     import torch
@@ -20,20 +20,11 @@ Precision = Literal["float32", "float16", "int8"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
-class MissingExtra(EditGaugeError):
-    """The libraries that run a model are not installed."""
-
-    def __init__(self, wanted: str) -> None:
-        super().__init__(
-            f"{wanted} needs torch and transformers, which are not installed. "
-            "Get them with: pip install 'editgauge[torch]'"
-        )
-
-
-def transformers(wanted: str) -> Any:
-    """The transformers library, together with torch; raises `MissingExtra` when one of them is not installed."""
-    if any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")):
-        raise MissingExtra(wanted)
+def transformers(feature: str) -> Any:
+    """Import transformers; raise `MissingExtraError` in the name of `feature` when it or torch is not installed."""
+    libraries = ("torch", "transformers")
+    if any(importlib.util.find_spec(name) is None for name in libraries):
+        raise MissingExtraError(feature, libraries, extra="torch")
     return importlib.import_module("transformers")
 
 

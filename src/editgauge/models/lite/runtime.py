@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from editgauge._util import profiling
 from editgauge._util.images import Pixels, as_unit
-from editgauge.errors import EditGaugeError, summarize_error
+from editgauge.errors import EditGaugeError, MissingExtraError, summarize_error
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import entry_of, weights_of
 from editgauge.models.weights.files import sha256_of_set
@@ -25,16 +25,7 @@ IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 IMAGENET_SPREAD = np.array([0.229, 0.224, 0.225], np.float32)
 
 
-class MissingLibrary(EditGaugeError):
-    """A library that runs a model is not installed."""
-
-    def __init__(self, wanted: str, library: str, extra: str) -> None:
-        super().__init__(
-            f"{wanted} needs {library}, which is not installed. Get it with: pip install 'editgauge[{extra}]'"
-        )
-
-
-class UnloadableWeights(EditGaugeError):
+class UnloadableWeightsError(EditGaugeError):
     """A file of weights that its library cannot load."""
 
     def __init__(self, wanted: str, model: Path | bytes, error: Exception) -> None:
@@ -65,12 +56,12 @@ class FromCatalog:
         return self._weights / name if self._weights else weights_of(self.weights[0]).path(name)
 
 
-def library(name: str, wanted: str, extra: str = "lite") -> ModuleType:
-    """The library of that name; raises `MissingLibrary`, which says how to get it, when it is not installed."""
+def library(name: str, feature: str, extra: str = "lite") -> ModuleType:
+    """Import a library; raise `MissingExtraError` in the name of `feature` when it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise MissingLibrary(wanted, error.name or name, extra) from error
+        raise MissingExtraError(feature, [error.name or name], extra=extra) from error
 
 
 def card_of(
@@ -113,7 +104,7 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int, *, one_size: bo
     try:
         session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has a class of its own for every mistake
-        raise UnloadableWeights(wanted, model, error) from error
+        raise UnloadableWeightsError(wanted, model, error) from error
     return _watched(session, "run")
 
 
@@ -126,7 +117,7 @@ def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
             interpreter = make(**arguments, num_threads=threads)
             interpreter.allocate_tensors()
         except (ValueError, RuntimeError, OSError) as error:
-            raise UnloadableWeights(wanted, model, error) from error
+            raise UnloadableWeightsError(wanted, model, error) from error
     return _watched(interpreter, "invoke")
 
 

@@ -39,14 +39,14 @@ def siblings(word: str) -> tuple[str, ...]:
 def wordnet_here() -> WordNet | None:
     """WordNet, when it is on this machine; found once per place where it may lie, because every phrase asks for it."""
     from editgauge._util.packages import cache_root
-    from editgauge.models.weights import MissingWeights, weights_of
+    from editgauge.models.weights import MissingWeightsError, weights_of
     from editgauge.models.weights.local import folder_given
 
     places = (cache_root(), folder_given())
     if places not in _opened_by_place:
         try:
             files = weights_of("wordnet")
-        except MissingWeights:
+        except MissingWeightsError:
             return None
         _opened_by_place[places] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
     return _opened_by_place[places]

@@ -7,9 +7,9 @@ Sources in order: the user's own folder (`EDITGAUGE_WEIGHTS`), the cache, the mo
 from __future__ import annotations
 
 from editgauge.models.weights.catalog import catalog_entries, entry_of
-from editgauge.models.weights.files import DamagedWeights, MissingWeights, WeightFiles
+from editgauge.models.weights.files import DamagedWeightsError, MissingWeightsError, WeightFiles
 from editgauge.models.weights.store import (
-    LicenseNotAccepted,
+    LicenseNotAcceptedError,
     available,
     info,
     pull,
@@ -19,9 +19,9 @@ from editgauge.models.weights.store import (
 )
 
 __all__ = [
-    "DamagedWeights",
-    "LicenseNotAccepted",
-    "MissingWeights",
+    "DamagedWeightsError",
+    "LicenseNotAcceptedError",
+    "MissingWeightsError",
     "WeightFiles",
     "available",
     "catalog_entries",

@@ -15,8 +15,8 @@ import numpy as np
 from editgauge._util.files import write_bytes
 from editgauge._util.packages import cache_root
 from editgauge.models.weights.catalog import entry_of
-from editgauge.models.weights.files import DamagedWeights, measured_sha256
-from editgauge.models.weights.pickles import Array, UnsafePickle, read_numpy_pickle, read_torch_checkpoint
+from editgauge.models.weights.files import DamagedWeightsError, measured_sha256
+from editgauge.models.weights.pickles import Array, UnsafePickleError, read_numpy_pickle, read_torch_checkpoint
 from editgauge.models.weights.store import weights_of
 
 TORCH_SUFFIXES = {".pt", ".pth"}
@@ -36,7 +36,7 @@ def arrays_of(name: str, own: Path | None = None) -> dict[str, Array]:
         return _read(path)
     sha256 = measured_sha256(path)
     if sha256 != file.sha256:
-        raise UnsafePickle(
+        raise UnsafePickleError(
             f"'{path}' has the SHA-256 {sha256}, and the only pickle that is read as weights of '{name}' has "
             f"{file.sha256}. A pickle can run programs: save weights of your own as .npz with numpy.savez."
         )
@@ -44,7 +44,7 @@ def arrays_of(name: str, own: Path | None = None) -> dict[str, Array]:
     if converted.is_file():
         try:
             return _read(converted)
-        except DamagedWeights:
+        except DamagedWeightsError:
             converted.unlink(missing_ok=True)  # it is made again from the pickle, which is whole
     arrays = (read_torch_checkpoint if path.suffix in TORCH_SUFFIXES else read_numpy_pickle)(path)
     content = io.BytesIO()
@@ -59,4 +59,4 @@ def _read(path: Path) -> dict[str, Array]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise DamagedWeights(f"'{path}' cannot be read as arrays (.npz): {error}.") from error
+        raise DamagedWeightsError(f"'{path}' cannot be read as arrays (.npz): {error}.") from error

@@ -12,11 +12,11 @@ from editgauge._util.packages import sha256_of
 from editgauge.errors import FatalError, UnknownNameError
 
 
-class MissingWeights(FatalError):
+class MissingWeightsError(FatalError):
     """Weights that are not on this machine."""
 
 
-class DamagedWeights(FatalError):
+class DamagedWeightsError(FatalError):
     """Weights on this machine whose content is not the one that was recorded."""
 
 
@@ -36,7 +36,7 @@ class WeightFiles:
     """SHA-256 of the files as they were recorded; None when there is no record and they are computed when asked for."""
 
     def path(self, name: str) -> Path:
-        """The file of that name; raises `DamagedWeights` when its content is not the recorded one."""
+        """The file of that name; raises `DamagedWeightsError` when its content is not the recorded one."""
         inside = [name] if name in self.files else [file for file in self.files if PurePosixPath(file).name == name]
         if len(inside) != 1:
             raise UnknownNameError(f"file of the weights '{self.name}'", name, self.files)
@@ -44,7 +44,7 @@ class WeightFiles:
         return self.files[inside[0]]
 
     def check(self) -> None:
-        """Raises `DamagedWeights` when the content of any file is not the recorded one."""
+        """Raises `DamagedWeightsError` when the content of any file is not the recorded one."""
         for name in self.hashes or ():
             self._check(name)
 
@@ -58,7 +58,7 @@ class WeightFiles:
         expected = (self.hashes or {}).get(name)
         measured = measured_sha256(self.files[name]) if expected else expected
         if measured != expected:
-            raise DamagedWeights(
+            raise DamagedWeightsError(
                 f"The file '{self.files[name]}' of the weights '{self.name}' has the SHA-256 {measured}, not "
                 f"{expected}: it was changed or damaged, and is not used. Run `editgauge models pull {self.name}`."
             )

@@ -30,7 +30,7 @@ OLDER_START = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
 """What torch checkpoints began with before 1.6: a number, pickled."""
 
 
-class UnsafePickle(EditGaugeError):
+class UnsafePickleError(EditGaugeError):
     """A weight file that asks for more than arrays, or is none."""
 
 
@@ -57,7 +57,7 @@ def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
     """The tensors of a torch checkpoint by name, as arrays that cannot be written to.
 
     Nested containers are joined with dots, as in a state dict; notes next to the tensors (words, numbers) are left out.
-    Takes the zip form that torch writes since 1.6 and the older one of pickles in a row; raises `UnsafePickle` for
+    Takes the zip form that torch writes since 1.6 and the older one of pickles in a row; raises `UnsafePickleError` for
     anything that would need code to run.
     """
     path = Path(path)
@@ -67,17 +67,17 @@ def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
             if unpacked > LARGEST_GROWTH * path.stat().st_size:
-                raise UnsafePickle(f"'{path}' would unpack to {unpacked:,} bytes, which no checkpoint does.")
+                raise UnsafePickleError(f"'{path}' would unpack to {unpacked:,} bytes, which no checkpoint does.")
             root = next((name for name in archive.namelist() if name.endswith("/data.pkl")), None)
             if root is None:
-                raise UnsafePickle(f"'{path}' is no torch checkpoint: it holds no 'data.pkl'.")
+                raise UnsafePickleError(f"'{path}' is no torch checkpoint: it holds no 'data.pkl'.")
             folder = root.removesuffix("data.pkl")
             if f"{folder}byteorder" in archive.namelist() and archive.read(f"{folder}byteorder") != b"little":
-                raise UnsafePickle(f"'{path}' was saved on a big-endian machine; save it again on a usual one.")
+                raise UnsafePickleError(f"'{path}' was saved on a big-endian machine; save it again on a usual one.")
             reader = _TorchReader(archive, folder, path)
             return _flat(_load(reader, path), path)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise UnsafePickle(f"'{path}' is no torch checkpoint in zip form, or is damaged: {error}.") from error
+        raise UnsafePickleError(f"'{path}' is no torch checkpoint in zip form, or is damaged: {error}.") from error
 
 
 def _read_older_form(path: Path) -> dict[str, Array]:
@@ -87,18 +87,18 @@ def _read_older_form(path: Path) -> dict[str, Array]:
     """
     with path.open("rb") as file:
         if file.read(len(OLDER_START)) != OLDER_START:
-            raise UnsafePickle(f"'{path}' is no torch checkpoint, or is damaged.")
+            raise UnsafePickleError(f"'{path}' is no torch checkpoint, or is damaged.")
         for _ in ("version", "notes"):
             _load(_Reader(file, {}, path), path)
         reader = _OlderReader(file, path)
         tensors = _flat(_load(reader, path), path)
         keys = _load(_Reader(file, {}, path), path)
         if not isinstance(keys, list) or {str(key) for key in keys} != set(reader.blocks):
-            raise UnsafePickle(f"'{path}' does not hold the blocks of numbers that its tensors need.")
+            raise UnsafePickleError(f"'{path}' does not hold the blocks of numbers that its tensors need.")
         for key in keys:
             block = reader.blocks[str(key)]
             if int.from_bytes(file.read(8), "little") != block.size or file.readinto(block.data) != block.nbytes:
-                raise UnsafePickle(f"'{path}' ends in the middle of a block of numbers.")
+                raise UnsafePickleError(f"'{path}' ends in the middle of a block of numbers.")
     return tensors
 
 
@@ -112,10 +112,10 @@ def read_numpy_pickle(path: Path | str) -> dict[str, Array]:
 def _load(reader: pickle.Unpickler, path: Path) -> object:
     try:
         return reader.load()
-    except UnsafePickle:
+    except UnsafePickleError:
         raise
     except Exception as error:  # a damaged pickle can fail in any way
-        raise UnsafePickle(f"'{path}' cannot be read as weights: {type(error).__name__}: {error}.") from error
+        raise UnsafePickleError(f"'{path}' cannot be read as weights: {type(error).__name__}: {error}.") from error
 
 
 class _Reader(pickle.Unpickler):
@@ -134,7 +134,7 @@ class _Reader(pickle.Unpickler):
         """The name's meaning, from the list; never an import."""
         global_name = f"{module}.{name}"
         if global_name not in self._known:
-            raise UnsafePickle(
+            raise UnsafePickleError(
                 f"'{self._path}' asks for '{global_name}', which weights have no need of. It was not run. Do not use "
                 "this file unless you know where it comes from."
             )
@@ -154,7 +154,7 @@ class _TensorReader(_Reader):
         """The numbers of a block that lies next to the pickle: ("storage", type, key, device, count, …)."""
         kind, storage, key, _, count = pid[:5]
         if kind != "storage" or storage not in STORAGES or not str(key).isalnum():
-            raise UnsafePickle(f"'{self._path}' names a block of numbers in an unknown way: {pid!r}.")
+            raise UnsafePickleError(f"'{self._path}' names a block of numbers in an unknown way: {pid!r}.")
         if key not in self.blocks:
             self.blocks[key] = self._block(str(key), np.dtype(STORAGES[storage]), int(count))
         return self.blocks[key]
@@ -266,7 +266,7 @@ def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
     """Arrays by dotted name; sequences count from zero."""
     if isinstance(content, _StoredArray):
         if not hasattr(content, "array"):
-            raise UnsafePickle(f"'{path}' names an array under '{prefix}' and holds no numbers for it.")
+            raise UnsafePickleError(f"'{path}' names an array under '{prefix}' and holds no numbers for it.")
         content = content.array
     if isinstance(content, np.ndarray | np.generic):
         return {prefix: np.asarray(content)}
@@ -275,6 +275,8 @@ def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
     if isinstance(content, str | bytes | int | float | NoneType):
         return {}
     if not isinstance(content, dict):
-        raise UnsafePickle(f"'{path}' holds a {type(content).__name__} under '{prefix}' where an array was expected.")
+        raise UnsafePickleError(
+            f"'{path}' holds a {type(content).__name__} under '{prefix}' where an array was expected."
+        )
     parts = (_flat(value, path, f"{prefix}.{name}" if prefix else str(name)) for name, value in content.items())
     return {name: array for part in parts for name, array in part.items()}

@@ -12,7 +12,7 @@ from editgauge._util.files import write_json
 from editgauge._util.packages import GrowthCallback, MessageCallback, fetch_package, find_fault
 from editgauge.errors import BadInputError, EditGaugeError, FetchError, UnknownNameError
 from editgauge.models.weights.catalog import SHOWN_BY, WeightsEntry, catalog_entries, entry_of
-from editgauge.models.weights.files import MissingWeights, WeightFiles
+from editgauge.models.weights.files import MissingWeightsError, WeightFiles
 from editgauge.models.weights.hub import pull_from_hub, pulled_files, recorded
 from editgauge.models.weights.local import VARIABLE, given_files, given_folder, installed_files, other_files
 
@@ -20,7 +20,7 @@ ACCEPTED = "accepted-license.json"
 Where = Literal["here", "can be pulled", "hub"]
 
 
-class LicenseNotAccepted(EditGaugeError):
+class LicenseNotAcceptedError(EditGaugeError):
     """Weights whose license must be accepted by name before they are fetched."""
 
 
@@ -54,15 +54,14 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
         name: A name of the catalog, or a repository of the model hub (`owner/name`).
         revision: A commit, tag or branch of the hub, where it is to be another than the pinned one.
 
-    Raises `MissingWeights` when it is not here, or not whole.
-
+    Raises `MissingWeightsError` when it is not here, or not whole.
     """
     entry = entry_of(name)
     if files := _find(entry, revision):
         return files
     seen = other_files(entry)
     hint = f" In {VARIABLE}, '{seen[0]}' has the name but not the content (SHA-256) of a file of it." if seen else ""
-    raise MissingWeights(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{hint}")
+    raise MissingWeightsError(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{hint}")
 
 
 def available(name: str) -> bool:
@@ -86,7 +85,6 @@ def pull(
         grown: Told now and then how many bytes of the download have come.
         accept: The license by name, where it must be accepted before anything is fetched.
         revision: As of `weights_of`.
-
     """
     entry = entry_of(name)
     if accepted := given_files(entry) or given_folder(entry):
@@ -138,7 +136,6 @@ def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
 
     Args:
         names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
-
     """
     return list(dict.fromkeys(item for name in names for item in _wanted(name)))
 
@@ -201,7 +198,7 @@ def _accept(entry: WeightsEntry, accept: str | None) -> None:
         write_json(note, {"weights": entry.name, "license": entry.license})
     elif not note.is_file():
         accepted = f" You gave '{accept}'." if accept else ""
-        raise LicenseNotAccepted(
+        raise LicenseNotAcceptedError(
             f"The weights '{entry.name}' are under {entry.license}, which asks more of those who share or serve what "
             f"is made with them than the other models do.{accepted} If that is fine for you, run "
             f"`{_command(entry)} --accept {entry.license}`."

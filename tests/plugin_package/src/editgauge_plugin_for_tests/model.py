@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from editgauge import MissingWeights, ModelCard, Pixels, Vector
+from editgauge import MissingWeightsError, ModelCard, Pixels, Vector
 
 
 class MeanColor:
@@ -89,4 +89,4 @@ class Damaged(MeanColor):
     id = "damaged"
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        raise MissingWeights("The weights 'damaged' are not whole: run `editgauge models pull damaged`.")
+        raise MissingWeightsError("The weights 'damaged' are not whole: run `editgauge models pull damaged`.")
