@@ -292,7 +292,11 @@ def alternatives(step: ParsedStep) -> tuple[ParsedStep, ...]:
         return (replace(plain, type="object_addition", position=Position("on", step.subject)),)
     if step.type in {"color", "texture"} and head in words("colors") & words("materials"):
         return (replace(step, type="texture" if step.type == "color" else "color", sure=False),)
-    if step.type == "object_replacement" and mentions("places", to.split()) and mentions("places", (step.from_ or "").split()):
+    if (
+        step.type == "object_replacement"
+        and mentions("places", to.split())
+        and mentions("places", (step.from_ or "").split())
+    ):
         return (replace(plain, type="background", subject=None, from_=step.from_),)
     if step.type == "texture" and in_list("natural", (step.subject or "").split()[-1] if step.subject else ""):
         return (replace(plain, type="object_replacement", from_=step.subject),)

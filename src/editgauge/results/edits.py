@@ -37,7 +37,7 @@ def describe(edit: Edit) -> dict[str, Any]:
         "position": asdict(edit.position) if edit.position else None,
         "count": edit.count,
         "attributes": list(edit.attributes) or None,
-        "reading": reading_to_json(edit.reading) if edit.reading else None,
+        "reading": parsed_to_json(edit.reading) if edit.reading else None,
         "source_caption": edit.source_caption,
         "target_caption": edit.target_caption,
         "mask": edit.mask.describe() if edit.mask else None,
@@ -63,7 +63,7 @@ def benchmark_entry(edit: Edit) -> dict[str, Any]:
     return {key: value for key, value in describe(edit).items() if key in known}
 
 
-def reading_to_json(reading: ParsedInstruction) -> dict[str, Any]:
+def parsed_to_json(reading: ParsedInstruction) -> dict[str, Any]:
     """How the instruction was read, in plain types."""
     return {"steps": list(map(_step_to_json, reading.steps)), "how": reading.how, "left": reading.left}
 
