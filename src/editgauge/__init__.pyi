@@ -21,24 +21,22 @@ from editgauge.analysis.compare import compare as compare
 from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.gate import gate as gate
 from editgauge.analysis.power import power as power
-from editgauge.analysis.summary import RunSummary as RunSummary
+from editgauge.analysis.summary import RunResult as Run
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best import best as best
 from editgauge.engine.changes import changes as changes
 from editgauge.engine.edit import edit as edit
-from editgauge.engine.merge import merge as merge
-from editgauge.engine.parse import parse as parse
-from editgauge.engine.parse import parse as understand
 from editgauge.engine.plan import plan as plan
+from editgauge.engine.parse import understand as understand
 from editgauge.engine.prefer import prefer as prefer
+from editgauge.engine.merge import merge as merge
 from editgauge.engine.result import ScoreResult as ScoreResult
 from editgauge.engine.run import run as run
 from editgauge.engine.score import score as score
 from editgauge.engine.scorer import Scorer as Scorer
 from editgauge.engine.see import see as see
-from editgauge.engine.verdict import Verdict as Verdict
 from editgauge.engine.verify import verify as verify
 from editgauge.errors import BadImageError as BadImageError
 from editgauge.errors import BadInputError as BadInputError
@@ -74,8 +72,6 @@ from editgauge.reports.diff import diff as diff
 from editgauge.reports.export import export as export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import report as report
-from editgauge.results import Run as Run
-from editgauge.results import ScoreRecord as ScoreRecord
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.verb import serve as serve
@@ -124,9 +120,7 @@ __all__ = [
     "Refused",
     "Region",
     "Run",
-    "RunSummary",
     "Score",
-    "ScoreRecord",
     "ScoreResult",
     "ScoreSpec",
     "Scorer",
@@ -136,7 +130,6 @@ __all__ = [
     "UnscorableError",
     "Unscored",
     "Vector",
-    "Verdict",
     "accept",
     "agree",
     "as_unit",
@@ -164,7 +157,6 @@ __all__ = [
     "metric",
     "models",
     "open_benchmark",
-    "parse",
     "plan",
     "power",
     "prefer",

@@ -42,7 +42,7 @@ def at_once(run: Path, kind: str) -> bytes:
     table = table.append_column("status", status).select(list(COLUMNS)).cast(schema_of(Run.open(run)))
     if kind == "parquet":
         sink = pa.BufferOutputStream()
-        group = export_module.CHUNKS_OF_A_GROUP * export_module.ROWS_OF_A_CHUNK
+        group = export_module.CHUNKS_PER_GROUP * export_module.ROWS_PER_CHUNK
         pq.write_table(table, sink, compression="zstd", row_group_size=group)
         return bytes(sink.getvalue().to_pybytes())
     if kind == "jsonl":
@@ -85,8 +85,8 @@ def test_the_bytes_are_those_of_all_rows_at_once(
     monkeypatch.setattr(tables, "SAMPLING_STEP", 1)
     monkeypatch.setattr(tables, "ROWS_PER_CHUNK", rows_in_turn)
     monkeypatch.setattr(tables, "BYTES_IN_MEMORY", 1000)
-    monkeypatch.setattr(export_module, "ROWS_OF_A_CHUNK", 1024)
-    monkeypatch.setattr(export_module, "CHUNKS_OF_A_GROUP", 1)
+    monkeypatch.setattr(export_module, "ROWS_PER_CHUNK", 1024)
+    monkeypatch.setattr(export_module, "CHUNKS_PER_GROUP", 1)
 
     assert export(scattered, format=kind) == at_once(scattered, kind)
 

@@ -122,7 +122,7 @@ def test_without_the_extra_it_says_so_and_writes_the_rest(
 
 
 def test_a_folder_is_asked_for(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="--out FOLDER"):
+    with pytest.raises(BadInputError, match="pass `out`"):
         export(run, format="paper")
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInputError, match="is a file"):

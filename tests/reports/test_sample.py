@@ -40,8 +40,8 @@ def run(make_run: Make, make_record: MakeRecord) -> Path:
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets eight edits be very many."""
-    monkeypatch.setattr(contexts, "MOST_SHOWN", 2 * EDITS - 1)
-    monkeypatch.setattr(contexts, "SHOWN_OF_MANY", SHOWN)
+    monkeypatch.setattr(contexts, "MAX_OUTCOMES", 2 * EDITS - 1)
+    monkeypatch.setattr(contexts, "SAMPLE_SIZE", SHOWN)
     monkeypatch.setattr(run_edits, "IN_MEMORY", 2)
 
 

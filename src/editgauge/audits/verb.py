@@ -98,8 +98,8 @@ def audit(
         quiet: print no progress, remarks or tables.
 
     """
-    wanted = [protocol] if isinstance(protocol, str) else list(protocol)
-    if not wanted and pairs is None:
+    names = [protocol] if isinstance(protocol, str) else list(protocol)
+    if not names and pairs is None:
         raise BadInputError("Name at least one protocol to audit, or give --judge and --pairs.")
     if pairs is not None and not judge:
         raise BadInputError("--pairs shows outcomes to a judge: give --judge too.")
@@ -114,9 +114,9 @@ def audit(
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
     )
-    if wanted:
+    if names:
         options = ModelOptions(models=models, model=chosen_models)
-        _check_names(wanted, options, read_judge_config(judges).addresses, blend=blend, against=against)
+        _check_names(names, options, read_judge_config(judges).addresses, blend=blend, against=against)
     folder = Path(out)
     path = Path(probes) if probes is not None else folder / PROBES
     listed_probes = _probes(path, limit, seed, quiet)
@@ -124,7 +124,7 @@ def audit(
     runs = []
 
     def scored(benchmark: str | Path, data: Path | None, outcomes: Mapping[str, Path], name: str, part: str) -> Run:
-        """A run of its own for each protocol: its time is known, and another one's models never start it again."""
+        """Run each protocol on its own, to know its time and isolate its models."""
         out = folder / part / _folder_name(name)
         return run(
             benchmark,
@@ -145,20 +145,20 @@ def audit(
             quiet=quiet,
         )
 
-    for name in wanted:
+    for name in names:
         begun = time.monotonic()
         runs.append(scored(path, None, {"probes": path / OUTCOMES}, name, RUNS))
         seconds[name] = round(seconds.get(name, 0.0) + time.monotonic() - begun, 1)
     sides = tell_sides(photographs or two_objects(path, listed_probes), models_of(runs))
-    shown = {}
+    pair_findings = {}
     if pairs is not None:
         jury = read_judge_config(replace(judges, budget=what_is_left(budget, folder, folder / PAIRS)))
-        shown = ask_about_pairs(jury, path, listed_probes, pairs, folder / PAIRS / FOLDER, seed, quiet)
-    card = card_of(runs, listed_probes, blend, seconds, sides, shown, against)
+        pair_findings = ask_about_pairs(jury, path, listed_probes, pairs, folder / PAIRS / FOLDER, seed, quiet)
+    card = card_of(runs, listed_probes, blend, seconds, sides, pair_findings, against)
     if ground is not None and ratings is not None:
         benchmark = ground if Path(ground).is_dir() else ground.partition("=")[0]
         rated = ground_runs(
-            ground, ratings, wanted, lambda name, data, outcomes: scored(benchmark, data, outcomes, name, GROUND)
+            ground, ratings, names, lambda name, data, outcomes: scored(benchmark, data, outcomes, name, GROUND)
         )
         card = replace(card, ground=rated_ground(Path(benchmark).name, rated, read_ratings(Path(ratings))))
     write_json(folder / CARD, asdict(card))
@@ -167,17 +167,17 @@ def audit(
 
 
 def _check_names(
-    wanted: Sequence[str], models: ModelOptions, judges: Collection[str], *, blend: str | None, against: str | None
+    names: Sequence[str], models: ModelOptions, judges: Collection[str], *, blend: str | None, against: str | None
 ) -> None:
-    """A wrong name is reported now, and not when everything is scored."""
-    protocols, _ = open_protocols_with_models(wanted, models, judges)
-    known = [
+    """Check all names before scoring."""
+    protocols, _ = open_protocols_with_models(names, models, judges)
+    available = [
         (protocol.name, spec.name) for protocol in protocols for spec in protocol.scores if spec.name not in STEADINESS
     ]
     if blend is not None:
-        scores_to_mix(blend, known)
+        scores_to_mix(blend, available)
     if against is not None:
-        score_named(against, known, "--against")
+        score_named(against, available, "--against")
 
 
 def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None:
@@ -185,12 +185,12 @@ def what_is_left(budget: float | None, folder: Path, mine: Path) -> float | None
     if budget is None:
         return None
     parts = [*(folder / RUNS).glob("*"), *(folder / GROUND).glob("*"), folder / PAIRS]
-    others = [part / FOLDER for part in parts if part != mine and (part / FOLDER).is_dir()]
-    return max(0.0, budget - sum(Transcripts(candidate).spent for candidate in others))
+    other_parts = [part / FOLDER for part in parts if part != mine and (part / FOLDER).is_dir()]
+    return max(0.0, budget - sum(Transcripts(candidate).spent for candidate in other_parts))
 
 
 def _folder_name(protocol: str) -> str:
-    """A name that every file system takes."""
+    """Return a valid file name."""
     return re.sub(r"[^\w@=,\[\]-]", "-", protocol)
 
 
@@ -203,7 +203,7 @@ def _probes(path: Path, limit: int | None, seed: int, quiet: bool) -> tuple[Prob
 
 
 def _earlier(folder: Path) -> dict[str, float]:
-    """The seconds that earlier calls took; a card that cannot be read costs nothing but them."""
+    """Return the seconds of earlier calls."""
     try:
         return {
             str(name): float(took) for name, took in json.loads((folder / CARD).read_text("utf-8"))["seconds"].items()

@@ -58,7 +58,7 @@ _forms: Registry[Callable[..., Benchmark]] = Registry("form of benchmark", BY_PA
 def open_benchmark(
     benchmark: str | Path, data: str | Path | None = None, images: str | Path | None = None
 ) -> Benchmark:
-    """The benchmark of that name, or the one in that folder.
+    """Open a benchmark by name or folder.
 
     Args:
         benchmark: a name, with options in brackets where it has some (`unibench-sample[trials=3]`); a folder in the
@@ -80,17 +80,17 @@ def open_benchmark(
 
 
 def with_turns(benchmark: Benchmark) -> Benchmark:
-    """The benchmark whose later turns know the first source and the masks of the turns before them."""
+    """Add the first source and the earlier masks to the later turns of a benchmark."""
     if not any(edit.follows for edit in benchmark.edits):
         return benchmark
-    known: dict[str, Edit] = {}
+    by_id: dict[str, Edit] = {}
     for edit in benchmark.edits:
-        before = known.get(edit.follows or "")
+        before = by_id.get(edit.follows or "")
         if before is not None:
             first, masks = before.first_source or before.source, (*before.masks_before, before.mask)
             edit = replace(edit, first_source=first, masks_before=masks)
-        known[edit.id] = edit
-    return replace(benchmark, edits=tuple(known.values()))
+        by_id[edit.id] = edit
+    return replace(benchmark, edits=tuple(by_id.values()))
 
 
 def is_path(benchmark: str | Path) -> bool:
@@ -109,7 +109,7 @@ def _form(path: Path) -> str:
 def _called(
     load: Callable[..., Benchmark], name: str, locations: dict[str, str | Path | None], *arguments: Path
 ) -> Benchmark:
-    """Passes on what was given; a benchmark that does not take it says so instead of ignoring it."""
+    """Call the loader with the given locations; raise `BadInputError` for one that it does not take."""
     options = {option: Path(value) for option, value in locations.items() if value is not None}
     useless = [f"--{option}" for option in options if option not in signature(load).parameters]
     if useless:
@@ -123,7 +123,7 @@ _WITH_OPTIONS = re.compile(r"(?P<base>[^\[\]]+)\[(?P<options>[^\[\]]*)\]")
 
 
 def split_name(name: str) -> tuple[str, dict[str, str]]:
-    """A benchmark's name and its options as they were written.
+    """Split a benchmark name into its base and its options.
 
     >>> split_name("unibench[seed=1, trials=3]"), split_name("sample")
     (('unibench', {'seed': '1', 'trials': '3'}), ('sample', {}))
@@ -136,14 +136,14 @@ def split_name(name: str) -> tuple[str, dict[str, str]]:
 
 
 def read_options(base: str, load: Callable[..., Any], texts: Mapping[str, str]) -> dict[str, int]:
-    """The options as the loader takes them: those of its arguments that are whole numbers; all faults are reported."""
+    """Convert options to the integer arguments of the loader; list all faults."""
     usual = {
         name: parameter.default
         for name, parameter in signature(load).parameters.items()
         if name not in PLACES and isinstance(parameter.default, int)
     }
-    there = f"there are {', '.join(usual)}" if usual else "it has none"
-    problems = [f"no option '{name}'; {there}" for name in texts if name not in usual]
+    available = f"there are {', '.join(usual)}" if usual else "it has none"
+    problems = [f"no option '{name}'; {available}" for name in texts if name not in usual]
     problems += [
         f"'{name}' is a whole number, got '{value}'"
         for name, value in texts.items()
@@ -155,7 +155,7 @@ def read_options(base: str, load: Callable[..., Any], texts: Mapping[str, str]) 
 
 
 def full_name(base: str, options: Mapping[str, int]) -> str:
-    """The name with its options, the same whatever their order.
+    """Return the canonical name with options.
 
     >>> full_name("unibench", {"trials": 3, "seed": 1})
     'unibench[seed=1,trials=3]'

@@ -73,7 +73,7 @@ def declared_layouts() -> dict[str, PublicLayout]:
 
 
 def load_declared(name: str, data: Path | None = None) -> Benchmark:
-    """A declared set; raises one `BadInputError` with every fault of its records."""
+    """Load a declared benchmark; one `BadInputError` lists every fault of its records."""
     layout = declared_layouts()[name]
     files = _files(name, require_data(name, data, layout.needed), layout)
     faults = Faults(name, files[0])
@@ -125,12 +125,10 @@ class RecordReader:
         self.types = vocabulary(layout.vocabulary) if layout.vocabulary else {}
 
     def edits(self, file: Path) -> Iterator[Edit]:
-        """The edits of a file; what is wrong with a record is noted, and it is left out."""
+        """Yield the edits of a file; faulty records are noted and skipped."""
         self.faults.file = file
         image_folders = [
-            ImageFolder(place, self.faults)
-            for folder in self.layout.pictures
-            if (place := file.parent / folder).is_dir()
+            ImageFolder(path, self.faults) for folder in self.layout.pictures if (path := file.parent / folder).is_dir()
         ]
         for row in read_rows([file], self._columns, self.faults):
             values = {**row.values, FOLDER: file.parent.name, NUMBER: str(row.number - 1)}
@@ -144,7 +142,7 @@ class RecordReader:
         return list(dict.fromkeys(name.partition(".")[0] for some in fields for name in some))
 
     def edits_of(self, values: Mapping[str, Any], record: object, image_folders: list[ImageFolder]) -> Iterator[Edit]:
-        """The edits of one record; what is wrong with it is noted, and it is left out."""
+        """Yield the edits of one record; faults are noted."""
         layout, number = self.layout, len(self.faults.problems)
         texts = self._instructions(values, record)
         pictures = self._pictures(values, layout.source, record, image_folders)
@@ -152,7 +150,7 @@ class RecordReader:
         masks = self._pictures(values, layout.mask, record, image_folders, needed=False)
         if len(self.faults.problems) > number or not pictures:
             return
-        source, *others = pictures
+        source, *further = pictures
         groups = {name: text for name, fields in layout.groups.items() if (text := _text(_first(values, fields)))}
         key = [text for field in _key_fields(layout.key) if (text := _text(_value(values, field)))]
         for index, text in enumerate(texts, start=1):
@@ -166,15 +164,15 @@ class RecordReader:
                 target_caption=_text(_first(values, layout.target_caption)) or None,
                 reference=references[0] if references else None,
                 mask=MaskFile(masks[0].path, masks[0].name) if masks else None,
-                inputs=tuple(InputImage(candidate, layout.role) for candidate in others),
+                inputs=tuple(InputImage(candidate, layout.role) for candidate in further),
                 groups=groups | of_each,
                 extras={"key": "-".join(key), **groups, **self._extras(values)},
             )
             yield complete_edit(edit)
 
     def _extras(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        kept = {name: values.get(name) for name in self.layout.extras}
-        return {name: value for name, value in kept.items() if isinstance(value, str | int | float | bool)}
+        extras = {name: values.get(name) for name in self.layout.extras}
+        return {name: value for name, value in extras.items() if isinstance(value, str | int | float | bool)}
 
     def _instructions(self, values: Mapping[str, Any], record: object) -> list[str]:
         value = _first(values, self.layout.instruction)
@@ -200,7 +198,7 @@ class RecordReader:
         *,
         needed: bool = True,
     ) -> list[ImageFile]:
-        """The pictures under a field: one, or a list of them; notes what is wrong."""
+        """Return the images of a field, which holds one or a list; faults are noted."""
         value = _first(values, fields)
         some = value if isinstance(value, list) else [] if value is None or value == "" else [value]
         if not some and needed:
@@ -218,8 +216,10 @@ class RecordReader:
         word = str(value)
         if self.layout.suffix and not PurePosixPath(word).suffix:
             word += self.layout.suffix
-        here = next((image_folder for image_folder in image_folders if (image_folder.folder / word).is_file()), None)
-        return (here or image_folders[0]).picture(word, record) if image_folders else None
+        image_folder_found = next(
+            (image_folder for image_folder in image_folders if (image_folder.folder / word).is_file()), None
+        )
+        return (image_folder_found or image_folders[0]).picture(word, record) if image_folders else None
 
 
 def _key_fields(fields: Field_) -> list[str]:
@@ -227,7 +227,7 @@ def _key_fields(fields: Field_) -> list[str]:
 
 
 def _record(values: Mapping[str, Any], layout: PublicLayout, row: FileRow) -> object:
-    """What to call a record in a message."""
+    """Return the name of a record for messages."""
     keys = [text for field in layout.key if field != NUMBER and (text := _text(_value(values, field)))]
     return "/".join(keys) if keys else f"{row.file.name}, row {row.number}"
 
@@ -237,7 +237,7 @@ def _first(values: Mapping[str, Any], fields: Field_) -> Any:
 
 
 def _value(values: Mapping[str, Any], field: str) -> Any:
-    """The value of a field; a dot goes inside a mapping. NaN is how some files write that nothing is there."""
+    """Return the value of a field; a dot descends into a mapping, and NaN means missing."""
     value: Any = values
     for part in field.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -245,7 +245,7 @@ def _value(values: Mapping[str, Any], field: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A plain value as a text; empty for anything else."""
+    """Return a scalar as text, anything else as an empty text."""
     if isinstance(value, bool):
         return str(value).lower()
     return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""

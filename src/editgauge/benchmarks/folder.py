@@ -23,7 +23,7 @@ A benchmark folder holds images and a benchmark.yaml (or an edits.jsonl with one
 
 
 def load(folder: Path) -> Benchmark:
-    """A folder of your own, with images and a `benchmark.yaml` or an `edits.jsonl`.
+    """Load a folder of images with a `benchmark.yaml` or an `edits.jsonl`.
 
     Raises one `BadInputError` with every problem, each with file and line. The images are looked for, not decoded.
     """
@@ -81,7 +81,7 @@ class ImagesOf:
         self.follows_links = follows_links
 
     def __call__(self, word: str) -> Path:
-        """The file of a path relative to the folder; raises `BadInputError` when it is missing or lies elsewhere."""
+        """Resolve a path relative to the folder; raise `BadInputError` if it is missing or outside."""
         if "\\" in word or not word.isprintable():
             raise BadInputError(
                 f"the path {format_value(word)} holds a backslash or a control character; write folders with '/'"

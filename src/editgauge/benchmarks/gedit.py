@@ -41,8 +41,8 @@ def load(data: Path | None = None) -> Benchmark:
 
     Images inside Arrow or Parquet files are written once to the cache, under the hash of their content.
     """
-    place = require_data("gedit", data, NEEDED)
-    files = table_files(place)
+    path = require_data("gedit", data, NEEDED)
+    files = table_files(path)
     faults = Faults("gedit", files[0])
     reader = _Reader(faults, files[0].parent)
     read = [reader.edit(row) for row in read_rows(files, COLUMNS, faults)]
@@ -74,7 +74,7 @@ class _Reader:
         self.seen: set[tuple[str, str, str]] = set()
 
     def edit(self, row: FileRow) -> Edit | None:
-        """The edit of a record; None after noting everything that is wrong with it."""
+        """Read the edit of a record, or return None after noting all faults."""
         values, record = row.values, row.values.get("key") or f"{row.file.name}, row {row.number}"
         keys = ("key", "task_type", "instruction", "instruction_language")
         key, task, text, language = (self.faults.text(record, values, name) for name in keys)
@@ -104,7 +104,7 @@ class _Reader:
         return complete_edit(edit)
 
     def _source(self, values: dict[str, Any], record: object, exported: str) -> ImageFile | None:
-        """The source image: bytes in the record, a path in it, or where the authors' script exports it."""
+        """Return the source image from bytes, a path, or the export of the authors' script."""
         value = image_value(next((values[name] for name in IMAGES if values.get(name) is not None), exported))
         if isinstance(value, bytes):
             return store_image(value, "gedit")

@@ -47,7 +47,7 @@ class MappingFields(Fields):
 
 
 def load(mapping: Path) -> Benchmark:
-    """A data set of the Hugging Face hub, or a local table, by a mapping of its columns.
+    """Load a dataset of the Hugging Face hub or a local table by a mapping of its columns.
 
     Args:
         mapping: the mapping file, or a folder that holds it as `huggingface.yaml`.
@@ -79,11 +79,11 @@ def load(mapping: Path) -> Benchmark:
     return _Maker(fields, columns, name).benchmark(table)
 
 
-def _columns(names: Mapping[str, Any], spot: Location) -> Columns:
+def _columns(names: Mapping[str, Any], location: Location) -> Columns:
     """Each part as `{columns: [...]}` or `{value: ...}`; everything else is reported."""
     read: Columns = {}
     for part, value in names.items():
-        at = spot.within(part)
+        at = location.within(part)
         if part not in PARTS:
             at.report(describe_unknown("part of an edit", part, PARTS))
         elif isinstance(value, str) and value:
@@ -100,7 +100,7 @@ def _columns(names: Mapping[str, Any], spot: Location) -> Columns:
             at.report(f"'{part}' is the name of a column or {{value: ...}}, got {format_value(value)}")
     for part in ("source", "type", "instruction"):
         if part not in names:
-            spot.report(f"'{part}' is missing")
+            location.report(f"'{part}' is missing")
     return read
 
 
@@ -120,7 +120,7 @@ class Table:
 
 
 def local_table(path: Path, split: str | None, needed: Sequence[str]) -> Table:
-    """A Parquet, Arrow or JSON lines file, or a folder of them."""
+    """Open a Parquet, Arrow or JSON lines file, or a folder of them."""
     files = table_files(path, split)
     names = column_names(files[0], Faults("", files[0]))
     faults = Faults("", files[0])
@@ -132,7 +132,7 @@ def local_table(path: Path, split: str | None, needed: Sequence[str]) -> Table:
 
 
 def hub_table(dataset: str, split: str | None, revision: str | None, needed: Sequence[str]) -> Table:
-    """A data set by the `datasets` library, its images as they were stored."""
+    """Open a dataset with the `datasets` library; images stay encoded."""
     if Path(dataset).suffix in FORMATS or not HUB_ID.fullmatch(dataset):
         raise BadInputError(f"There is no file or folder '{dataset}' next to the mapping, and it is no id of the hub.")
     try:
@@ -151,9 +151,9 @@ def hub_table(dataset: str, split: str | None, revision: str | None, needed: Seq
             raise BadInputError(f"Give a 'split' of '{dataset}'. There are: {', '.join(loaded)}.")
         loaded = next(iter(loaded.values()))
     names = list(loaded.column_names)
-    there = [name for name in dict.fromkeys(needed) if name in names]
-    loaded = loaded.select_columns(there)
-    for name in there:
+    available = [name for name in dict.fromkeys(needed) if name in names]
+    loaded = loaded.select_columns(available)
+    for name in available:
         if isinstance(loaded.features[name], datasets.Image):
             loaded = loaded.cast_column(name, datasets.Image(decode=False))
     return Table(dataset, names, enumerate(loaded, start=1), Path(), [])
@@ -170,7 +170,7 @@ class _Maker:
     """Pictures that came as bytes, by the path under which the entries name them."""
 
     def benchmark(self, table: Table) -> Benchmark:
-        """The benchmark; raises one `BadInputError` with every problem, each with its row or line."""
+        """Return the benchmark; one `BadInputError` lists all faults with their rows."""
         edits: list[dict[str, Any]] = []
         lines: dict[str | int, Lines] = {}
         for number, values in table.rows:
@@ -216,7 +216,7 @@ class _Maker:
         return {**entry, **({"groups": groups} if groups else {}), **({"extras": extras} if extras else {})}
 
     def _word(self, value: Any) -> Any:
-        """A path for an image that is a path, `{bytes, path}` or bytes; bytes are kept in the cache."""
+        """Return the path of an image given as path, `{bytes, path}` or bytes; bytes go to the cache."""
         value = image_value(value)
         if not isinstance(value, bytes):
             return value

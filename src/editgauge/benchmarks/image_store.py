@@ -51,7 +51,7 @@ class ImageFolder:
         self._near = Neighbors()
 
     def picture(self, word: str, record: object) -> ImageFile | None:
-        """The picture at a path inside the folder; None after noting why there is none."""
+        """Return the image at a path inside the folder, or None after noting the fault."""
         try:
             return ImageFile(str(PurePosixPath(word)), self._find(word))
         except BadInputError as error:
@@ -61,17 +61,17 @@ class ImageFolder:
 
 
 def image_value(value: Any) -> Any:
-    """The bytes or the path of an image, which tables of the hub write as `{bytes, path}`; other values as they are."""
+    """Return the bytes or path of an image that hub tables store as `{bytes, path}`."""
     return value.get("bytes") or value.get("path") if isinstance(value, Mapping) else value
 
 
 def image_suffix(content: bytes, unknown: str = ".bin") -> str:
-    """The suffix of a file with this content."""
+    """Return the file suffix for encoded image data."""
     return next((suffix for signature, suffix in SIGNATURES.items() if content.startswith(signature)), unknown)
 
 
 def store_image(content: bytes, benchmark: str) -> ImageFile:
-    """Keeps an image that came as bytes in the cache, once, under the hash of its content."""
+    """Store encoded image data in the cache under its hash."""
     digest, suffix = hashlib.sha256(content).hexdigest(), image_suffix(content)
     path = cache_root() / "benchmarks" / benchmark / f"{digest}{suffix}"
     if not path.is_file() or path.stat().st_size != len(content):

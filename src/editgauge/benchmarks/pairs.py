@@ -77,11 +77,11 @@ def pairs(name: str, *, data: str | Path, out: str | Path) -> PairFiles:
     """
     if name not in READERS:
         raise UnknownNameError("set of compared outcomes", name, READERS)
-    place = require_data(name, Path(data), "its Parquet, Arrow or JSON lines files")
-    files = table_files(place)
+    path = require_data(name, Path(data), "its Parquet, Arrow or JSON lines files")
+    files = table_files(path)
     faults = Faults(name, files[0])
     reader = _Pictures(files[0].parent, faults)
-    compared = [each for row in read_rows(files, COLUMNS, faults) if (each := _read(name, row, reader))]
+    compared = [pair for row in read_rows(files, COLUMNS, faults) if (pair := _read(name, row, reader))]
     if faults.problems or not compared:
         faults.done()
     return _write(compared, Path(out))
@@ -95,7 +95,7 @@ class _Pictures:
     faults: Faults
 
     def text(self, record: object, values: Mapping[str, Any], *names: str) -> str:
-        """The first of these fields that is a text; empty after noting that there is none."""
+        """Return the first text among the fields, or an empty text after noting the fault."""
         for name in names:
             if isinstance(values.get(name), str) and values[name].strip():
                 return " ".join(values[name].split())
@@ -103,7 +103,7 @@ class _Pictures:
         return ""
 
     def picture(self, record: object, value: Any, name: str) -> bytes:
-        """The bytes of a picture, from bytes or a path next to the file; empty after noting why there is none."""
+        """Return encoded image data from bytes or a path; empty after noting the fault."""
         value = image_value(value)
         if isinstance(value, str):
             path = (self.folder / value).resolve()
@@ -145,13 +145,13 @@ def _genai_bench(values: Mapping[str, Any], record: str, number: int, reader: _P
 
 def _editreward_bench(values: Mapping[str, Any], record: str, number: int, reader: _Pictures) -> ComparedOutcomes:
     """Two to four candidates with a ranking such as `A>B=C` (Wu et al. 2025)."""
-    places = [index for index in range(1, len(LETTERS) + 1) if values.get(f"candidate_{index}") is not None]
+    indices = [index for index in range(1, len(LETTERS) + 1) if values.get(f"candidate_{index}") is not None]
     candidates = [
         Candidate(
-            reader.picture(record, values[f"candidate_{place}"], f"candidate_{place}"),
-            str(values.get(f"model_{place}") or ""),
+            reader.picture(record, values[f"candidate_{index}"], f"candidate_{index}"),
+            str(values.get(f"model_{index}") or ""),
         )
-        for place in places
+        for index in indices
     ]
     ranking = str(values.get("ranking") or "").strip()
     order = _order(ranking)
@@ -198,14 +198,14 @@ def _editscore_bench(values: Mapping[str, Any], record: str, number: int, reader
         (key, reader.picture(record, image, "output_images")) for key, image in zip(names, pictures, strict=False)
     ]
     in_order = sorted(contents)  # by key, so that the place says nothing
-    chosen = "first" if in_order == contents else "second"
+    preferred = "first" if in_order == contents else "second"
     task = str(values.get("task_type") or "")
     return ComparedOutcomes(
         key="-".join(sorted(names)),
         instruction=reader.text(record, values, "instruction"),
         source=reader.picture(record, values.get("input_image"), "input_image"),
         candidates=tuple(Candidate(content, "") for _, content in in_order),
-        choices=((0, 1, chosen),) if in_order else (),
+        choices=((0, 1, preferred),) if in_order else (),
         dimension=str(values.get("dimension") or ""),
         groups={"task": task} if task else {},
     )
@@ -225,16 +225,16 @@ COLUMNS = (
 
 
 def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
-    """The benchmark's folder, a folder of outcomes per method, and a file of choices per dimension."""
+    """Write the benchmark folder, an outcome folder per method, and a choice file per dimension."""
     ids, written = Ids(), dict[tuple[str, str], str]()
     edits: list[dict[str, Any]] = []
     lines: dict[str, list[dict[str, str]]] = {}
     methods: dict[str, None] = {}
     for element in compared:
-        known = written.get((element.key, element.instruction))
-        name = known or ids.give(element.key)
+        previous = written.get((element.key, element.instruction))
+        name = previous or ids.give(element.key)
         labels = _labels(element.candidates)
-        if known is None:
+        if previous is None:
             written[element.key, element.instruction] = name
             source = f"images/{name}{image_suffix(element.source, '.png')}"
             write_bytes(folder / "benchmark" / source, element.source)
@@ -245,8 +245,8 @@ def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
                 file = f"{name}{image_suffix(candidate.content, '.png')}"
                 write_bytes(folder / "outcomes" / label / file, candidate.content)
         file = f"choices-{slug(element.dimension)}.jsonl" if element.dimension else "choices.jsonl"
-        for one, two, chosen in element.choices:
-            line = {"edit": name, "first": labels[one], "second": labels[two], "chosen": chosen}
+        for one, two, choice in element.choices:
+            line = {"edit": name, "first": labels[one], "second": labels[two], "chosen": choice}
             lines.setdefault(file, []).append(line)
     write_jsonl(folder / "benchmark" / "edits.jsonl", edits)
     for file, some in lines.items():
@@ -256,7 +256,7 @@ def _write(compared: Sequence[ComparedOutcomes], folder: Path) -> PairFiles:
 
 
 def _labels(candidates: Sequence[Candidate]) -> list[str]:
-    """A folder's name for each: its method, or its letter where methods are unknown or the same."""
+    """Return folder names: the method, or a letter if methods are unknown or equal."""
     names = [slug(candidate.method) if candidate.method.strip() else "" for candidate in candidates]
     usable = all(names) and len(set(names)) == len(names)
     return names if usable else [f"output-{letter.lower()}" for letter in LETTERS[: len(candidates)]]

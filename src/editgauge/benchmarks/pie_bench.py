@@ -63,13 +63,13 @@ def _edit(key: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Fa
     if not isinstance(values, dict):
         faults.add(key, f"must be a mapping, got {format_value(values)}")
         return None
-    place, before, after = (
+    path, before, after = (
         faults.text(key, values, word) for word in ("image_path", "original_prompt", "editing_prompt")
     )
     type_id = str(values.get("editing_type_id"))
     if type_id not in TYPES:
         faults.add(key, f"'editing_type_id' is one of 0 to 9, got {format_value(values.get('editing_type_id'))}")
-    source = image_folder.picture(place, key) if place else None
+    source = image_folder.picture(path, key) if path else None
     mask = _mask(key, values.get("mask"), faults)
     text = values.get("editing_instruction") or ""
     if not isinstance(text, str):
@@ -98,7 +98,7 @@ def _edit(key: str, values: Any, image_folder: ImageFolder, ids: Ids, faults: Fa
 
 
 def _plain(prompt: str) -> str:
-    """The prompt without the brackets around what changes.
+    """Remove the brackets around the changed words.
 
     >>> _plain("a slanted [rusty] bicycle[]")
     'a slanted rusty bicycle'
@@ -107,7 +107,7 @@ def _plain(prompt: str) -> str:
 
 
 def _mask(key: str, value: Any, faults: Faults) -> RunLengths | None:
-    """The region, with the border of one pixel that the authors add because annotations end before it."""
+    """Read the mask, with the border of one pixel that the authors add."""
     runs = [int(word) for word in value.split() if word.isdecimal()] if isinstance(value, str) else value
     problem = runs_problem(runs, SIDE, SIDE)
     if problem or (isinstance(value, str) and len(runs) != len(value.split())):

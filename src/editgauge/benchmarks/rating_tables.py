@@ -80,7 +80,7 @@ def magicbrush_ratings(data: Path, method: str = "") -> Iterator[Answer]:
 
 
 def viescore_answers(data: Path, method: str = "") -> Iterator[Answer]:
-    """A judge's answers as VIEScore keeps them: a TSV with method, uid, SC_scores, PQ_scores (lists from 0 to 10).
+    """Yield VIEScore's answers from a TSV with method, uid, SC_scores and PQ_scores (lists from 0 to 10).
 
     A folder of JSON files, one per method, each {uid: {metric: value}}, is read as automatic metrics.
 
@@ -168,7 +168,7 @@ def _numbers(cell: str, names: Sequence[str]) -> tuple[float, float] | str:
 
 
 def _list(cell: str) -> list[float]:
-    """The finite numbers of a JSON list; empty where the cell is something else."""
+    """Return the finite numbers of a JSON list; empty for other cells."""
     try:
         values = json.loads(cell)
     except json.JSONDecodeError:

@@ -33,7 +33,7 @@ def load(data: Path | None = None) -> Benchmark:
     faults = Faults("tedbench", file)
     types = _types()
     originals = file.parent / "originals"
-    ids, edits, seen = Ids(), [], set()
+    ids, edits, names = Ids(), [], set()
     for number, entry in enumerate(read_json(file, faults, list), start=1):
         if not isinstance(entry, dict):
             faults.add(f"number {number}", f"must be a mapping, got {format_value(entry)}")
@@ -44,7 +44,7 @@ def load(data: Path | None = None) -> Benchmark:
         record = f"{image}: {text}"
         if PurePosixPath(image).name != image or "\\" in image:
             faults.add(record, "'img_name' must be a file name without a folder")
-        elif record in seen:
+        elif record in names:
             faults.add(record, "is given twice")
         elif (key := fingerprint(image, text)) not in types:
             faults.add(record, "has no edit type: it is not one of the 100 edits published in 2023")
@@ -61,15 +61,15 @@ def load(data: Path | None = None) -> Benchmark:
                     )
                 )
             )
-        seen.add(record)
-    whole = faults.done(edits)
-    missing = missing_images("tedbench", whole, f"Give --data: {NEEDED}.")
-    about = f"{size_note(whole, PUBLISHED)}; edit types by EditGauge, {parse_summary(whole)}{missing}"
-    return Benchmark("tedbench", whole, about, "none stated by the authors")
+        names.add(record)
+    benchmark = faults.done(edits)
+    missing = missing_images("tedbench", benchmark, f"Give --data: {NEEDED}.")
+    about = f"{size_note(benchmark, PUBLISHED)}; edit types by EditGauge, {parse_summary(benchmark)}{missing}"
+    return Benchmark("tedbench", benchmark, about, "none stated by the authors")
 
 
 def _read(edit: Edit) -> Edit:
-    """The edit with the fields that its caption gives; what is replaced is what the photograph's name says."""
+    """Fill the fields of an edit from its caption; the replaced object is named by the photograph."""
     if edit.type == UNSPECIFIED:
         return edit
     read = complete_edit(edit, form="caption")
@@ -81,7 +81,7 @@ def _read(edit: Edit) -> Edit:
 
 
 def fingerprint(image: str, text: str) -> str:
-    """The key of an edit in our table of types: a hash, because the texts carry no license to be shipped."""
+    """Return the hash of an edit in the table of types; the texts themselves may not be redistributed."""
     plain = " ".join(text.lower().rstrip(". ").split())
     return hashlib.sha256(f"{image}\n{plain}".encode()).hexdigest()[:10]
 

@@ -21,7 +21,7 @@ SPOKEN_COLORS = frozenset(
 
 
 def instruction(kind: str, subject: str, from_: str | None, to: str, position: Position | None = None) -> str:
-    """What to tell a method, from the parts of an edit.
+    """Compose an instruction from the parts of an edit.
 
     >>> instruction("positional_addition", "pizza", None, "wine glass", Position("left", "pizza"))
     'Add a wine glass to the left of the pizza.'

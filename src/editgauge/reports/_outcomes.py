@@ -1,6 +1,6 @@
-"""The outcomes of a run with all their scores, edit by edit, and counted.
+"""The outcomes of a run with all their scores, edit by edit, and their counts.
 
-Counts come from columns, so that a million outcomes are counted in a second.
+Counts are computed on columns, so that a million outcomes take a second.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from editgauge.results import Run
 
-COLUMNS = (
+OUTCOME_COLUMNS = (
     *("edit", "method", "seed", "protocol", "name", "value", "reason", "detail"),
     *("source_path", "source_pixels", "edited_path", "edited_pixels"),
 )
 ROWS_AT_ONCE = 10_000
-EXAMPLES = 6
+MAX_EXAMPLES = 6
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Status = Literal["scored", "partly scored", "unscored"]
 NOT_APPLICABLE = "not_applicable"
 """The reason of a score that the edit does not ask for: it is reported, and is not missing."""
@@ -52,7 +52,7 @@ class Why(NamedTuple):
 
 @dataclass(slots=True)
 class ScoredOutcome:
-    """What one method made of one edit, and all scores of it."""
+    """One outcome with all its scores."""
 
     edit: str
     method: str
@@ -64,30 +64,30 @@ class ScoredOutcome:
 
     @property
     def whys(self) -> list[Why]:
-        """Why it has no score, once for each that it has not."""
+        """Return why scores are missing, one entry each."""
         return [score for score in self.scores.values() if isinstance(score, Why)]
 
     @property
     def missing(self) -> list[str]:
-        """The reasons of scores that it should have; a score that does not apply to the edit is not missing."""
+        """Return the reasons of missing scores, except those that do not apply to the edit."""
         return [why.reason for why in self.whys if why.reason != NOT_APPLICABLE]
 
     @property
     def status(self) -> Status:
-        """Whether it has all scores that apply to it, some or none."""
+        """Return whether it has all scores that apply, some or none."""
         if len(self.whys) == len(self.scores):
             return "unscored"
         return "partly scored" if self.missing else "scored"
 
     @property
     def protocols(self) -> list[str]:
-        """The protocols that looked at it."""
+        """Return the protocols that scored it."""
         return list(dict.fromkeys(protocol for protocol, _ in self.scores))
 
 
 @dataclass(slots=True)
 class Missing:
-    """One reason for having no score: how often, and where for example."""
+    """One reason for missing scores: counts and examples."""
 
     reason: str
     scores: int = 0
@@ -97,16 +97,16 @@ class Missing:
 
 
 def collect(run: Run, edits: Collection[str] | None = None) -> dict[str, list[ScoredOutcome]]:
-    """The outcomes by edit, of all edits or of some, edits in the benchmark's order, methods in the run's."""
-    chosen = [edit for edit in run.edits if edits is None or edit in edits]
-    return gathered(filter_edits(run.scores, edits), chosen)
+    """Return the outcomes by edit, in the order of benchmark and run."""
+    selected = [edit for edit in run.edits if edits is None or edit in edits]
+    return gathered(filter_edits(run.scores, edits), selected)
 
 
 def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[ScoredOutcome]]:
-    """The outcomes of a table of scores by edit: these edits first, whether they have outcomes or not."""
+    """Return the outcomes of a score table by edit; `edits` come first, with or without outcomes."""
     by_edit: dict[str, dict[tuple[str, int], ScoredOutcome]] = {edit: {} for edit in edits}
-    for batch in scores.select(list(COLUMNS)).to_batches(max_chunksize=ROWS_AT_ONCE):
-        for row in zip(*(batch[column].to_pylist() for column in COLUMNS), strict=True):
+    for batch in scores.select(list(OUTCOME_COLUMNS)).to_batches(max_chunksize=ROWS_AT_ONCE):
+        for row in zip(*(batch[column].to_pylist() for column in OUTCOME_COLUMNS), strict=True):
             edit, method, seed, protocol, name, value, reason, detail, *files = row
             of_edit = by_edit.setdefault(edit, {})
             if (method, seed) not in of_edit:
@@ -121,21 +121,23 @@ def gathered(scores: pa.Table, edits: Iterable[str] = ()) -> dict[str, list[Scor
 
 
 def missing_scores(outcomes: Iterable[ScoredOutcome]) -> list[Missing]:
-    """Every reason for having no score, the most frequent first."""
+    """Return every reason for missing scores, the most frequent first."""
     by_reason: dict[str, Missing] = {}
     for outcome in outcomes:
         for reason, count in Counter(why.reason for why in outcome.whys).items():
             missing = by_reason.setdefault(reason, Missing(reason))
             missing.scores += count
             missing.outcomes += 1
-            if len(missing.examples) < EXAMPLES and all(shown.edit != outcome.edit for shown, _ in missing.examples):
+            if len(missing.examples) < MAX_EXAMPLES and all(
+                example.edit != outcome.edit for example, _ in missing.examples
+            ):
                 missing.examples.append((outcome, next(why.detail for why in outcome.whys if why.reason == reason)))
     return sorted(by_reason.values(), key=lambda missing: -missing.scores)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredCounts:
-    """How many outcomes have all scores that apply, some, or none, and how many records are still to come."""
+    """Numbers of outcomes with all scores that apply, some, or none, and of planned records."""
 
     scored: int
     partly: int
@@ -145,28 +147,28 @@ class ScoredCounts:
 
     @property
     def outcomes(self) -> int:
-        """All outcomes of the run so far."""
+        """Return the number of outcomes so far."""
         return self.scored + self.partly + self.unscored
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The outcomes of a run, as numbers: how many rows each has among the scores, and how many of them lack a value."""
+    """Per outcome of a run: its number of score rows, and how many of them lack a value."""
 
     run: Run
-    of_row: Places
+    of_row: Indices
     """For every score the number of its outcome."""
-    first: Places
+    first: Indices
     """For every outcome its first row."""
-    rows: Places
-    lacking: Places
-    missing: Places
+    rows: Indices
+    lacking: Indices
+    missing: Indices
     """Of those that lack a value, how many should have one: the score applies to the edit."""
-    first_of_records: Places
+    first_of_records: Indices
 
     @classmethod
     def of(cls, run: Run) -> Tally:
-        """Looks through the scores once."""
+        """Count the scores of a run."""
         outcome = _numbered(run.scores, ("method", "edit", "seed"))
         _, first, of_row = np.unique(outcome, return_index=True, return_inverse=True)
         _, first_of_records = np.unique(_numbered(run.scores, ("protocol",), outcome), return_index=True)
@@ -178,7 +180,7 @@ class Tally:
         return cls(run, of_row, first, rows, lacking, missing, first_of_records)
 
     def counts(self, method: str | None = None, planned: int = 0) -> ScoredCounts:
-        """The counts of all methods, or of one."""
+        """Return the counts of all methods, or of one."""
         mine, records = self._are(method, self.first), self._are(method, self.first_of_records)
         nothing = self.lacking == self.rows
         scored = int((mine & ~nothing & (self.missing == 0)).sum())
@@ -186,7 +188,7 @@ class Tally:
         return ScoredCounts(scored, int(mine.sum()) - scored - unscored, unscored, int(records.sum()), planned)
 
     def with_any(self, keys: Iterable[tuple[str, str]]) -> int:
-        """How many outcomes have a value of at least one of these scores, given by protocol and name."""
+        """Count the outcomes with a value of at least one of these scores."""
         scores = self.run.scores
         valued = pc.is_valid(scores["value"])
         any_of = pa.chunked_array([pa.array(np.zeros(scores.num_rows, np.bool_))])
@@ -196,21 +198,21 @@ class Tally:
         return int(np.unique(self.of_row[chosen]).size)
 
     def edits(self, method: str) -> int:
-        """How many edits the method has outcomes of."""
+        """Count the edits that the method has outcomes of."""
         return int(np.unique(_codes(self.run.scores["edit"])[self.first[self._are(method, self.first)]]).size)
 
     def incomplete(self) -> pa.Table:
-        """The rows of all outcomes that lack at least one score, be it one that does not apply."""
+        """Return the rows of all outcomes that lack at least one score, even one that does not apply."""
         return self.run.scores.filter(pa.array((self.lacking > 0)[self.of_row]))
 
-    def _are(self, method: str | None, rows: Places) -> NDArray[np.bool_]:
+    def _are(self, method: str | None, rows: Indices) -> NDArray[np.bool_]:
         if method is None:
             return np.ones(rows.size, np.bool_)
         return WordColumn.of(self.run.scores["method"]).are(method)[rows]
 
 
-def _numbered(scores: pa.Table, columns: tuple[str, ...], start: Places | None = None) -> Places:
-    """A number for every row; rows have the same one where they agree in all these columns (and in `start`)."""
+def _numbered(scores: pa.Table, columns: tuple[str, ...], start: Indices | None = None) -> Indices:
+    """Number the rows; rows that agree in all these columns (and in `start`) get the same number."""
     number = np.zeros(scores.num_rows, np.int64) if start is None else start
     for column in columns:
         _, code = np.unique(_codes(scores[column]), return_inverse=True)
@@ -218,6 +220,6 @@ def _numbered(scores: pa.Table, columns: tuple[str, ...], start: Places | None =
     return number
 
 
-def _codes(column: pa.ChunkedArray) -> Places:
+def _codes(column: pa.ChunkedArray) -> Indices:
     """Numbers in place of words."""
     return WordColumn.of(column).codes if pa.types.is_dictionary(column.type) else column.to_numpy()

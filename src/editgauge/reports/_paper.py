@@ -1,4 +1,4 @@
-"""How a run was measured, in sentences that can be pasted into a paper. Derived from the run folder alone."""
+"""The methods section of a paper, derived from the run folder."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from editgauge.results import Run
     from editgauge.results.manifest import ProtocolEntry
 
-DIGITS = 12
-"""This many signs of a hash distinguish two versions."""
+HASH_DIGITS = 12
+"""Digits of a hash that are printed."""
 
 
 class Paragraph(NamedTuple):
@@ -30,39 +30,39 @@ class Paragraph(NamedTuple):
 
 
 def paragraphs(run: Run) -> list[Paragraph]:
-    """The whole methods section."""
+    """Return the methods section."""
     return [_data(run), *_protocols(run), *_models(run), _statistics(run), _software(run)]
 
 
 def methods_text(run: Run) -> str:
-    """For any place at all."""
+    """Render the methods section as plain text."""
     return (
-        "\n\n".join("\n".join([each.text, *(f"- {point}" for point in each.points)]) for each in paragraphs(run)) + "\n"
+        "\n\n".join("\n".join([part.text, *(f"- {point}" for point in part.points)]) for part in paragraphs(run)) + "\n"
     )
 
 
 def methods_markdown(run: Run) -> str:
-    """With bold run-in headings."""
+    """Render the methods section as Markdown, with bold run-in headings."""
     return _typeset(run, "**{}.** {}", markdown_safe, "", "- {}", "")
 
 
 def methods_latex(run: Run) -> str:
-    """With `paragraph` headings; needs no package."""
+    """Render the methods section as LaTeX, with `paragraph` headings; needs no package."""
     return _typeset(run, r"\paragraph{{{}.}} {}", latex_safe, r"\begin{itemize}", r"  \item {}", r"\end{itemize}")
 
 
 def _typeset(run: Run, head: str, safe: Callable[[str], str], before: str, point: str, after: str) -> str:
     parts = []
-    for each in paragraphs(run):
-        lines = [head.format(safe(each.title), safe(each.text))]
-        if each.points:
-            lines += [before, *(point.format(safe(point_text)) for point_text in each.points), after]
+    for part in paragraphs(run):
+        lines = [head.format(safe(part.title), safe(part.text))]
+        if part.points:
+            lines += [before, *(point.format(safe(point_text)) for point_text in part.points), after]
         parts.append("\n".join(lines).rstrip())
     return "\n\n".join(parts) + "\n"
 
 
 def paper_files(run: Run) -> dict[str, bytes]:
-    """What the folder of `--format paper` holds in addition to the tables: the methods section and the plots."""
+    """Return the files of the format `paper` except tables: methods section and figures."""
     from editgauge.reports._paper_figures import write_figures
 
     texts = {"methods.md": methods_markdown(run), "methods.tex": methods_latex(run), "methods.txt": methods_text(run)}
@@ -78,7 +78,7 @@ def _data(run: Run) -> Paragraph:
     text = (
         f"We evaluated on the benchmark {manifest.benchmark} ({format_count(len(run.edits), 'edit')} of "
         f"{format_count(sources, 'source image')}, {format_count(types, 'edit type')}; SHA-256 of the edits "
-        f"{manifest.edits_sha256[:DIGITS]}). {len(manifest.methods)} {were} evaluated: "
+        f"{manifest.edits_sha256[:HASH_DIGITS]}). {len(manifest.methods)} {were} evaluated: "
         f"{_listed(list(manifest.methods))}."
     )
     if not manifest.finished:
@@ -116,8 +116,8 @@ def _models(run: Run) -> Iterator[Paragraph]:
 
 def _model(role: str, entry: Mapping[str, str]) -> str:
     name = entry.get("id") or entry.get("name", "")
-    rest = [f"{words.spaced(key)} {value}" for key, value in entry.items() if key not in {"id", "name"} and value]
-    return words.without_folders(f"{words.spaced(role)}: {name}" + (f" ({', '.join(rest)})" if rest else ""))
+    details = [f"{words.spaced(key)} {value}" for key, value in entry.items() if key not in {"id", "name"} and value]
+    return words.without_folders(f"{words.spaced(role)}: {name}" + (f" ({', '.join(details)})" if details else ""))
 
 
 def _statistics(run: Run) -> Paragraph:

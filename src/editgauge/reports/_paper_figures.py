@@ -1,4 +1,4 @@
-"""Every plot of the report as a file of its own: SVG that needs no style sheet, and PDF where the extra is there."""
+"""Every plot of a report as a standalone file: SVG without a style sheet, and PDF if the extra is installed."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 NAMESPACE = "http://www.w3.org/2000/svg"
 FONTS = "'Bitstream Vera Sans', 'DejaVu Sans', Verdana, Helvetica, Arial, sans-serif"
 PDF_FONT = "Vera"
-"""Comes with reportlab; the fonts every PDF reader has lack the minus sign."""
+"""Part of reportlab; the standard fonts of PDF lack the minus sign."""
 INK, SOFT, LINE, QUIET, ACCENT = "#1c2127", "#59636e", "#e2e6ea", "#aeb7c0", "#0b5a9c"
-LOOKS: dict[str, dict[str, str]] = {
+STYLES: dict[str, dict[str, str]] = {
     "label": {"text-anchor": "end", "fill": SOFT},
     "number": {"text-anchor": "end"},
     "absent": {"fill": SOFT, "font-style": "italic"},
@@ -40,7 +40,7 @@ LOOKS: dict[str, dict[str, str]] = {
     "span unsure": {"stroke-dasharray": "2.5 2"},
     "dot unsure": {"fill": "#ffffff"},
 }
-"""What the page's style sheet says about the plots, in its light colors; later ones win."""
+"""The styles of plots on the page, in light colors; later ones take precedence."""
 
 
 def write_figures(run: Run) -> dict[str, bytes]:
@@ -72,9 +72,9 @@ def _of_score(context: Context, table: ScoreTable) -> Iterator[tuple[str, str]]:
     for kind in context.edit_types:
         if kind not in table.folded:
             yield f"{folder}/type-{_file_name(kind)}", plot_type_profile(table, context.methods, kind)
-    for number, each in enumerate(swept(context.methods), start=1):
-        name = f"sweep-{number}-{_file_name(each.method)}-{_file_name(each.option)}"
-        yield f"{folder}/{name}", plot_swept(each, table, context.methods)
+    for number, sweep in enumerate(swept(context.methods), start=1):
+        name = f"sweep-{number}-{_file_name(sweep.method)}-{_file_name(sweep.option)}"
+        yield f"{folder}/{name}", plot_swept(sweep, table, context.methods)
 
 
 def _file_name(name: str) -> str:
@@ -82,7 +82,7 @@ def _file_name(name: str) -> str:
 
 
 def standalone(svg: str, family: str = FONTS) -> bytes:
-    """A plot of the page with its looks written into it, so that any program draws it alike."""
+    """Return a plot of the page with its styles written into it, so that any program draws it the same."""
     ElementTree.register_namespace("", NAMESPACE)
     root = ElementTree.fromstring(f'<svg xmlns="{NAMESPACE}"{svg.removeprefix("<svg")}')  # noqa: S314 - drawn by ourselves
     title = ElementTree.Element(f"{{{NAMESPACE}}}title")
@@ -95,15 +95,15 @@ def standalone(svg: str, family: str = FONTS) -> bytes:
         if element.tag.endswith("text"):
             element.attrib.setdefault("font-size", "11")
             element.attrib.setdefault("fill", INK)
-        for names, look in LOOKS.items():
+        for names, style in STYLES.items():
             if set(names.split()) <= set(classes):
-                element.attrib.update(look)
+                element.attrib.update(style)
     written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return written
 
 
 def _converter() -> Any:
-    """From a plot to the bytes of a PDF, or None where the font lacks a sign; no function without the extra."""
+    """Return a function from a plot to a PDF (None if the font lacks a character); None without the extra."""
     try:
         read, draw = import_module("svglib.svglib").svg2rlg, import_module("reportlab.graphics.renderPDF").drawToString
         metrics, fonts = import_module("reportlab.pdfbase.pdfmetrics"), import_module("reportlab.pdfbase.ttfonts")
@@ -116,7 +116,7 @@ def _converter() -> Any:
 
     def convert(svg: str) -> bytes | None:
         content = standalone(svg, PDF_FONT)
-        texts = (each.text or "" for each in ElementTree.fromstring(content).iter(f"{{{NAMESPACE}}}text"))  # noqa: S314
+        texts = (element.text or "" for element in ElementTree.fromstring(content).iter(f"{{{NAMESPACE}}}text"))  # noqa: S314
         if any(ord(sign) not in font.face.charToGlyph for text in texts for sign in text):
             return None
         made: bytes = draw(read(BytesIO(content)))

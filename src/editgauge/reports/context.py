@@ -1,4 +1,4 @@
-"""What a section of the report may show: the run, its summary, its outcomes; and the templates to show them with."""
+"""The data that sections of a report share: the run, its summary and its outcomes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from editgauge.results import Run
 
 
-MOST_SHOWN, SHOWN_OF_MANY = 100_000, 5_000
+MAX_OUTCOMES, SAMPLE_SIZE = 100_000, 5_000
 """Of more outcomes than the first only that many edits are shown individually: a browser opens the page in seconds."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """A run as a report sees it. Everything is computed once, when it is first asked for."""
+    """A run with everything that a report shows, computed on first use."""
 
     run: Run
     gallery_note: str = ""
@@ -87,12 +87,12 @@ class Context:
 
     @cached_property
     def headline(self) -> Headline:
-        """What the run says first."""
+        """The headline of the run."""
         return make_headline(self.cells, self.verdicts)
 
     @property
     def untouched(self) -> frozenset[str]:
-        """The methods that leave every source as it is."""
+        """The methods that return every source unchanged."""
         return self.verdicts.untouched
 
     @cached_property
@@ -106,31 +106,31 @@ class Context:
 
     @cached_property
     def titles(self) -> dict[tuple[str, str], str]:
-        """What every score is called in this report, by protocol and name."""
+        """The title of every score, by protocol and name."""
         return {(table.protocol, table.spec.name): table.title for table in self.tables}
 
     @cached_property
     def verdicts(self) -> RunTests:
-        """Which methods differ significantly: what all parts of the page say of it."""
+        """Which methods differ significantly, for all sections."""
         return RunTests(self.run)
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str, str], Rank]:
-        """The place of every method over all edits, by protocol, score and method."""
+        """The rank of every method over all edits, by protocol, score and method."""
         return {(protocol, name, method): rank for (protocol, name, _, method), rank in self.verdicts.ranks().items()}
 
     def fragile(self, protocol: str, name: str, method: str) -> bool:
-        """Whether missing scores could change a verdict on this method."""
+        """Return whether missing scores could make a difference of this method insignificant."""
         verdicts = self.verdicts.of(protocol, name)
         return verdicts is not None and method in verdicts.fragile
 
     @cached_property
     def sample(self) -> frozenset[str] | None:
         """The edits that are shown individually, drawn at random when there are very many; None for all of them."""
-        if self.counts.outcomes <= MOST_SHOWN or len(self.run.edits) <= SHOWN_OF_MANY:
+        if self.counts.outcomes <= MAX_OUTCOMES or len(self.run.edits) <= SAMPLE_SIZE:
             return None
-        places = set(Random(0).sample(range(len(self.run.edits)), SHOWN_OF_MANY))  # noqa: S311 - no secret
-        return frozenset(edit for place, edit in enumerate(self.run.edits) if place in places)
+        indices = set(Random(0).sample(range(len(self.run.edits)), SAMPLE_SIZE))  # noqa: S311 - no secret
+        return frozenset(edit for index, edit in enumerate(self.run.edits) if index in indices)
 
     @property
     def sample_note(self) -> str:
@@ -174,29 +174,29 @@ class Context:
         return self.tally.with_any(keys) if keys else None
 
     def counts_of(self, method: str) -> ScoredCounts:
-        """The same for one method."""
+        """Return the counts of one method."""
         return self.tally.counts(method)
 
     def render(self, template: str, **more: Any) -> Markup:
-        """One of the report's own templates. Every text of the run is escaped by the template engine."""
-        shown = {"context": self, "manifest": self.run.manifest, "methods": self.methods, "tables": self.tables}
-        return render(template, **shown, **more)
+        """Render a template; the template engine escapes every text of the run."""
+        variables = {"context": self, "manifest": self.run.manifest, "methods": self.methods, "tables": self.tables}
+        return render(template, **variables, **more)
 
 
-def write_page(page: Path, template: str, styles: Sequence[str], scripts: Sequence[str], **shown: Any) -> Path:
-    """Writes a page that needs nothing else, pictures inside, and gives its path."""
-    content = render(template, **frame("img-src data:", styles, scripts), **shown)
+def write_page(page: Path, template: str, styles: Sequence[str], scripts: Sequence[str], **variables: Any) -> Path:
+    """Write a self-contained page and return its path."""
+    content = render(template, **frame("img-src data:", styles, scripts), **variables)
     write_bytes(page, content.encode("utf-8", "replace"))
     return page
 
 
-def render(template: str, **shown: Any) -> Markup:
-    """One of the report's own templates, which needs no run."""
-    return Markup(_TEMPLATES.get_template(template).render(**shown))  # noqa: S704 - escaped by the template
+def render(template: str, **variables: Any) -> Markup:
+    """Render a template that needs no run."""
+    return Markup(_TEMPLATES.get_template(template).render(**variables))  # noqa: S704 - escaped by the template
 
 
 def with_code(text: str) -> Markup:
-    """The text with what is between backticks as code; a backtick without its second one stays.
+    """Render text between backticks as code; an unpaired backtick stays.
 
     >>> with_code("models of `lite`"), with_code("a ` b")
     (Markup('models of <code>lite</code>'), Markup('a ` b'))
@@ -204,8 +204,8 @@ def with_code(text: str) -> Markup:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
-    shown = (Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts))
-    return Markup().join(shown)
+    rendered = (Markup("<code>{}</code>").format(part) if index % 2 else part for index, part in enumerate(parts))
+    return Markup().join(rendered)
 
 
 def _templates() -> Environment:

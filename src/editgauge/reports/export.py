@@ -52,10 +52,10 @@ COLUMNS = ("edit", "edit_type", "source", "method", "seed", "protocol", "name", 
 """Paths and times stay in the run folder: the same scores give the same bytes on every machine. A path that a detail
 quotes is cut to the file and its folder."""
 ROWS_AT_ONCE = 10_000
-ROWS_OF_A_CHUNK = 1 << 15
+ROWS_PER_CHUNK = 1 << 15
 """A multiple of the 1,024 rows that pyarrow writes at a time, so that the bytes of a Parquet file are those of a table
 written in one piece."""
-CHUNKS_OF_A_GROUP = 32
+CHUNKS_PER_GROUP = 32
 """Of a group of rows in a Parquet file, which is held and written at once: the million rows that pyarrow takes."""
 TYPES = {"seed": pa.int64(), "value": pa.float64()}
 GROUP = "group_"
@@ -103,14 +103,14 @@ def _of_set(score: SetScore) -> dict[str, Any]:
 
 
 def rows_of(run: Run) -> Iterator[dict[str, Any]]:
-    """The same as one mapping for each score."""
+    """Yield one mapping per score."""
     for table in tables_of(run):
         for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
             yield from batch.to_pylist()
 
 
 def as_csv(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[bytes]:
-    """A line of names, and a line for each row; texts that a spreadsheet would take for a formula are marked."""
+    """Yield CSV with a header; texts that a spreadsheet would take for a formula are escaped."""
     lines = _Lines()
     writer = csv.DictWriter(lines, columns, lineterminator="\r\n")
     writer.writeheader()
@@ -130,32 +130,32 @@ class _Lines(list[str]):
         self.append(line.removesuffix("\r\n") + "\n")
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """Return what was written since the last call."""
         content = "".join(self).encode()
         self.clear()
         return content
 
 
 def as_jsonl(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """A line of JSON for each row."""
+    """Yield one line of JSON per row."""
     return (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
 
 
 def as_parquet(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[bytes]:
-    """Plain columns, one group of rows after the other; a group without rows where there are none at all."""
+    """Yield Parquet, one row group after the other; one empty group if there are no rows."""
     sink = _Sink()
     chunks = _chunks(tables, schema)
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        group = list(islice(chunks, CHUNKS_OF_A_GROUP)) or [schema.empty_table()]
+        group = list(islice(chunks, CHUNKS_PER_GROUP)) or [schema.empty_table()]
         while group:
-            writer.write_table(pa.concat_tables(group), CHUNKS_OF_A_GROUP * ROWS_OF_A_CHUNK)
+            writer.write_table(pa.concat_tables(group), CHUNKS_PER_GROUP * ROWS_PER_CHUNK)
             yield sink.taken()
-            group = list(islice(chunks, CHUNKS_OF_A_GROUP))
+            group = list(islice(chunks, CHUNKS_PER_GROUP))
     yield sink.taken()
 
 
 class _Sink(RawIOBase):
-    """Takes what is written until someone asks for it."""
+    """A stream that keeps what is written until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -168,20 +168,20 @@ class _Sink(RawIOBase):
         return len(self._parts[-1])
 
     def taken(self) -> bytes:
-        """What was written since the last time."""
+        """Return what was written since the last call."""
         content = b"".join(self._parts)
         self._parts.clear()
         return content
 
 
 def _chunks(tables: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
-    """The same rows in chunks of equal size, except for the last."""
+    """Yield the rows in chunks of equal size, except for the last."""
     left = schema.empty_table()
     for table in tables:
         left = pa.concat_tables([left, table])
-        while left.num_rows >= ROWS_OF_A_CHUNK:
-            yield left.slice(0, ROWS_OF_A_CHUNK).combine_chunks()
-            left = left.slice(ROWS_OF_A_CHUNK)
+        while left.num_rows >= ROWS_PER_CHUNK:
+            yield left.slice(0, ROWS_PER_CHUNK).combine_chunks()
+            left = left.slice(ROWS_PER_CHUNK)
     if left.num_rows:
         yield left.combine_chunks()
 
@@ -201,7 +201,7 @@ LEGEND = "Averages are means of the scores that a task has; totals are means ove
 
 
 def unibench_table(run: Run) -> str:
-    """Table 1 of UniBench for every reading of the protocol in the run: methods by tasks, with averages and totals."""
+    """Render table 1 of UniBench for every variant of the protocol: methods by tasks, with averages and totals."""
     readings = [name for name in run.manifest.protocols if base_name(name) == UNIBENCH]
     if not readings:
         raise BadInputError(
@@ -218,7 +218,7 @@ def _unibench_reading(run: Run, reading: str) -> ResultTable:
 
 
 def _unibench_means(run: Run, reading: str) -> Mapping[str, Means]:
-    """Method to task to kind of score to its mean."""
+    """Return method to task to score to mean."""
     tasks = {edit_type: task for task, edit_type in vocabulary(UNIBENCH).items()}
     means: dict[str, dict[str, dict[str, float]]] = {}
     for cell in summarize(run):
@@ -251,11 +251,23 @@ def _number(value: float | None) -> TableCell:
     return EmptyCell(text="-") if value is None else value
 
 
-MEAN = ("mean", "low", "high")
-PLACE = ("place", "place_low", "place_high")
+INTERVAL_COLUMNS = ("mean", "low", "high")
+RANK_COLUMNS = ("place", "place_low", "place_high")
 MEANS = (
-    *("protocol", "name", "method", "edit_type", "group", "figure", *MEAN, "n", "source_images", "unscored", "reasons"),
-    *("interval_method", *PLACE),
+    *(
+        "protocol",
+        "name",
+        "method",
+        "edit_type",
+        "group",
+        "figure",
+        *INTERVAL_COLUMNS,
+        "n",
+        "source_images",
+        "unscored",
+        "reasons",
+    ),
+    *("interval_method", *RANK_COLUMNS),
 )
 
 
@@ -278,7 +290,7 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
     """
     if format == PAPER:
         return _paper(Run.open(Path(run)), out)
-    parts = export_parts(run, format, summary)
+    parts = export_parts(run, format, summary=summary)
     if out is None:
         return b"".join(parts)
     if Path(out).is_dir():
@@ -287,8 +299,8 @@ def export(run: str | Path, *, format: str, out: str | Path | None = None, summa
     return f"{Path(out).name}\n".encode()
 
 
-def export_parts(run: str | Path, format: str, summary: bool = False) -> Iterable[bytes]:  # noqa: A002
-    """What `export` gives without `out`, part by part."""
+def export_parts(run: str | Path, format: str, *, summary: bool = False) -> Iterable[bytes]:  # noqa: A002
+    """Yield the content of an export part by part."""
     if format in PAPER_TABLES:
         return PAPER_TABLES[format](Run.open(Path(run)))
     if format not in FORMATS:
@@ -299,7 +311,7 @@ def export_parts(run: str | Path, format: str, summary: bool = False) -> Iterabl
 
 def _paper(run: Run, out: str | Path | None) -> bytes:
     if out is None:
-        raise BadInputError("The format 'paper' is a folder of files: say where with --out FOLDER.")
+        raise BadInputError("The format 'paper' writes a folder of files: pass `out`.")
     if Path(out).is_file():
         raise BadInputError(f"'{out}' is a file; the format 'paper' writes a folder.")
     files = {"tables.tex": _latex(run), "tables.md": _markdown(run), **paper.paper_files(run)}
@@ -309,7 +321,7 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
 
 
 def means_of(run: Run) -> list[dict[str, Any]]:
-    """The summary, a row for every mean; `reasons` tells how many of each kind have no score."""
+    """Return the summary, one row per mean; `reasons` counts what has no score."""
     places = RunTests(run).ranks((*edit_types(run), ALL))
     return [
         *(
@@ -332,11 +344,11 @@ def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, 
         "reasons": "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items()),
         "interval_method": mean.method if mean else "",
     }
-    return row | (dict(zip(PLACE, (place.value, place.low, place.high), strict=True)) if place else {})
+    return row | (dict(zip(RANK_COLUMNS, (place.value, place.low, place.high), strict=True)) if place else {})
 
 
 def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
-    """The number that the paper prints for each method, and its other averages, each by its name."""
+    """Yield the figure of the paper for each method, and its other averages by name."""
     averages = {measured.title: measured.methods}
     averages |= {f"{measured.title}, instead {name}": methods for name, methods in measured.alternatives.items()}
     for figure, methods in averages.items():
@@ -351,7 +363,7 @@ def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
 
 
 def _mean_of_set(score: SetScore) -> dict[str, Any]:
-    """A score of a whole set of outcomes, such as a total or FID, in addition to the means."""
+    """Return the row of a score of a set of outcomes, such as FID."""
     reasons = [f"{reason} {count}" for reason, count in score.reasons.items()]
     if score.value is None:
         reasons.append(f"{score.reason}: {score.detail}".strip(": "))
@@ -365,7 +377,7 @@ def _mean_of_set(score: SetScore) -> dict[str, Any]:
 def _row(
     protocol: str, name: str, method: str, edit_type: str, mean: Mean | Estimate | SetScore | None, n: int
 ) -> dict[str, Any]:
-    """A row with all columns of `MEANS`; what is not filled in here or by the caller is empty."""
+    """Return a row with all columns of `MEANS`; the caller fills in more."""
     row: dict[str, Any] = dict.fromkeys(MEANS) | {"group": "", "figure": ""}
     row |= {"protocol": protocol, "name": name, "method": method, "edit_type": edit_type, "n": n}
     return row | ({"mean": mean.value, "low": mean.low, "high": mean.high} if mean else {})
@@ -373,8 +385,8 @@ def _row(
 
 def _means_table(run: Run) -> pa.Table:
     kinds = {
-        **dict.fromkeys(MEAN, pa.float64()),
-        **dict.fromkeys(("n", "source_images", "unscored", *PLACE), pa.int64()),
+        **dict.fromkeys(INTERVAL_COLUMNS, pa.float64()),
+        **dict.fromkeys(("n", "source_images", "unscored", *RANK_COLUMNS), pa.int64()),
     }
     schema = pa.schema([(column, kinds.get(column, pa.string())) for column in MEANS])
     return pa.Table.from_pylist(means_of(run), schema=schema)
@@ -389,7 +401,7 @@ def _latex(run: Run) -> bytes:
 
 
 def _tables(run: Run) -> Iterator[ResultTable]:
-    """One table per score: a row per edit type and per group of the benchmark, a column per method."""
+    """Yield one table per score: a row per edit type and group of the benchmark, a column per method."""
     in_groups = group_cells(run)
     cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarize(run)}
     cells |= {(each.cell.protocol, each.cell.spec.name, each.cell.method, each.label): each.cell for each in in_groups}
@@ -433,7 +445,7 @@ def _tables(run: Run) -> Iterator[ResultTable]:
 
 
 def _figure_tables(run: Run, methods: list[str]) -> Iterator[ResultTable]:
-    """What the papers print, and the same values averaged otherwise."""
+    """Yield the figures of papers, and the same values averaged otherwise."""
     for measured in measured_figures(run):
         yield ResultTable(
             columns=[Column("average", align="left"), *map(Column, methods)],

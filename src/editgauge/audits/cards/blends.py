@@ -41,27 +41,27 @@ class Blend:
 
 
 def blend(preservation: ProbeScores, modification: ProbeScores, sheet: Sheet) -> Blend:
-    """The best mix of two scores, over the probes that have both."""
-    kept, changed = _scaled(preservation, modification), _scaled(modification, preservation)
+    """Find the best mix of two scores over the probes that have both."""
+    first, changed = _scaled(preservation, modification), _scaled(modification, preservation)
     tuning, held_back = sheet.choices("tuning"), sheet.choices("held_back")
     photos = sheet.photos
-    heights = [_share(gamma * kept + (1 - gamma) * changed, tuning) for gamma in GAMMAS]
+    heights = [_share(gamma * first + (1 - gamma) * changed, tuning) for gamma in GAMMAS]
     ranked = [(height, -index) for index, height in enumerate(heights) if height is not None]
     if not ranked:
         raise BadInputError(f"No pair of tuning probes has both {preservation.label} and {modification.label}.")
     gamma = GAMMAS[-max(ranked)[1]]
-    mixed = gamma * kept + (1 - gamma) * changed
-    alone = kept if (heights[-1] or 0) > (heights[0] or 0) else changed
-    name = (preservation if alone is kept else modification).label
+    mixed = gamma * first + (1 - gamma) * changed
+    alone = first if (heights[-1] or 0) > (heights[0] or 0) else changed
+    name = (preservation if alone is first else modification).label
     earned = [credit(element[held_back[:, 0]], element[held_back[:, 1]]) for element in (mixed, alone)]
-    here = np.where(sheet.in_split("held_back"), mixed, np.nan)
+    values = np.where(sheet.in_split("held_back"), mixed, np.nan)
     return Blend(
         preservation.label,
         modification.label,
         gamma,
         share(earned[0], photos[held_back[:, 0]]),
-        auroc(here, sheet.done, photos),
-        tuple(_share(item * kept + (1 - item) * changed, held_back) for item in GAMMAS),
+        auroc(values, sheet.done, photos),
+        tuple(_share(item * first + (1 - item) * changed, held_back) for item in GAMMAS),
         paired_difference(earned[0], earned[1], photos[held_back[:, 0]], ("mix", name)),
     )
 

@@ -90,7 +90,7 @@ class MisjudgedProbe:
 
 
 def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
-    """The card of a score over the held-out photographs; a mark that it lacks is chosen on the tuning half."""
+    """Compute the card of a score on held-out photographs; a missing threshold is chosen on the tuning half."""
     spec, sign, turned = measured.spec, measured.sign, measured.turned
     tuned = best_mark(np.where(sheet.tuning, turned, np.nan), sheet.done)
     mark = tuned if measured.mark is None else sign * measured.mark
@@ -158,7 +158,7 @@ def _ordering(held_out: Numbers, sheet: Sheet) -> dict[str, Estimate]:
         return {}
     better, worse = sheet.graded.T
     earned = credit(held_out[better], held_out[worse])
-    families = np.array([sheet.probes[place].family for place in worse])
+    families = np.array([sheet.probes[index].family for index in worse])
     groups = np.array([family.partition("/")[0] for family in families])
     shares = {}
     for words in (groups, families):
@@ -190,14 +190,14 @@ def _flips(held_out: Numbers, mark: float | None, sheet: Sheet) -> dict[str, Est
 def _beside_right(
     held_out: Numbers, sheet: Sheet, kind: str, compare: Callable[[Numbers, Numbers], Numbers]
 ) -> Estimate:
-    """The mean of a comparison between right outcomes and the probes of a kind that were made from the same edits."""
-    wanted = [index for index, probe in enumerate(sheet.probes) if probe.kind == kind and sheet.rights[index] >= 0]
-    these = np.array(wanted, dtype=np.int64)
+    """Average a comparison between right outcomes and probes of a kind from the same edits."""
+    indices = [index for index, probe in enumerate(sheet.probes) if probe.kind == kind and sheet.rights[index] >= 0]
+    these = np.array(indices, dtype=np.int64)
     return share(compare(held_out[sheet.rights[these]], held_out[these]), sheet.photos[these])
 
 
 def _known(one: Numbers, other: Numbers, answer: NDArray[np.bool_]) -> Numbers:
-    """The answer as a number; NaN unless both values are known."""
+    """Return the answer as a number, NaN unless both values are finite."""
     return np.where(np.isnan(one + other), np.nan, answer)
 
 
@@ -212,30 +212,30 @@ def _wrong_kinds(sheet: Sheet) -> list[str]:
 
 
 def worst_failures(measured: ProbeScores, card: ScoreCard, sheet: Sheet) -> tuple[MisjudgedProbe, ...]:
-    """The held-out probes farthest on the wrong side, edits and kinds taking turns."""
+    """Return the held-out probes farthest on the wrong side, alternating edits and kinds."""
     if card.mark is None:
         return ()
     turned, mark = measured.turned, measured.sign * card.mark
-    known = ~sheet.tuning & ~np.isnan(turned) & ~np.isnan(sheet.done)
-    wrong = np.flatnonzero(known & ((turned >= mark) != (sheet.done == 1)))
+    is_valid = ~sheet.tuning & ~np.isnan(turned) & ~np.isnan(sheet.done)
+    wrong = np.flatnonzero(is_valid & ((turned >= mark) != (sheet.done == 1)))
     if not wrong.size:
         return ()
     ranks = np.full(turned.size, np.nan)
-    ranks[known] = rankdata(turned[known]) / known.sum()
+    ranks[is_valid] = rankdata(turned[is_valid]) / is_valid.sum()
     depth = np.where(sheet.done == 1, 1 - ranks, ranks)[wrong]
-    order = [int(wrong[place]) for place in np.argsort(-depth, kind="stable")]
-    return tuple(_failure(measured, sheet, place) for place in _varied(sheet, order)[:MOST_FAILURES])
+    order = [int(wrong[index]) for index in np.argsort(-depth, kind="stable")]
+    return tuple(_failure(measured, sheet, index) for index in _varied(sheet, order)[:MOST_FAILURES])
 
 
 def _varied(sheet: Sheet, order: list[int]) -> list[int]:
     """Each edit once, and each kind once, then each once more, and so on."""
     times: Counter[str] = Counter()
     rounds = []
-    for place in order:
-        mine = sheet.probes[place].edit, f"{sheet.probes[place].kind.partition('-')[0]}, a kind"
+    for index in order:
+        mine = sheet.probes[index].edit, f"{sheet.probes[index].kind.partition('-')[0]}, a kind"
         times.update(mine)
         rounds.append(max(times[element] for element in mine))
-    return [place for _, place in sorted(zip(rounds, order, strict=True), key=lambda item: item[0])]
+    return [index for _, index in sorted(zip(rounds, order, strict=True), key=lambda item: item[0])]
 
 
 def _failure(measured: ProbeScores, sheet: Sheet, index: int) -> MisjudgedProbe:

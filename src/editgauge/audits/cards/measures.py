@@ -20,32 +20,32 @@ def nothing(reason: str = NOTHING) -> Estimate:
 
 
 def share(earned: Numbers, photos: Labels, reason: str = NOTHING) -> Estimate:
-    """The mean of what was earned."""
-    known = ~np.isnan(earned)
-    if not known.any():
+    """Estimate a mean share."""
+    is_valid = ~np.isnan(earned)
+    if not is_valid.any():
         return nothing(reason)
-    return as_estimate(clustered_mean(earned[known], photos[known], scale=(0.0, 1.0)))
+    return as_estimate(clustered_mean(earned[is_valid], photos[is_valid], scale=(0.0, 1.0)))
 
 
 def auroc(values: Numbers, good: Numbers, photos: Labels) -> Estimate:
-    """The chance that a good one has the higher value than a bad one; equal values count half.
+    """Estimate the area under the ROC curve; ties count half.
 
     >>> auroc(np.array([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 1.0]), np.arange(3)).value
     1.0
     """
-    known = ~np.isnan(values) & ~np.isnan(good)
-    if _one_sided(good[known]):
+    is_valid = ~np.isnan(values) & ~np.isnan(good)
+    if _one_sided(good[is_valid]):
         return nothing(ONE_SIDED)
-    return clustered_auroc(values[known], good[known], photos[known])
+    return clustered_auroc(values[is_valid], good[is_valid], photos[is_valid])
 
 
 def auroc_ahead(first: Numbers, second: Numbers, good: Numbers, photos: Labels) -> Estimate:
     """How far the AUROC of one is above that of another, over those that have both values."""
-    known = ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(good)
-    if _one_sided(good[known]):
+    is_valid = ~np.isnan(first) & ~np.isnan(second) & ~np.isnan(good)
+    if _one_sided(good[is_valid]):
         return nothing(ONE_SIDED)
-    one, two = (_auroc_of_draws(values[known], good[known]) for values in (first, second))
-    return _resampled(lambda weights: one(weights) - two(weights), photos[known])
+    one, two = (_auroc_of_draws(values[is_valid], good[is_valid]) for values in (first, second))
+    return _resampled(lambda weights: one(weights) - two(weights), photos[is_valid])
 
 
 def _one_sided(good: Numbers) -> bool:
@@ -58,7 +58,7 @@ def _resampled(of_draws: Callable[[Numbers], Numbers], photos: Labels) -> Estima
 
 
 def _auroc_of_draws(values: Numbers, good: Numbers) -> Callable[[Numbers], Numbers]:
-    """The area for every draw, from how many bad ones lie below each level of good ones."""
+    """Return a function that computes the area for every bootstrap draw."""
     _, level = np.unique(values, return_inverse=True)
     order = np.argsort(level, kind="stable")
     beginnings = np.flatnonzero(np.diff(level[order], prepend=-1))
@@ -76,23 +76,23 @@ def _auroc_of_draws(values: Numbers, good: Numbers) -> Callable[[Numbers], Numbe
 
 def accuracy(values: Numbers, good: Numbers, mark: float, photos: Labels) -> tuple[Estimate, Estimate, Estimate]:
     """Balanced accuracy at a mark, the share of good ones that reach it, and the share of bad ones that do not."""
-    known = ~np.isnan(values) & ~np.isnan(good)
-    if not known.any():
+    is_valid = ~np.isnan(values) & ~np.isnan(good)
+    if not is_valid.any():
         return nothing(), nothing(), nothing()
-    balanced = binary_rates(values[known] >= mark, good[known], photos[known])
+    balanced = binary_rates(values[is_valid] >= mark, good[is_valid], photos[is_valid])
     return balanced.balanced_accuracy, balanced.recall, balanced.specificity
 
 
 def best_mark(values: Numbers, good: Numbers) -> float | None:
-    """The mark at which balanced accuracy is highest, in the middle between two values; None when there is no choice.
+    """Return the threshold with the highest balanced accuracy, or None.
 
     >>> best_mark(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0.0, 0.0, 1.0, 1.0]))
     0.5
     """
-    known = ~np.isnan(values) & ~np.isnan(good)
-    levels, level = np.unique(values[known], return_inverse=True)
-    goods = np.bincount(level, weights=good[known], minlength=levels.size)
-    bads = np.bincount(level, weights=1 - good[known], minlength=levels.size)
+    is_valid = ~np.isnan(values) & ~np.isnan(good)
+    levels, level = np.unique(values[is_valid], return_inverse=True)
+    goods = np.bincount(level, weights=good[is_valid], minlength=levels.size)
+    bads = np.bincount(level, weights=1 - good[is_valid], minlength=levels.size)
     if levels.size < 2 or not goods.any() or not bads.any():
         return None
     bads_below = np.cumsum(bads)[:-1] / bads.sum()

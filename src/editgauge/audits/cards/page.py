@@ -42,7 +42,7 @@ LINE = 120
 
 
 def write_page(card: AuditCard, probes: Path, folder: Path) -> Path:
-    """Writes the page of a card, pictures inside, and gives its path."""
+    """Write the self-contained page of a card and return its path."""
     page = folder / PAGE
     check_page_file(page)
     style, early = joined("style", STYLES, "css") + Markup("\n") + _own("card.css"), asset("script/early.js")
@@ -84,7 +84,7 @@ def _templates(card: AuditCard) -> Environment:
 
 
 def _shown_of(card: AuditCard) -> dict[str, Any]:
-    """The card, and what of it comes in which order."""
+    """Return the template values of a card."""
     heads = _best_first(card.heads)
     return {
         "card": card,
@@ -109,7 +109,7 @@ def _best_first(scores: list[ScoreCard]) -> list[ScoreCard]:
 
 
 def _on_ground(card: AuditCard) -> list[tuple[GroundScore, Estimate | None]]:
-    """The scores on people's ground, best first, each with its AUROC on probes."""
+    """Return the scores on human ratings, best first, with their AUROC on probes."""
     probes = {(score.protocol, score.name): score.auroc for score in card.scores}
     rows = sorted(card.ground.scores if card.ground else (), key=lambda row: -(row.done.value or 0.0))
     return [(row, probes.get((row.protocol, row.name))) for row in rows]
@@ -123,22 +123,22 @@ def _facts(card: AuditCard) -> dict[str, int]:
 
 
 def _most_moved(card: ScoreCard) -> float:
-    """The end of a line that holds all moves of a score."""
+    """Return the end of an axis that contains all moves of a score."""
     return max([1.0, *(move.high or move.value or 0.0 for move in card.moves.values())])
 
 
 def share(value: float | None, digits: int = 2) -> str:
-    """A number of the card, short."""
+    """Format a number of the card."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def unscored(card: ScoreCard) -> str:
-    """The share of probes without a score."""
+    """Format the share of unscored probes."""
     return percent((card.probes - card.scored) / card.probes) if card.probes else "–"
 
 
 def spending(cost: Cost) -> str:
-    """What calls took, in a sentence."""
+    """Describe the cost of calls in a sentence."""
     money = f", cost {cost.cost:.4f}" if cost.cost else ""
     tokens = f"{cost.prompt_tokens:,} prompt and {cost.completion_tokens:,} completion tokens"
     return f"{cost.calls:,} calls, {tokens}, {cost.seconds:,.1f} s of answers{money}."
@@ -215,7 +215,7 @@ _DEGREE = re.compile(r"(.+)-(\d+)")
 
 
 def in_words(name: str) -> str:
-    """A kind, a group or a family in words.
+    """Return the display name of a kind, group or family.
 
     >>> in_words("wrong_value"), in_words("jpeg-90"), in_words("color_cast-50"), in_words("artifact/halo")
     ('another value or side', 'JPEG quality 90', 'color cast, 50%', 'artifact: halo')

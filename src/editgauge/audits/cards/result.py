@@ -46,7 +46,7 @@ class Cost:
 
     @classmethod
     def of(cls, calls: Sequence[Call], cost: float) -> Cost:
-        """What these calls took, together."""
+        """Sum the tokens and cost of calls."""
         return cls(
             calls=sum(call.fault != "budget" for call in calls),  # what the budget forbade was never sent
             prompt_tokens=sum(call.prompt_tokens or 0 for call in calls),
@@ -112,7 +112,7 @@ class AuditCard:
     @property
     def heads(self) -> list[ScoreCard]:
         """The cards of the headline scores."""
-        return [each for each in self.scores if (each.protocol, each.name) in self.headlines]
+        return [score for score in self.scores if (score.protocol, score.name) in self.headlines]
 
 
 def card_of(
@@ -124,7 +124,7 @@ def card_of(
     pairs: Mapping[str, PairFindings] | None = None,
     against: str | None = None,
 ) -> AuditCard:
-    """The card of runs whose outcomes are probes."""
+    """Compute the card of runs whose outcomes are probes."""
     sheet = Sheet.of(probes)
     measured = [entry for one in runs for entry in measured_in(one, probes)]
     scores = [value for value in measured if value.spec.name not in STEADINESS]
@@ -135,25 +135,25 @@ def card_of(
         compared = list(combinations([both[item] for item in _best_first(headlines, cards)], 2))
     else:
         first = both[score_named(against, both, "--against")]
-        rivals = _best_first([(each.protocol, each.spec.name) for each in scores if each is not first], cards)
+        rivals = _best_first([(score.protocol, score.spec.name) for score in scores if score is not first], cards)
         compared = [(first, both[rival]) for rival in rivals]
-    known = [probe for probe in probes if probe.is_known]
-    held_back = [probe for probe in known if probe.split == "held_back"]
+    labeled = [probe for probe in probes if probe.is_known]
+    held_back = [probe for probe in labeled if probe.split == "held_back"]
     return AuditCard(
-        probes=len(known),
+        probes=len(labeled),
         held_back=len(held_back),
         edits=len({probe.edit for probe in held_back}),
         photos=len({probe.photo for probe in held_back}),
         scores=cards,
         headlines=headlines,
         ahead=tuple(_ahead(one, two, sheet) for one, two in compared),
-        steadiness={each.label: score_card(each, sheet).mean for each in measured if each.spec.name in STEADINESS},
+        steadiness={score.label: score_card(score, sheet).mean for score in measured if score.spec.name in STEADINESS},
         pairs=dict(pairs or {}),
         sides=dict(sides or {}),
         blend=_blend(blend, both, sheet) if blend else None,
         failures={
-            each.label: worst_failures(each, card, sheet)
-            for each, card in zip(scores, cards, strict=True)
+            score.label: worst_failures(score, card, sheet)
+            for score, card in zip(scores, cards, strict=True)
             if (card.protocol, card.name) in headlines
         },
         people=_people(sheet),
@@ -188,7 +188,7 @@ def _ahead(first: ProbeScores, second: ProbeScores, sheet: Sheet) -> Ahead:
 
 
 def models_of(runs: Sequence[Run]) -> dict[str, str]:
-    """The name of the model for each role."""
+    """Return the model name of each role."""
     return {role: str(model["name"]) for one in runs for role, model in one.manifest.models.items()}
 
 
@@ -197,26 +197,26 @@ def _blend(names: str, both: Mapping[tuple[str, str], ProbeScores], sheet: Sheet
     return blended(preservation, modification, sheet)
 
 
-def scores_to_mix(names: str, known: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
+def scores_to_mix(names: str, available: Collection[tuple[str, str]]) -> list[tuple[str, str]]:
     """Protocol and name of the two scores that `--blend` names."""
     parts = [part.strip() for part in names.split(",")]
     if len(parts) != 2:
         raise BadInputError(f"--blend takes two scores, PRESERVATION,MODIFICATION; got '{names}'.")
-    return [score_named(part, known, "--blend") for part in parts]
+    return [score_named(part, available, "--blend") for part in parts]
 
 
-def score_named(name: str, known: Collection[tuple[str, str]], option: str) -> tuple[str, str]:
+def score_named(name: str, available: Collection[tuple[str, str]], option: str) -> tuple[str, str]:
     """Protocol and name of the score that an option names, with or without its protocol."""
-    matches = [key for key in known if name in (key[1], "/".join(key))]
+    matches = [key for key in available if name in (key[1], "/".join(key))]
     if not matches:
-        raise UnknownNameError("score in this audit", name, ["/".join(key) for key in known])
+        raise UnknownNameError("score in this audit", name, ["/".join(key) for key in available])
     if len(matches) > 1:
         raise BadInputError(f"{option}: '{name}' is a score of several protocols; write {'/'.join(matches[0])}.")
     return matches[0]
 
 
 def _costs(runs: Sequence[Run]) -> Cost | None:
-    """What judges were asked, all calls together."""
+    """Sum the calls of all judges."""
     transcripts = [
         Transcripts(one.folder / FOLDER) for one in runs if one.manifest.judges and (one.folder / FOLDER).is_dir()
     ]

@@ -37,14 +37,14 @@ class Sheet:
 
     @classmethod
     def of(cls, probes: Sequence[Probe]) -> Sheet:
-        """The probes in this order."""
+        """Build the sheet of probes."""
         right = {probe.edit: index for index, probe in enumerate(probes) if probe.kind == RIGHT}
-        places = {probe.id: index for index, probe in enumerate(probes)}
+        index_of = {probe.id: index for index, probe in enumerate(probes)}
         compared = [
-            (places[probe.id], places[other], share)
+            (index_of[probe.id], index_of[other], share)
             for probe in probes
             for other, share in probe.over.items()
-            if other in places
+            if other in index_of
         ]
         return cls(
             tuple(probes),
@@ -66,8 +66,8 @@ class Sheet:
         """Pairs that were made so that one is better, that one first: right against wrong, and graded ones."""
         wrong = np.flatnonzero((self.done == 0) & (self.rights >= 0))
         pairs: Places = np.concatenate([np.stack([self.rights[wrong], wrong], axis=1), self.graded])
-        chosen: Places = pairs[self.in_split(split)[pairs[:, 0]]]
-        return chosen
+        selected: Places = pairs[self.in_split(split)[pairs[:, 0]]]
+        return selected
 
 
 def _graded(probes: Sequence[Probe], right: Mapping[str, int]) -> Places:
@@ -78,6 +78,6 @@ def _graded(probes: Sequence[Probe], right: Mapping[str, int]) -> Places:
     pairs = []
     for (edit, _), members in families.items():
         has_none = min(severity for severity, _ in members) > 0
-        whole = sorted([*members, *([(0.0, right[edit])] if has_none and edit in right else [])])
-        pairs += [(better, worse) for (less, better), (more, worse) in combinations(whole, 2) if less < more]
+        ordered = sorted([*members, *([(0.0, right[edit])] if has_none and edit in right else [])])
+        pairs += [(better, worse) for (less, better), (more, worse) in combinations(ordered, 2) if less < more]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)

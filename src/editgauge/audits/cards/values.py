@@ -58,7 +58,7 @@ class ProbeScores:
 
 def measured_in(run: Run, probes: Sequence[Probe]) -> list[ProbeScores]:
     """Every score of a run over the probes, in their order."""
-    place = {probe.id: number for number, probe in enumerate(probes)}
+    index_of = {probe.id: number for number, probe in enumerate(probes)}
     specs = {(name, spec.name): spec for name, entry in run.manifest.protocols.items() for spec in entry.scores}
     values = {key: np.full(len(probes), np.nan) for key in specs}
     reasons = {key: ["missing_outcome"] * len(probes) for key in specs}
@@ -66,9 +66,9 @@ def measured_in(run: Run, probes: Sequence[Probe]) -> list[ProbeScores]:
     for protocol, name, edit, value, reason in zip(
         *(run.scores[column].to_pylist() for column in columns), strict=True
     ):
-        if edit in place and (protocol, name) in specs:
-            reasons[protocol, name][place[edit]] = reason or ""
-            values[protocol, name][place[edit]] = np.nan if value is None else value
+        if edit in index_of and (protocol, name) in specs:
+            reasons[protocol, name][index_of[edit]] = reason or ""
+            values[protocol, name][index_of[edit]] = np.nan if value is None else value
     return [
         ProbeScores(protocol, spec, values[protocol, name], reasons[protocol, name], PASS if name == VERDICT else None)
         for (protocol, name), spec in specs.items()
@@ -92,7 +92,7 @@ def headlines_of(scores: Sequence[ProbeScores], sheet: Sheet) -> tuple[tuple[str
 def measured_by(
     function: Function, folder: str | Path, probes: Sequence[Probe], spec: ScoreSpec, mark: float | None = None
 ) -> ProbeScores:
-    """What a function of your own gives every probe; `UnscorableError`, None and what is not finite are no answers.
+    """Score every probe with a function; `UnscorableError`, None and non-finite values count as unscored.
 
     Args:
         function: takes the source image, the edited image in the same size, and the edit.

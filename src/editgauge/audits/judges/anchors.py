@@ -52,12 +52,12 @@ def anchors_of_run(folder: Path) -> list[Anchor]:
     if not calls:
         raise BadInputError(f"The run '{folder}' has no answered question that could be asked again as an anchor.")
     count = min(MOST_OF_A_RUN, len(calls))
-    chosen = [calls[index * len(calls) // count] for index in range(count)]
-    wanted = {image[1] for call in chosen for image in call.asked["images"]}
-    pictures = _pictures(Run.open(folder), wanted)
+    sampled = [calls[index * len(calls) // count] for index in range(count)]
+    hashes = {image[1] for call in sampled for image in call.asked["images"]}
+    pictures = _pictures(Run.open(folder), hashes)
     anchors = [
         Anchor(f"run:{call.identity[:16]}", _question(call, pictures), call)
-        for call in chosen
+        for call in sampled
         if all(image[1] in pictures for image in call.asked["images"])
     ]
     if not anchors:
@@ -82,7 +82,7 @@ def _question(call: Call, pictures: Mapping[str, Pixels]) -> Question[Any]:
 
 
 def recorded_form(form: Mapping[str, Any]) -> YesNo | Scale | Ratings:
-    """The form of a recorded question of a `NUMERIC` kind."""
+    """Return the form of a recorded question of a `NUMERIC` kind."""
     numbers = {name: item["enum"] for name, item in form["schema"]["properties"].items() if "enum" in item}
     if form["kind"] == "yes_no":
         return YesNo()
@@ -92,9 +92,9 @@ def recorded_form(form: Mapping[str, Any]) -> YesNo | Scale | Ratings:
     return Ratings(tuple((name, ()) for name in numbers), min(every), max(every), ends_only=len(set(every)) == 2)
 
 
-def _pictures(run: Run, wanted: Iterable[str]) -> dict[str, Pixels]:
-    """The pictures of a run by their hash, edited ones in the size of their source as they were shown."""
-    missing, pictures = set(wanted), {}
+def _pictures(run: Run, hashes: Iterable[str]) -> dict[str, Pixels]:
+    """Return the images of a run by hash, edited ones in the size of their source."""
+    missing, pictures = set(hashes), {}
     columns = ("source_path", "edited_path")
     for pair in dict.fromkeys(zip(*(run.scores[column].to_pylist() for column in columns), strict=True)):
         if not missing:
@@ -130,8 +130,8 @@ def _about_changes() -> Iterator[Anchor]:
         before = _drawn([("circle", color, (70, 112))])
         after = _drawn([("circle", color, (70, 112)), ("square", "blue" if color != "blue" else "red", (160, 112))])
         for name, pair in (("added", (before, after)), ("unchanged", (before, before))):
-            shown = LabeledImage("Before:", pair[0]), LabeledImage("After:", pair[1])
-            yield Anchor(f"square {name} {index}", ask_yes_no("Was a square added to the second picture?", *shown))
+            images = LabeledImage("Before:", pair[0]), LabeledImage("After:", pair[1])
+            yield Anchor(f"square {name} {index}", ask_yes_no("Was a square added to the second picture?", *images))
 
 
 def _about_damage() -> Iterator[Anchor]:

@@ -48,8 +48,8 @@ def captions(
     name = _protocol(opened, protocol)
     by_machine = _captions(opened, name)
     people = _corrected(Path(study)) if study is not None else {}
-    strangers = [key for key in people if key not in by_machine]
-    if people and len(strangers) == len(people):
+    unmatched = [key for key in people if key not in by_machine]
+    if people and len(unmatched) == len(people):
         raise BadInputError(f"No outcome of the study '{study}' is one of the run '{run}'.")
     merged = {
         key: OutcomeCaption(item.caption, item.by, tuple(people.get(key, ()))) for key, item in by_machine.items()
@@ -61,12 +61,12 @@ def captions(
     return Path(out)
 
 
-def _protocol(run: Run, wanted: str | None) -> str:
+def _protocol(run: Run, name: str | None) -> str:
     candidates = [name for name in run.manifest.protocols if paper_name(name) == PROTOCOL]
-    if wanted in candidates:
-        return str(wanted)
-    if wanted is not None or len(candidates) != 1:
-        problem = f"has no protocol '{wanted}'" if wanted else f"has {len(candidates)} protocols that write captions"
+    if name in candidates:
+        return str(name)
+    if name is not None or len(candidates) != 1:
+        problem = f"has no protocol '{name}'" if name else f"has {len(candidates)} protocols that write captions"
         raise BadInputError(f"The run '{run.folder}' {problem}; name one with --protocol.", candidates)
     return candidates[0]
 
@@ -86,7 +86,7 @@ def _captions(run: Run, protocol: str) -> Captions:
 
 
 def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
-    """What people wrote about each outcome, one text for each of them."""
+    """Return the captions that people wrote about each outcome."""
     from editgauge.studies.answers.records import records
     from editgauge.studies.study import Study
 
@@ -100,6 +100,6 @@ def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
             for page in records(session):
                 text = page.answers.get(CORRECTED)
                 if page.state == "done" and page.kind == "rated" and isinstance(text, str) and text.strip():
-                    (shown,) = page.compared
-                    texts[page.edit, shown["method"], shown["seed"]].append(text.strip())
+                    (outcome,) = page.compared
+                    texts[page.edit, outcome["method"], outcome["seed"]].append(text.strip())
     return texts

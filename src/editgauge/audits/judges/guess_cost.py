@@ -128,13 +128,13 @@ def _dimension(
     unreadable: list[str],
     failed: int,
 ) -> GuessCost:
-    known = [item[name] for item in read]
-    ours = known + [element[name] for element in repaired]
+    values = [item[name] for item in read]
+    ours = values + [element[name] for element in repaired]
     means: dict[str, float | None] = {}
     spread: dict[str, float] = {}
     steps = form.high - form.low + 1
     for rule in RULES:
-        values = known + _guesses(rule.unreadable, unreadable, name, form) + _failures(rule.failed, failed, form)
+        values = values + _guesses(rule.unreadable, unreadable, name, form) + _failures(rule.failed, failed, form)
         means[rule.who] = fmean(values) if values else None
         if rule.unreadable == "random" and unreadable:
             spread[rule.who] = 2 * sqrt(len(unreadable) * (steps**2 - 1) / 12) / len(values)
@@ -172,7 +172,7 @@ def _failures(rule: str, failed: int, form: Ratings) -> list[float]:
 
 
 def _said(call: Call, model: str) -> str | None:
-    """The text of an answer, or a refusal; None where nothing was said to the end."""
+    """Return the text of an answer or refusal, or None if there is none."""
     if call.body is None:
         return None
     reply = parse_reply(call.body)
@@ -192,7 +192,7 @@ def _read(form: Ratings, text: str | None) -> Mapping[str, float] | None:
 
 
 def _form(call: Call) -> Ratings | None:
-    """What a call asked for, from its record: ratings, or a scale."""
+    """Return the recorded form of a call: ratings or a scale."""
     form: Mapping[str, Any] = call.asked.get("form") or {}
     if form.get("kind") not in ("ratings", "scale"):
         return None

@@ -139,8 +139,8 @@ def _values(run: Run, columns: Columns) -> dict[tuple[str, str], _Column]:
     names = ("protocol", "name", "source", "value")
     for protocol, name, source, value in zip(*(run.scores[item].to_pylist() for item in names), strict=True):
         if protocol in judge_of and value is not None:
-            place = judge_of[protocol], name
-            column = values.setdefault(place, _Column([], [], run.spec(protocol, name).range))
+            key = judge_of[protocol], name
+            column = values.setdefault(key, _Column([], [], run.spec(protocol, name).range))
             column.numbers.append(value)
             column.sources.append(source)
     return values

@@ -113,9 +113,9 @@ def check(
     earlier = read_checks(folder)
     before = _from_run(anchors, name)
     at = datetime.now(UTC)
-    here = folder / at.strftime("%Y%m%dT%H%M%S.%fZ")
+    check_folder = folder / at.strftime("%Y%m%dT%H%M%S.%fZ")
     parameters = Parameters(max_tokens=max_tokens) if max_tokens else Parameters()
-    opened = open_judge(judge, transcripts=here / "transcripts", parameters=parameters)
+    opened = open_judge(judge, transcripts=check_folder / "transcripts", parameters=parameters)
     answers, faults, model = run_async(_answers(opened, anchors))
     result = JudgeCheck(
         judge=opened.name,
@@ -128,18 +128,18 @@ def check(
     )
     if not any(value is not None for values in answers.values() for value in values):
         raise BadInputError(f"The judge '{judge}' answered none of {len(anchors)} anchors: {', '.join(faults)}.")
-    write_json(here / FILE, asdict(result))
+    write_json(check_folder / FILE, asdict(result))
     first = before or (earlier[0] if earlier else None)
     return Checked(
         result,
-        str(here),
+        str(check_folder),
         drift(first, result, anchors) if first else None,
         drift(earlier[-1], result, anchors) if earlier else None,
     )
 
 
 def read_checks(folder: Path) -> list[JudgeCheck]:
-    """The checks of a judge, oldest first."""
+    """Read the checks of a judge, oldest first."""
     checks = []
     for file in sorted(folder.glob(f"*/{FILE}")):
         try:
@@ -207,14 +207,14 @@ async def _answers(
 
 
 def _numbers(name: str, value: Any) -> dict[str, float]:
-    """What was answered as numbers: one, or one for each dimension."""
+    """Return an answer as numbers, one or one per dimension."""
     if isinstance(value, Mapping):
         return {f"{name}/{dimension}": float(number) for dimension, number in value.items()}
     return {name: float(value)}
 
 
 def _from_run(anchors: Sequence[Anchor], name: str) -> JudgeCheck | None:
-    """What the run answered that anchors come from, as a check of its own."""
+    """Return the answers of the run behind the anchors as a check."""
     calls = [(item, item.earlier) for item in anchors if item.earlier is not None]
     if not calls:
         return None

@@ -92,7 +92,7 @@ class PairFindings:
 def ask_about_pairs(
     jury: JudgeConfig, folder: Path, probes: Sequence[Probe], count: int, transcripts: Path, seed: int, quiet: bool
 ) -> dict[str, PairFindings]:
-    """What each judge of a jury is like when it is shown two outcomes, by its name.
+    """Measure each judge on pairs of outcomes.
 
     Pairs are drawn from the held-out probes and from those that people compared. What the transcripts hold is not
     asked again.
@@ -132,9 +132,9 @@ async def _ask(
 
     try:
         async with judge:
-            said = await compare_each(judge, pairs, tell, advance)
+            answers = await compare_each(judge, pairs, tell, advance)
             mine = [call for call in judge.transcripts if call.asked["model"] == judge.name]
-            return findings(pairs, said, Cost.of(mine, sum(call.cost for call in mine)))
+            return findings(pairs, answers, Cost.of(mine, sum(call.cost for call in mine)))
     finally:
         ask.close()
 
@@ -148,7 +148,7 @@ async def _said(judge: ModelJudge, question: Question[Choice]) -> PairAnswers:
 
 
 def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -> list[ProbePair]:
-    """This many pairs by chance, all groups taking turns; only of outcomes of the same source for the same words."""
+    """Sample pairs, alternating groups, of outcomes with the same source and instruction."""
     chance = np.random.default_rng(seed)
     fitting = [candidate for candidate in _candidates(sheet) if _same_request(*candidate[:2], edits)]
     turns: Counter[str] = Counter()
@@ -164,8 +164,8 @@ def draw_pairs(sheet: Sheet, edits: Mapping[str, Edit], count: int, seed: int) -
 
 def _candidates(sheet: Sheet) -> Iterator[tuple[str, str, str, str]]:
     """Better, worse, photograph and group: what was made on held-out photographs, and all that people compared."""
-    for made, places in ((True, sheet.choices("held_back")), (False, sheet.preferred)):
-        for better, worse in places:
+    for made, pairs in ((True, sheet.choices("held_back")), (False, sheet.preferred)):
+        for better, worse in pairs:
             one, other = sheet.probes[better], sheet.probes[worse]
             group = (other.family.partition("/")[0] or other.kind) if made else PEOPLE
             yield one.id, other.id, one.photo, group
@@ -176,13 +176,13 @@ def _same_request(one: str, other: str, edits: Mapping[str, Edit]) -> bool:
     return (first.source.name, first.instruction) == (second.source.name, second.instruction)
 
 
-def findings(pairs: Sequence[ProbePair], said: Sequence[PairAnswers], cost: Cost) -> PairFindings:
-    """What the answers tell."""
+def findings(pairs: Sequence[ProbePair], answers: Sequence[PairAnswers], cost: Cost) -> PairFindings:
+    """Summarize the answers to pairs."""
     photos = np.array([pair.photo for pair in pairs], dtype=np.str_)
     groups = np.array([pair.group for pair in pairs], dtype=np.str_)
     first_order, swapped, again = (
         np.array([np.nan if item is None else LEAD[item] for item in column])
-        for column in zip(*((one.first_order, one.swapped, one.again) for one in said), strict=True)
+        for column in zip(*((one.first_order, one.swapped, one.again) for one in answers), strict=True)
     )
     both = (first_order + swapped) / 2
     right: Numbers = np.where([pair.better_first for pair in pairs], both, 1 - both)
@@ -199,17 +199,17 @@ def findings(pairs: Sequence[ProbePair], said: Sequence[PairAnswers], cost: Cost
         same_again=share(1 - _differ(first_order, again), photos),
         answers=int(sum((~np.isnan(element)).sum() for element in (first_order, swapped, again))),
         ties=int(sum((entry == LEAD["tie"]).sum() for entry in (first_order, swapped, again))),
-        unanswered=dict(Counter(fault for one in said for fault in one.faults)),
+        unanswered=dict(Counter(fault for one in answers for fault in one.faults)),
         cost=cost,
     )
 
 
 def _first_shown(first_order: Numbers, swapped: Numbers, photos: Labels) -> Estimate:
     """Both orders of a pair or none of them: so that the better one stands first as often as second."""
-    there = ~np.isnan(first_order + swapped)
-    shown = np.concatenate([first_order[there], 1 - swapped[there]])
-    chosen = np.where(shown == LEAD["tie"], np.nan, shown)
-    return share(chosen, np.concatenate([photos[there], photos[there]]), "no choice was made in both orders")
+    is_valid = ~np.isnan(first_order + swapped)
+    first_place = np.concatenate([first_order[is_valid], 1 - swapped[is_valid]])
+    decided = np.where(first_place == LEAD["tie"], np.nan, first_place)
+    return share(decided, np.concatenate([photos[is_valid], photos[is_valid]]), "no choice was made in both orders")
 
 
 def _differ(one: Numbers, other: Numbers) -> Numbers:

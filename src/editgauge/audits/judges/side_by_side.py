@@ -106,9 +106,9 @@ def _row(
     judge: str, values: Values, outcomes: Sequence[JudgedOutcome], sources: Any, *, scale: tuple[float, float]
 ) -> JudgeRow:
     numbers = np.array([np.nan if (value := values.get(outcome)) is None else value for outcome in outcomes])
-    known = ~np.isnan(numbers)
-    mean = clustered_mean(numbers[known], sources[known], scale=scale) if known.any() else None
-    return JudgeRow(judge, mean, clustered_mean(known.astype(np.float64), sources))
+    is_valid = ~np.isnan(numbers)
+    mean = clustered_mean(numbers[is_valid], sources[is_valid], scale=scale) if is_valid.any() else None
+    return JudgeRow(judge, mean, clustered_mean(is_valid.astype(np.float64), sources))
 
 
 def _apart(table: Any, outcomes: Sequence[JudgedOutcome]) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ def _joined(
 
 
 def _over(name: str, before: Mapping[str, Probe], now: Mapping[str, Mapping[str, float]]) -> Mapping[str, float]:
-    """What people like less than a probe: as they say now, and as they said before of pairs that are not spoken of."""
+    """Return the preferences over a probe, new ones replacing earlier ones."""
     earlier = before[name].over if name in before else {}
     return {other: share for other, share in earlier.items() if name not in now.get(other, {})} | dict(now[name])
 
@@ -202,19 +202,19 @@ def _over(name: str, before: Mapping[str, Probe], now: Mapping[str, Mapping[str,
 def read_answers(
     choices: Path | None, triplets: str | None, ratings: Path | None, edits: Sequence[Edit], outcomes: Sequence[Outcome]
 ) -> PeopleAnswers:
-    """What choices, triplets (as `agree` reads them) and ratings (was the edit carried out?) say of these outcomes.
+    """Read what choices, triplets and ratings say about outcomes.
 
     Where people are evenly split nothing is known.
     """
-    known = _known(edits, outcomes)
+    scored = _known(edits, outcomes)
     remarks: list[str] = []
     over: dict[tuple[OutcomeKey, OutcomeKey], float] = {}
     if triplets is not None:
-        triples = find_triplets(read_roles(triplets), known)
-        over |= {(good, other): 1.0 for good, *others in triples.outcomes for other in others}
+        triples = find_triplets(read_roles(triplets), scored)
+        over |= {(good, other): 1.0 for good, *worse in triples.outcomes for other in worse}
         remarks += [f"{triples.incomplete} triplets are incomplete: left out"] if triples.incomplete else []
     if choices is not None:
-        matched = match(read_choices(choices), known.seeds)
+        matched = match(read_choices(choices), scored.seeds)
         shares = _shares(matched)
         for (first, second), share in shares.items():
             for either in ((first, second), (second, first)):  # people know better than the roles of a triplet
@@ -225,7 +225,7 @@ def read_answers(
         remarks += [*_lost(matched), *([f"{even} pairs split people evenly: left out"] if even else [])]
     done: Mapping[OutcomeKey, bool] = {}
     if ratings is not None:
-        rated = match(read_ratings(ratings), known.seeds)
+        rated = match(read_ratings(ratings), scored.seeds)
         done = _done(rated, ratings)
         remarks += _lost(rated)
     return PeopleAnswers(over, done, tuple(remarks))
@@ -234,11 +234,11 @@ def read_answers(
 def _known(edits: Sequence[Edit], outcomes: Sequence[Outcome]) -> ScoredOutcomes:
     """Outcomes with a picture; those of later turns have sources of their own, and cannot be compared."""
     first_turns = {edit.id: edit for edit in edits if edit.follows is None}
-    known = ScoredOutcomes(sources={name: edit.origin for name, edit in first_turns.items()})
+    scored = ScoredOutcomes(sources={name: edit.origin for name, edit in first_turns.items()})
     for outcome in outcomes:
         if outcome.image is not None and outcome.edit_id in first_turns:
-            known.seeds.setdefault((outcome.edit_id, outcome.method), []).append(outcome.seed)
-    return known
+            scored.seeds.setdefault((outcome.edit_id, outcome.method), []).append(outcome.seed)
+    return scored
 
 
 def _shares(matched: Matched[PreferredOutcome]) -> dict[tuple[OutcomeKey, ...], float]:

@@ -15,7 +15,7 @@ from editgauge.analysis.outcomes import OutcomeKey, match, scored_outcomes
 from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.cards.measures import auroc
 from editgauge.errors import BadInputError
-from editgauge.protocols.editgauge.model import fitted
+from editgauge.protocols.editgauge._models import fitted
 from editgauge.results import Run
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ class RatedGround:
     scores: tuple[GroundScore, ...]
 
     def of(self, protocol: str, name: str) -> GroundScore | None:
-        """The row of a score."""
+        """Return the row of a score."""
         return next((score for score in self.scores if (score.protocol, score.name) == (protocol, name)), None)
 
 
 def mean_ratings(ratings: Sequence[Rating]) -> dict[tuple[str, str], dict[str, float]]:
-    """The mean rating from 0 to 1 for `done` and `quality`, by edit and method."""
+    """Return mean ratings from 0 to 1 for `done` and `quality` by edit and method."""
     values: dict[tuple[str, str, str], list[float]] = {}
     for rating in ratings:
         question = _meaning(rating.question)
@@ -99,14 +99,14 @@ def _meaning(question: str) -> str | None:
 def ground_runs(
     ground: str, ratings: str | Path, protocols: Sequence[str], score: Callable[[str, Path, dict[str, Path]], Run]
 ) -> list[Run]:
-    """The runs of a ground: the run folder itself, or `BENCHMARK=FOLDER` scored by every protocol.
+    """Open the runs of a reference set: a run folder, or `BENCHMARK=FOLDER` scored by every protocol.
 
     `score` is called with the protocol, the folder and the outcomes of the methods that people rated.
     """
-    name, equals, place = ground.partition("=")
+    name, equals, location = ground.partition("=")
     if not equals or Path(ground).is_dir():
         return [Run.open(Path(ground))]
-    folder = Path(place)
+    folder = Path(location)
     methods = sorted({rating.method for rating in read_ratings(Path(ratings))})
     outcomes = {method: folder / method for method in methods if (folder / method).is_dir()}
     if not outcomes:
@@ -119,7 +119,7 @@ def ground_runs(
 
 
 def rated_ground(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -> RatedGround:
-    """Holds every score of the runs against the ratings of their outcomes."""
+    """Compare every score of the runs with the ratings of their outcomes."""
     rows: list[GroundScore] = []
     keys: set[OutcomeKey] = set()
     photos: dict[str, str] = {}
@@ -130,26 +130,26 @@ def rated_ground(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -> R
         photos |= outcomes.sources
         specs = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
         rows += [_row(protocol, spec, outcomes, rated) for protocol, spec in specs]
-    seen = set(fitted().provenance["ratings"].get("photograph_ids", ()))
-    shown = [photos[key.edit] for key in keys]
+    fitted_photos = set(fitted().provenance["ratings"].get("photograph_ids", ()))
+    photo_of = [photos[key.edit] for key in keys]
     return RatedGround(
         name=name,
         outcomes=len(keys),
-        photos=len(set(shown)),
+        photos=len(set(photo_of)),
         methods=len({key.method for key in keys}),
-        fitted_on=sum(photo in seen for photo in shown) / len(shown),
+        fitted_on=sum(photo in fitted_photos for photo in photo_of) / len(photo_of),
         scores=tuple(row for row in rows if row.answered),
     )
 
 
 def _rated(ratings: Sequence[Rating], outcomes: ScoredOutcomes) -> dict[OutcomeKey, dict[str, float]]:
-    """The mean ratings of outcomes that the run has."""
+    """Return the mean ratings of outcomes in the run."""
     matched = match(ratings, outcomes.seeds)
     of_outcome = {(rating.edit, rating.method): about[0] for about, rating in matched.pairs}
     means = mean_ratings([rating for _, rating in matched.pairs])
     if not means:
-        known = ", ".join(name for names in QUESTIONS.values() for name in names)
-        raise BadInputError(f"No rating answers a question that an audit knows: {known}.")
+        names_listed = ", ".join(name for names in QUESTIONS.values() for name in names)
+        raise BadInputError(f"No rating answers a question that an audit knows: {names_listed}.")
     return {of_outcome[key]: answers for key, answers in means.items()}
 
 
@@ -167,8 +167,8 @@ def _row(
         np.array([key.method for key in keys], np.str_),
         np.array([outcomes.sources[key.edit] for key in keys], np.str_),
     )
-    known = ~np.isnan(people["done"])
-    x, y, groups, clusters = scores[known], people["done"][known], methods[known], photos[known]
+    is_valid = ~np.isnan(people["done"])
+    x, y, groups, clusters = scores[is_valid], people["done"][is_valid], methods[is_valid], photos[is_valid]
     return GroundScore(
         protocol=protocol,
         name=spec.name,
@@ -195,13 +195,13 @@ def disagree(probes: Estimate, people: Estimate) -> bool:
 
 
 def both_grounds(card: AuditCard) -> list[str]:
-    """What the headline scores reach on either ground, those on which the grounds disagree first."""
+    """Describe the headline scores on both reference sets, disagreements first."""
     if card.ground is None:
         return []
     rows = [(head, row) for head in card.heads if (row := card.ground.of(head.protocol, head.name))]
-    apart = [both for both in rows if disagree(both[0].auroc, both[1].done)]
-    together = [both for both in rows if both not in apart]
-    return [*_apart(apart), *(_sentence(*both) for both in together), *_fitted(card)]
+    disagreeing = [both for both in rows if disagree(both[0].auroc, both[1].done)]
+    together = [both for both in rows if both not in disagreeing]
+    return [*_apart(disagreeing), *(_sentence(*both) for both in together), *_fitted(card)]
 
 
 def _apart(rows: Sequence[tuple[ScoreCard, GroundScore]]) -> list[str]:

@@ -124,32 +124,32 @@ def probes(
         return read_probes(folder)
     try:
         everything = gather(folder, Path(images) if images is not None else None, seed, quiet)
-        chosen = some_of_each_type(everything, limit)
-        refuse_one_half(chosen, limit)
+        selected = some_of_each_type(everything, limit)
+        refuse_one_half(selected, limit)
     except BadInputError:
         _release(folder)
         raise
-    return probes_from(chosen, everything, folder, seed, quiet)
+    return probes_from(selected, everything, folder, seed, quiet)
 
 
 def _release(folder: Path) -> None:
-    """Empties a folder in which no probe was made, so that it can be used again with other settings."""
+    """Remove a folder without probes, so that it can be used with other settings."""
     if not (folder / OUTCOMES).exists():
         shutil.rmtree(folder / PICTURES, ignore_errors=True)
         (folder / SETTINGS).unlink(missing_ok=True)
 
 
 def probes_from(
-    chosen: Sequence[Gathered], everything: Sequence[Gathered], folder: Path, seed: int = 0, quiet: bool = False
+    selected: Sequence[Gathered], everything: Sequence[Gathered], folder: Path, seed: int = 0, quiet: bool = False
 ) -> tuple[Probe, ...]:
-    """Makes all probes of the chosen edits; the others serve for wrong photographs and wrong instructions.
+    """Create all probes of the selected edits.
 
     The source images must be in the folder.
     """
     made: list[tuple[Edit, Probe]] = []
     refused: Counter[str] = Counter()
-    with progress("probes", len(chosen), quiet=quiet) as advance:
-        for turn, item in _in_turn(chosen):
+    with progress("probes", len(selected), quiet=quiet) as advance:
+        for turn, item in _in_turn(selected):
             try:
                 made += _made(folder, item, everything, turn, seed)
             except CannotEditError as error:
@@ -162,55 +162,55 @@ def probes_from(
     return read_probes(folder)
 
 
-def _in_turn(chosen: Sequence[Gathered]) -> Iterator[tuple[int, Gathered]]:
+def _in_turn(selected: Sequence[Gathered]) -> Iterator[tuple[int, Gathered]]:
     """Every edit with its number among those of its type, so that each type meets every flaw."""
     counts: Counter[str] = Counter()
-    for item in chosen:
+    for item in selected:
         yield counts[item.edit.type], item
         counts[item.edit.type] += 1
 
 
 def _made(
-    folder: Path, each: Gathered, everything: Sequence[Gathered], turn: int, seed: int
+    folder: Path, item: Gathered, everything: Sequence[Gathered], turn: int, seed: int
 ) -> list[tuple[Edit, Probe]]:
-    edit, source = each.edit, pixels_of(each.edit)
-    around = ProbeMaterial(_another(each, everything, source), _otherwise(each, everything, seed), turn, seed)
-    return [_kept(folder, each, source, made) for made in probes_of(edit, source, around)]
+    edit, source = item.edit, pixels_of(item.edit)
+    around = ProbeMaterial(_another(item, everything, source), _otherwise(item, everything, seed), turn, seed)
+    return [_kept(folder, item, source, made) for made in probes_of(edit, source, around)]
 
 
-def _another(each: Gathered, everything: Sequence[Gathered], source: Pixels) -> Pixels:
+def _another(item: Gathered, everything: Sequence[Gathered], source: Pixels) -> Pixels:
     edits = {other.photo: other.edit for other in everything}
-    other = edits[another_photograph(each.photo, list(edits))]
+    other = edits[another_photograph(item.photo, list(edits))]
     return covering(pixels_of(other), source.shape[1], source.shape[0])
 
 
-def _otherwise(each: Gathered, everything: Sequence[Gathered], seed: int) -> Edit | None:
+def _otherwise(item: Gathered, everything: Sequence[Gathered], seed: int) -> Edit | None:
     """Another edit of the same photograph that the right outcome does not fulfill, drawn by chance."""
-    others = [other.edit for other in everything if other.photo == each.photo]
-    unlike = [other for other in others if not may_coincide(each.edit, other)]
-    return unlike[int(chance_of(each.edit, seed).integers(len(unlike)))] if unlike else None
+    alternatives = [other.edit for other in everything if other.photo == item.photo]
+    unlike = [other for other in alternatives if not may_coincide(item.edit, other)]
+    return unlike[int(chance_of(item.edit, seed).integers(len(unlike)))] if unlike else None
 
 
-def _kept(folder: Path, each: Gathered, source: Pixels, made: NewProbe) -> tuple[Edit, Probe]:
-    """Writes the pictures of a probe, and says what its edit and its truth are."""
-    name = f"{each.edit.id}--{made.kind}"
-    probe_edit = replace(made.words or each.edit, id=name, recipe=None, objects={})
+def _kept(folder: Path, item: Gathered, source: Pixels, made: NewProbe) -> tuple[Edit, Probe]:
+    """Write the images of a probe; return its edit and truth."""
+    name = f"{item.edit.id}--{made.kind}"
+    probe_edit = replace(made.words or item.edit, id=name, recipe=None, objects={})
     if made.mirrored:
-        probe_edit = _mirrored(folder, probe_edit, each.edit, source)
+        probe_edit = _mirrored(folder, probe_edit, item.edit, source)
     if made.source is not None:
         probe_edit = replace(probe_edit, source=_written(folder / SOURCES, name, made.source))
     _written(folder / OUTCOMES, name, made.edited)
     probe = Probe(
         id=name,
-        edit=each.edit.id,
-        photo=each.photo,
-        type=each.edit.type,
+        edit=item.edit.id,
+        photo=item.photo,
+        type=item.edit.type,
         kind=made.kind,
         done=made.done,
         family=made.family,
         severity=made.severity,
         harmless=made.kind in HARMLESS,
-        split=split_of(each.photo),
+        split=split_of(item.photo),
     )
     return probe_edit, probe
 
@@ -241,7 +241,7 @@ OF_THE_SURFACE = {"color", "texture", "style", "background"}
 
 
 def in_a_mirror(text: str | None) -> str | None:
-    """The text with left and right exchanged.
+    """Exchange left and right in a text.
 
     >>> in_a_mirror("Remove the leftmost cup, right of the plate.")
     'Remove the rightmost cup, left of the plate.'
@@ -250,7 +250,7 @@ def in_a_mirror(text: str | None) -> str | None:
 
 
 def mirrored(edit: Edit) -> Edit:
-    """The edit as it is asked for a mirrored photograph; without mask and recipe, which do not know of mirrors."""
+    """Adapt an edit to the mirrored photograph; mask and recipe are dropped."""
     position = edit.position
     return replace(
         edit,
@@ -266,15 +266,15 @@ def mirrored(edit: Edit) -> Edit:
     )
 
 
-def may_coincide(done: Edit, wanted: Edit) -> bool:
+def may_coincide(done: Edit, requested: Edit) -> bool:
     """Could an outcome that is right for one edit be taken for the other? When in doubt, yes."""
-    if done.type == wanted.type or (done.to is not None and done.to == wanted.to):
+    if done.type == requested.type or (done.to is not None and done.to == requested.to):
         return True
     if done.type == "background":  # what was not kept is gone
-        return EDIT_TYPES[wanted.type].effect != "adds"
+        return EDIT_TYPES[requested.type].effect != "adds"
     if done.type in OF_THE_SURFACE:
-        return wanted.type in OF_THE_SURFACE
-    return EDIT_TYPES[wanted.type].region == "object" and done.subject == wanted.subject
+        return requested.type in OF_THE_SURFACE
+    return EDIT_TYPES[requested.type].region == "object" and done.subject == requested.subject
 
 
 def _other(side: str) -> str:

@@ -92,7 +92,7 @@ def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Pr
 
 
 def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str, Recipe]:
-    """The right thing done to the wrong object, and the wrong thing done to the right one."""
+    """Return recipes for the right change to the wrong object and the wrong change to the right one."""
     wrong = blunder(edit, recipe, source, chance_of(edit, seed))
     if not isinstance(recipe, Recolor | Texture | Remove | Resize | Replace):
         return {"wrong_value": wrong}
@@ -127,7 +127,7 @@ def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: P
 
 
 def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
-    """The right outcome sent on: every edit with the harmless changes, every other one with ever lower quality."""
+    """Yield the right outcome with harmless changes and with decreasing quality."""
     across, down = DIRECTIONS[int(chance_of(edit, around.seed).integers(len(DIRECTIONS)))]
     for quality in QUALITIES:
         if around.turn % 2 or f"jpeg-{quality}" in HARMLESS:
@@ -142,14 +142,14 @@ def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMateria
 
 
 def _redrawn(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
-    """The right outcome and the untouched source, both redrawn as a whole: only what they show distinguishes them."""
+    """Yield the right outcome and the source, both redrawn as a whole."""
     seed = int(chance_of(edit, around.seed).integers(2**32))
     yield NewProbe("redrawn", redrawn(right, seed), done=True)
     yield NewProbe("redrawn_nothing", redrawn(source, seed + 1), done=False)
 
 
 def shifted(pixels: Pixels, across: int, down: int) -> Pixels:
-    """The picture moved by whole pixels; its last row or column is repeated where nothing is left."""
+    """Shift an image by whole pixels, repeating the border."""
     matrix = np.array([[1, 0, across], [0, 1, down]], np.float32)
     moved = cv2.warpAffine(
         pixels, matrix, pixels.shape[1::-1], flags=cv2.INTER_NEAREST, borderMode=cv2.BORDER_REPLICATE
@@ -158,11 +158,11 @@ def shifted(pixels: Pixels, across: int, down: int) -> Pixels:
 
 
 def resized_down(pixels: Pixels) -> Pixels:
-    """The picture at three quarters of its size."""
+    """Downscale an image to three quarters."""
     size = round(pixels.shape[1] * SMALLER), round(pixels.shape[0] * SMALLER)
     return np.asarray(cv2.resize(pixels, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def flipped(pixels: Pixels) -> Pixels:
-    """The picture as in a mirror."""
+    """Mirror an image."""
     return np.ascontiguousarray(pixels[:, ::-1])

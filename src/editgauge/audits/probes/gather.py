@@ -55,11 +55,11 @@ def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Ga
             copies[name], _ = _copy(folder, name, path)
         except BadImageError as error:
             log_info(f"left out: {error}", quiet=quiet)
-    seen = _seen(copies, quiet)
+    photographs = _seen(copies, quiet)
     proposed = []
-    for name, photograph in seen.items():
-        others = [other for known, other in seen.items() if split_of(known) == split_of(name)]
-        edits = (edit for edit in propose(photograph, others, seed) if edit.to is None or edit.from_ != edit.to)
+    for name, photograph in photographs.items():
+        same_split = [other for photo_name, other in photographs.items() if split_of(photo_name) == split_of(name)]
+        edits = (edit for edit in propose(photograph, same_split, seed) if edit.to is None or edit.from_ != edit.to)
         proposed += [Gathered(_named(edit, name), name) for edit in edits]
     gathered = [*drawn, *proposed]
     _refuse_too_few({item.photo for item in gathered}, "photographs in which something could be edited")
@@ -85,23 +85,23 @@ def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathe
     return [item for kind in sorted(by_type) for item in sorted(by_type[kind], key=_rank)[:most]]
 
 
-def refuse_one_half(chosen: Iterable[Gathered], limit: int | None) -> None:
+def refuse_one_half(selected: Iterable[Gathered], limit: int | None) -> None:
     """Thresholds are chosen on one half and reported on the other: neither half may be empty."""
-    there = {split_of(item.photo) for item in chosen}
+    splits = {split_of(item.photo) for item in selected}
     for split in SPLITS:
-        if split not in there:
+        if split not in splits:
             raise BadInputError(
                 f"Of at most {limit} edits of each type none lies on a {split.replace('_', '-')} photograph; "
                 "raise --limit, or give more photographs."
             )
 
 
-def _rank(each: Gathered) -> tuple[bool, str]:
-    return each.edit.id.startswith("seen-"), hashlib.sha256(each.edit.id.encode()).hexdigest()
+def _rank(item: Gathered) -> tuple[bool, str]:
+    return item.edit.id.startswith("seen-"), hashlib.sha256(item.edit.id.encode()).hexdigest()
 
 
 def _named(edit: Edit, photo: str) -> Edit:
-    """A unique name which says that the outline was not drawn by hand."""
+    """Return the edit with a unique id that marks an automatic outline."""
     stem = photo.removeprefix("photos/").rpartition(".")[0].replace("/", "-")
     return replace(edit, id=f"seen-{stem}-{edit.type}")
 
@@ -115,7 +115,7 @@ def _hand_drawn(folder: Path) -> list[Gathered]:
 
 
 def _copy(folder: Path, name: str, path: Path) -> tuple[ImageFile, float]:
-    """The small copy of a photograph, made when it is not there yet, and by what its sides are multiplied."""
+    """Return the small copy of a photograph, creating it if needed, and its scale."""
     target = folder / PICTURES / f"{name.rpartition('.')[0].replace('/', '-')}.png"
     pixels = read_image(path)
     if not target.is_file():
@@ -124,7 +124,7 @@ def _copy(folder: Path, name: str, path: Path) -> tuple[ImageFile, float]:
 
 
 def _pictures_of(images: Path) -> dict[str, Path]:
-    """The pictures of a folder, hidden ones left aside; those that differ by their endings alone get longer names."""
+    """Return the images of a folder by name, without hidden files."""
     try:
         listed = sorted(path for path in images.iterdir() if not path.name.startswith("."))
     except OSError as error:
@@ -139,25 +139,25 @@ def _pictures_of(images: Path) -> dict[str, Path]:
 
 
 def _seen(copies: dict[str, ImageFile], quiet: bool) -> dict[str, Photograph]:
-    """What the small models see in every photograph."""
-    chosen = choose_models("lite", {}, SEEING)
-    missing = [role for role in SEEING if role not in chosen.models]
+    """Detect objects in every photograph with the small models."""
+    choice = choose_models("lite", {}, SEEING)
+    missing = [role for role in SEEING if role not in choice.models]
     if missing:
-        raise BadInputError(f"Edits cannot be proposed without a {' and a '.join(missing)}.", chosen.remarks)
+        raise BadInputError(f"Edits cannot be proposed without a {' and a '.join(missing)}.", choice.remarks)
 
     async def look() -> dict[str, Photograph]:
-        with ModelService(chosen.models, cache_dir()) as see, progress("looking", len(copies), quiet=quiet) as advance:
-            seen = {}
+        with ModelService(choice.models, cache_dir()) as see, progress("looking", len(copies), quiet=quiet) as advance:
+            photographs = {}
             for name, picture in copies.items():
-                seen[name] = await look_at(picture, read_image(picture.path), see)
+                photographs[name] = await look_at(picture, read_image(picture.path), see)
                 advance()
-            return seen
+            return photographs
 
     return run_async(look())
 
 
 def another_photograph(photo: str, names: Sequence[str]) -> str:
-    """The next photograph of the same split, in the order of names: the same on every machine."""
+    """Return the next photograph of the same split in the order of names."""
     same = sorted(name for name in names if split_of(name) == split_of(photo) and name != photo)
     if not same:
         raise BadInputError(
@@ -167,7 +167,7 @@ def another_photograph(photo: str, names: Sequence[str]) -> str:
 
 
 def pixels_of(edit: Edit) -> Pixels:
-    """The source image of a gathered edit."""
+    """Read the source image of a gathered edit."""
     try:
         return read_image(edit.source.path)
     except BadImageError as error:
@@ -175,7 +175,7 @@ def pixels_of(edit: Edit) -> Pixels:
 
 
 def smaller(edit: Edit, picture: ImageFile, factor: float) -> Edit:
-    """The edit on a copy of its source whose sides are that many times as long; its mask is the recipe's footprint."""
+    """Scale an edit to a smaller copy of its source; its mask is the footprint of the recipe."""
     if edit.recipe is None:
         raise ValueError(f"the edit '{edit.id}' has no recipe")
     recipe = shrunk(edit.recipe, factor)
@@ -190,7 +190,7 @@ def smaller(edit: Edit, picture: ImageFile, factor: float) -> Edit:
 
 
 def shrunk(recipe: Recipe, factor: float) -> Recipe:
-    """The recipe for the smaller picture; what is cut out of another picture is cut there as before."""
+    """Scale a recipe; cutouts of other images stay unchanged."""
     match recipe:
         case Recolor(outline) | Texture(outline) | Remove(outline) | Resize(outline) | Replace(outline):
             return replace(recipe, outline=times(outline, factor))
@@ -198,14 +198,14 @@ def shrunk(recipe: Recipe, factor: float) -> Recipe:
             return Move(times(outline, factor), (factor * x, factor * y))
         case Paste(cutout, (x, y), height):
             return Paste(cutout, (factor * x, factor * y), factor * height)
-        case Background(kept, scene):
-            return Background(tuple(times(outline, factor) for outline in kept), scene)
+        case Background(objects, scene):
+            return Background(tuple(times(outline, factor) for outline in objects), scene)
         case Restyle():
             return recipe
 
 
 def times(outline: Polygons, factor: float) -> Polygons:
-    """The outline with every position multiplied.
+    """Scale an outline.
 
     >>> times(Polygons(((0, 0, 4, 0, 4, 2),)), 0.5).rings
     ((0.0, 0.0, 2.0, 0.0, 2.0, 1.0),)

@@ -69,23 +69,23 @@ def split_of(photo: str) -> Split:
 
 
 def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
-    """Writes the truths; last of all, since the folder is complete with them."""
+    """Write the truths, which complete the folder."""
     write_jsonl(folder / TRUTHS, map(_as_json, probes))
 
 
 def write_edits(folder: Path, edits: Iterable[Mapping[str, Any]]) -> None:
-    """Writes the edits of the benchmark."""
+    """Write the edits of the benchmark."""
     write_jsonl(folder / EDITS, edits)
 
 
 def read_edits(folder: Path) -> dict[str, dict[str, Any]]:
-    """The edits of the benchmark by id, as they were written."""
+    """Read the edits of the benchmark by id."""
     lines = read_text(folder / EDITS).split("\n")
     return {edit["id"]: edit for edit in map(json.loads, filter(str.strip, lines))}
 
 
 def read_probes(folder: str | Path) -> tuple[Probe, ...]:
-    """The truths of a folder; everything that is wrong with them is reported at once."""
+    """Read the truths of a folder; list all faults."""
     path = Path(folder) / TRUTHS
     try:
         lines = read_text(path).split("\n")
@@ -147,7 +147,7 @@ def _unfit_preferences(probes: Sequence[Probe]) -> Iterator[str]:
 
 
 def _edit_types(folder: Path) -> dict[str, str]:
-    """The ids of the benchmark and their types; what else may be wrong with it is reported by its own reader."""
+    """Return the edit types by id."""
     try:
         return {name: edit["type"] for name, edit in read_edits(folder).items()}
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -31,7 +31,7 @@ TONES = 0.12
 
 
 def redrawn(picture: Pixels, seed: int) -> Pixels:
-    """The same things in the same places, near enough; texture, tones and nearly all pixels differ."""
+    """Redraw an image: the same objects and positions, other texture, tones and pixels."""
     chance = np.random.default_rng(seed)
     drawn = _through_a_latent(_laid_out_anew(picture, chance))
     toned = 255 * (drawn / 255) ** (1 + chance.uniform(-TONES, TONES))

@@ -15,14 +15,14 @@ from editgauge.types import Edit
 __all__ = ["Photograph", "look_at", "propose", "understood"]
 
 
-def propose(photo: Photograph, others: Sequence[Photograph] = (), seed: int = 0) -> list[Edit]:
+def propose(photo: Photograph, other_photos: Sequence[Photograph] = (), seed: int = 0) -> list[Edit]:
     """One edit of every type that the photograph allows; things to add are taken from the others.
 
     What is drawn by chance is the same for the same seed.
     """
     edits = []
     for kind, draw in PROPOSALS.items():
-        draft = draw(Drawing(photo, others, seed, kind))
+        draft = draw(Drawing(photo, other_photos, seed, kind))
         if draft is not None:
             edits.append(_edit(photo, kind, draft))
     return edits
@@ -46,6 +46,6 @@ def _edit(photo: Photograph, kind: str, draft: Draft) -> Edit:
         source_caption=before,
         target_caption=after,
         mask=draft.recipe.footprint(),
-        objects=words.named([(thing.name, thing.outline) for thing in photo.things]),
+        objects=words.named([(cutout.name, cutout.outline) for cutout in photo.things]),
         recipe=draft.recipe,
     )

@@ -61,10 +61,10 @@ class Draft:
 class Drawing:
     """Chance for one type of edit on one photograph, and the things of other photographs."""
 
-    def __init__(self, photo: Photograph, others: Sequence[Photograph], seed: int, kind: str) -> None:
+    def __init__(self, photo: Photograph, other_photos: Sequence[Photograph], seed: int, kind: str) -> None:
         self.photo = photo
         self.chance = np.random.default_rng([seed, zlib.crc32(f"{photo.picture.name} {kind}".encode())])
-        self._others = [other for other in others if other.picture.name != photo.picture.name]
+        self._others = [other for other in other_photos if other.picture.name != photo.picture.name]
 
     def one(self, candidates: Sequence[T]) -> T | None:
         """One of them, or None when there is none."""
@@ -72,17 +72,17 @@ class Drawing:
 
     def shuffled(self, candidates: Sequence[T]) -> list[T]:
         """All of them in an order of chance."""
-        return [candidates[place] for place in self.chance.permutation(len(candidates))]
+        return [candidates[index] for index in self.chance.permutation(len(candidates))]
 
     def cutouts(self) -> list[tuple[CutThing, Cutout]]:
         """Things of other photographs that are not in this one, whole and large enough to be pasted."""
-        candidates = [(thing, other.picture) for other in self._others for thing in other.things]
+        candidates = [(cutout, other.picture) for other in self._others for cutout in other.things]
         fit = [
             candidate
             for candidate in candidates
             if _can_be_cut(candidate[0]) and not self.photo.names[candidate[0].name]
         ]
-        return self.shuffled([(thing, Cutout(picture, thing.outline)) for thing, picture in fit])
+        return self.shuffled([(cutout, Cutout(picture, cutout.outline)) for cutout, picture in fit])
 
 
 Proposal = Callable[[Drawing], Draft | None]
@@ -91,7 +91,7 @@ PROPOSALS: dict[str, Proposal] = {}
 
 
 def proposes(edit_type: str) -> Callable[[Proposal], Proposal]:
-    """Decorator for the function that drafts an edit of a type."""
+    """Register a function that drafts an edit of a type."""
 
     def register(function: Proposal) -> Proposal:
         PROPOSALS[edit_type] = function
@@ -102,70 +102,74 @@ def proposes(edit_type: str) -> Callable[[Proposal], Proposal]:
 
 @proposes("object_removal")
 def _removal(drawing: Drawing) -> Draft | None:
-    thing = drawing.one([thing for thing in drawing.photo.unique() if _can_go(thing)])
-    return Draft(Remove(thing.outline), thing.name) if thing else None
+    cutout = drawing.one([cutout for cutout in drawing.photo.unique() if _can_go(cutout)])
+    return Draft(Remove(cutout.outline), cutout.name) if cutout else None
 
 
 @proposes("single_instance_removal")
 def _single_removal(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    several = [thing for thing in photo.things if _can_go(thing) and photo.names[thing.name] > 1]
-    sides = [(thing, side) for thing in several if (side := places.outermost(thing, photo)) is not None]
-    chosen = drawing.one(sides)
-    return Draft(Remove(chosen[0].outline), chosen[0].name, which=chosen[1]) if chosen else None
+    several = [cutout for cutout in photo.things if _can_go(cutout) and photo.names[cutout.name] > 1]
+    sides = [(cutout, side) for cutout in several if (side := places.outermost(cutout, photo)) is not None]
+    choice = drawing.one(sides)
+    return Draft(Remove(choice[0].outline), choice[0].name, which=choice[1]) if choice else None
 
 
 @proposes("position_replacement")
 def _move(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    targets = [(thing, to, center) for thing in _free_standing(photo) for to, center in places.elsewhere(thing, photo)]
-    chosen = drawing.one(targets)
-    if chosen is None:
+    targets = [
+        (cutout, to, center) for cutout in _free_standing(photo) for to, center in places.elsewhere(cutout, photo)
+    ]
+    choice = drawing.one(targets)
+    if choice is None:
         return None
-    thing, to, center = chosen
-    return Draft(Move(thing.outline, center), thing.name, places.third(thing, photo), to)
+    cutout, to, center = choice
+    return Draft(Move(cutout.outline, center), cutout.name, places.third(cutout, photo), to)
 
 
 @proposes("size")
 def _resize(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    variants = [(thing, to, Resize(thing.outline, by)) for thing in _free_standing(photo) for to, by in SIZES.items()]
-    fitting = [variant for variant in variants if places.is_free(variant[2].placed().box(), photo, besides=variant[0])]
-    chosen = drawing.one(fitting)
-    return Draft(chosen[2], chosen[0].name, to=chosen[1]) if chosen else None
+    variants = [
+        (cutout, to, Resize(cutout.outline, by)) for cutout in _free_standing(photo) for to, by in SIZES.items()
+    ]
+    fitting = [variant for variant in variants if places.is_free(variant[2].placed().box(), photo, excluded=variant[0])]
+    choice = drawing.one(fitting)
+    return Draft(choice[2], choice[0].name, to=choice[1]) if choice else None
 
 
 @proposes("color")
 def _recolor(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    thing = drawing.one(_paintable(photo))
-    if thing is None:
+    cutout = drawing.one(_paintable(photo))
+    if cutout is None:
         return None
-    own, far = words.colors(photo.pixels, thing.outline.render(*photo.size))
+    current, far = words.colors(photo.pixels, cutout.outline.render(*photo.size))
     color = str(drawing.chance.choice(far))
-    return Draft(Recolor(thing.outline, color), thing.name, own, color)
+    return Draft(Recolor(cutout.outline, color), cutout.name, current, color)
 
 
 @proposes("texture")
 def _texture(drawing: Drawing) -> Draft | None:
-    thing = drawing.one(_paintable(drawing.photo))
-    if thing is None:
+    cutout = drawing.one(_paintable(drawing.photo))
+    if cutout is None:
         return None
     material = str(drawing.chance.choice(MATERIALS))
-    return Draft(Texture(thing.outline, material), thing.name, to=material)
+    return Draft(Texture(cutout.outline, material), cutout.name, to=material)
 
 
 @proposes("object_replacement")
 def _replacement(drawing: Drawing) -> Draft | None:
-    for thing in drawing.shuffled(_free_standing(drawing.photo)):
-        width, height = thing.size
+    for old in drawing.shuffled(_free_standing(drawing.photo)):
+        width, height = old.size
         for new, cutout in drawing.cutouts():
             new_width, new_height = new.size
             ratio = (new_width / new_height) / (width / height)
-            recipe = Replace(thing.outline, cutout)
+            recipe = Replace(old.outline, cutout)
             fits = 1 / LIKE_IN_SHAPE <= ratio <= LIKE_IN_SHAPE and height <= places.LARGEST_SCALE * new_height
-            if fits and places.is_free(recipe.pasted().placed().box(), drawing.photo, besides=thing):
-                return Draft(recipe, thing.name, thing.name, new.name)
+            if fits and places.is_free(recipe.pasted().placed().box(), drawing.photo, excluded=old):
+                return Draft(recipe, old.name, old.name, new.name)
     return None
 
 
@@ -193,32 +197,32 @@ def _positional_addition(drawing: Drawing) -> Draft | None:
 @proposes("style")
 def _restyle(drawing: Drawing) -> Draft | None:
     style = str(drawing.chance.choice(STYLES))
-    things = drawing.photo.things
-    return Draft(Restyle(style), things[0].name if things else None, to=words.STYLES[style])
+    cutouts = drawing.photo.things
+    return Draft(Restyle(style), cutouts[0].name if cutouts else None, to=words.STYLES[style])
 
 
 @proposes("background")
 def _background(drawing: Drawing) -> Draft | None:
     photo = drawing.photo
-    kept = tuple(thing.outline for thing in photo.things)
+    outlines = tuple(cutout.outline for cutout in photo.things)
     clear = [sight for sight in photo.sights if sight.confidence >= CLEARLY]
-    if not kept or len(kept) != len(clear) or Union(kept).render(*photo.size).mean() < FOREGROUND:
+    if not outlines or len(outlines) != len(clear) or Union(outlines).render(*photo.size).mean() < FOREGROUND:
         return None
     scene = str(drawing.chance.choice(SCENES))
-    return Draft(Background(kept, scene), photo.things[0].name, to=words.SCENES[scene])
+    return Draft(Background(outlines, scene), photo.things[0].name, to=words.SCENES[scene])
 
 
 def _free_standing(photo: Photograph) -> list[CutThing]:
-    return [thing for thing in photo.unique() if thing.whole and _can_go(thing)]
+    return [cutout for cutout in photo.unique() if cutout.whole and _can_go(cutout)]
 
 
-def _can_go(thing: CutThing) -> bool:
-    return thing.alone and thing.share <= LARGEST_HOLE
+def _can_go(cutout: CutThing) -> bool:
+    return cutout.alone and cutout.share <= LARGEST_HOLE
 
 
 def _paintable(photo: Photograph) -> list[CutThing]:
-    return [thing for thing in photo.unique() if thing.alone and thing.name not in UNPAINTED]
+    return [cutout for cutout in photo.unique() if cutout.alone and cutout.name not in UNPAINTED]
 
 
-def _can_be_cut(thing: CutThing) -> bool:
-    return thing.whole and thing.alone and thing.size[1] >= LEAST_CUTOUT
+def _can_be_cut(cutout: CutThing) -> bool:
+    return cutout.whole and cutout.alone and cutout.size[1] >= LEAST_CUTOUT

@@ -28,49 +28,49 @@ GAP = 0.15
 """Between a thing and what is put next to it, in widths of the new one."""
 
 
-def is_free(box: Box, photo: Photograph, besides: CutThing | None = None) -> bool:
-    """Does a thing with that box lie inside the picture and apart from all others?"""
+def is_free(box: Box, photo: Photograph, excluded: CutThing | None = None) -> bool:
+    """Return whether a box lies inside the image and overlaps no other object."""
     width, height = photo.size
     left, top, right, bottom = box
     if left < CLEARANCE or top < CLEARANCE or right > width - CLEARANCE or bottom > height - CLEARANCE:
         return False
     around = left - MARGIN, top - MARGIN, right + MARGIN, bottom + MARGIN
-    own = besides.outline.box() if besides else None
-    others = (sight.box for sight in photo.sights if own is None or not _same(sight.box, own))
-    return all(box_overlap(around, other) == 0 for other in others)
+    excluded_box = excluded.outline.box() if excluded else None
+    boxes = (sight.box for sight in photo.sights if excluded_box is None or not _same(sight.box, excluded_box))
+    return all(box_overlap(around, other) == 0 for other in boxes)
 
 
-def third(thing: CutThing, photo: Photograph) -> geometry.Third:
+def third(cutout: CutThing, photo: Photograph) -> geometry.Third:
     """Which third of the picture a thing is in."""
-    return geometry.third(geometry.middle(thing.outline.box())[0], photo.size[0])
+    return geometry.third(geometry.middle(cutout.outline.box())[0], photo.size[0])
 
 
-def elsewhere(thing: CutThing, photo: Photograph) -> list[tuple[geometry.Third, geometry.Point]]:
-    """The other thirds of the picture that have room for it, and where its middle would be."""
+def elsewhere(cutout: CutThing, photo: Photograph) -> list[tuple[geometry.Third, geometry.Point]]:
+    """Return the other thirds of the image with enough room, and the new centers."""
     width = photo.size[0]
-    x, y = geometry.middle(thing.outline.box())
-    half = thing.size[0] / 2 + CLEARANCE + 1
-    targets = [(side, min(max(place * width, half), width - half)) for side, place in MIDDLES.items()]
+    x, y = geometry.middle(cutout.outline.box())
+    half = cutout.size[0] / 2 + CLEARANCE + 1
+    targets = [(side, min(max(share * width, half), width - half)) for side, share in MIDDLES.items()]
     return [
         (side, (to, y))
         for side, to in targets
         if geometry.third(to, width) == side
-        and abs(to - x) >= FARTHER * thing.size[0]
-        and is_free(Move(thing.outline, (to, y)).placed().box(), photo, besides=thing)
+        and abs(to - x) >= FARTHER * cutout.size[0]
+        and is_free(Move(cutout.outline, (to, y)).placed().box(), photo, excluded=cutout)
     ]
 
 
-def outermost(thing: CutThing, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
+def outermost(cutout: CutThing, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
     """Is it the first or the last of its kind from left to right, by more than a little?"""
-    own = thing.outline.box()
-    others = [sight.box for sight in photo.sights if sight.name == thing.name and not _same(sight.box, own)]
-    if all(own[2] <= (box[0] + box[2]) / 2 for box in others):
+    box = cutout.outline.box()
+    boxes = [sight.box for sight in photo.sights if sight.name == cutout.name and not _same(sight.box, box)]
+    if all(box[2] <= (box[0] + box[2]) / 2 for box in boxes):
         return "leftmost"
-    return "rightmost" if all(own[0] >= (box[0] + box[2]) / 2 for box in others) else None
+    return "rightmost" if all(box[0] >= (box[0] + box[2]) / 2 for box in boxes) else None
 
 
 def anywhere(new: CutThing, cutout: Cutout, photo: Photograph, chance: np.random.Generator) -> Paste | None:
-    """The new thing at a free place: in the upper part what flies, on the ground what stands."""
+    """Paste the new object at a free position: flying objects above, others on the ground."""
     width, height = photo.size
     tall = _height(new, TALL * height, WIDEST * width)
     low, high = (0.15, 0.4) if new.name in IN_THE_AIR else (0.75, 0.96)
@@ -84,7 +84,7 @@ def anywhere(new: CutThing, cutout: Cutout, photo: Photograph, chance: np.random
 def beside(
     new: CutThing, cutout: Cutout, anchor: CutThing, side: Literal["left", "right"], photo: Photograph
 ) -> Paste | None:
-    """The new thing on the same ground as the anchor, to one side of it; None when there is no room."""
+    """Paste the new object next to the anchor on the same ground, or return None without room."""
     left, _, right, bottom = anchor.outline.box()
     tall = _height(new, AS_TALL * anchor.size[1], WIDEST * photo.size[0])
     half = new.size[0] / new.size[1] * tall / 2
@@ -94,10 +94,10 @@ def beside(
     return paste if is_free(paste.placed().box(), photo) else None
 
 
-def _height(new: CutThing, wanted: float, widest: float) -> float:
+def _height(new: CutThing, height: float, widest: float) -> float:
     """As high as wanted, unless it would be too wide or enlarged beyond its pixels."""
     width, height = new.size
-    return round(min(wanted, widest * height / width, LARGEST_SCALE * height), 1)
+    return round(min(height, widest * height / width, LARGEST_SCALE * height), 1)
 
 
 def _same(one: Box, other: Box) -> bool:

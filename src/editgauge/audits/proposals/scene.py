@@ -99,51 +99,53 @@ class Photograph:
 
     def unique(self) -> list[CutThing]:
         """Things that can be named without saying which one."""
-        return [thing for thing in self.things if self.names[thing.name] == 1]
+        return [cutout for cutout in self.things if self.names[cutout.name] == 1]
 
 
 async def look_at(picture: ImageFile, pixels: Pixels, see: Perception) -> Photograph:
-    """The photograph as the detector and the segmenter see it; the detector must know what to look for by itself."""
-    seen = await see.detect_all(pixels, least=FAINTLY)
-    sure = seen.over(SURELY)
+    """Detect and segment the objects of a photograph."""
+    detections = await see.detect_all(pixels, least=FAINTLY)
+    sure = detections.over(SURELY)
     return understood(
-        picture, pixels, Instances(sure, await see.segment(pixels, SegmentPrompt(boxes=sure.boxes))), seen
+        picture, pixels, Instances(sure, await see.segment(pixels, SegmentPrompt(boxes=sure.boxes))), detections
     )
 
 
 def understood(picture: ImageFile, pixels: Pixels, instances: Instances, faint: Detections | None = None) -> Photograph:
-    """The photograph with given masks; `faint` is all that may be there besides, the instances included."""
-    seen = instances.detections if faint is None else faint
-    sights = _sights(seen)
+    """Return the photograph with given masks; `faint` are all detections, also weak ones."""
+    detections = instances.detections if faint is None else faint
+    sights = _sights(detections)
     clear = [sight.box for sight in sights if sight.confidence >= CLEARLY]
     outlined = zip(_sights(instances.detections), instances.masks, strict=True)
-    things = (_thing(sight, mask, [box for box in clear if box != sight.box]) for sight, mask in outlined)
-    return Photograph(picture, pixels, tuple(thing for thing in things if thing), sights)
+    cutouts = (_thing(sight, mask, [box for box in clear if box != sight.box]) for sight, mask in outlined)
+    return Photograph(picture, pixels, tuple(cutout for cutout in cutouts if cutout), sights)
 
 
-def _sights(seen: Detections) -> tuple[FaintDetection, ...]:
-    rows = zip(seen.words, seen.boxes.tolist(), seen.confidences.tolist(), strict=True)
+def _sights(detections: Detections) -> tuple[FaintDetection, ...]:
+    rows = zip(detections.words, detections.boxes.tolist(), detections.confidences.tolist(), strict=True)
     return tuple(
         FaintDetection(word, (left, top, right, bottom), sure) for word, (left, top, right, bottom), sure in rows
     )
 
 
-def _thing(sight: FaintDetection, mask: BoolMask, others: Sequence[Box]) -> CutThing | None:
+def _thing(sight: FaintDetection, mask: BoolMask, other_boxes: Sequence[Box]) -> CutThing | None:
     piece = _largest_piece(mask)
     if piece is None or not SHARES[0] <= piece.mean() <= SHARES[1]:
         return None
-    left, top, right, bottom = own = bounding_box(piece)
+    left, top, right, bottom = box_found = bounding_box(piece)
     solidity = piece.sum() / ((right - left) * (bottom - top))
-    if not SOLID[0] <= solidity <= SOLID[1] or box_overlap(own, sight.box) < AS_BOXED:
+    if not SOLID[0] <= solidity <= SOLID[1] or box_overlap(box_found, sight.box) < AS_BOXED:
         return None
     height, width = mask.shape
-    whole = all(min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE for box in (own, sight.box))
-    alone = all(_shared(own, other) <= APART for other in others)
-    return CutThing(sight.name, _outline(piece), sight.confidence, whole, alone, float(piece.mean()))
+    is_complete = all(
+        min(box[0], box[1], width - box[2], height - box[3]) >= CLEARANCE for box in (box_found, sight.box)
+    )
+    alone = all(_shared(box_found, other) <= APART for other in other_boxes)
+    return CutThing(sight.name, _outline(piece), sight.confidence, is_complete, alone, float(piece.mean()))
 
 
 def _largest_piece(mask: BoolMask) -> BoolMask | None:
-    """The part of a mask that hangs together, holes closed; None when there is not one that is nearly all of it."""
+    """Return the largest component of a mask with holes closed, or None if it is not dominant."""
     contours, _ = cv2.findContours(mask.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     if not contours:
         return None

@@ -43,19 +43,19 @@ FAR_APART = 45.0
 def captions(
     kind: str, subject: str | None, from_: str | None, to: str | None, position: Position | None
 ) -> tuple[str, str]:
-    """The picture in a few words, before and after.
+    """Return captions of the source and target image.
 
     >>> captions("color", "car", "white", "red", None)
     ('a photo of a white car', 'a photo of a red car')
     """
-    thing = with_article(subject) if subject else "a scene"
+    subject_phrase = with_article(subject) if subject else "a scene"
     new = with_article(to) if to else ""
-    before = f"a photo of {thing}"
+    before = f"a photo of {subject_phrase}"
     match kind:
         case "object_removal":
-            return before, f"a photo of a place without {thing}"
+            return before, f"a photo of a place without {subject_phrase}"
         case "single_instance_removal":
-            return f"a photo with several of {thing}", f"a photo with one {subject} fewer"
+            return f"a photo with several of {subject_phrase}", f"a photo with one {subject} fewer"
         case "position_replacement":
             return f"{before} {SIDES[from_ or '']}", f"{before} {SIDES[to or '']}"
         case "size":
@@ -73,26 +73,28 @@ def captions(
         case "positional_addition" if position:
             return before, f"{before} with {new} {PLACES[position.relation].format(subject)}"
         case "style":
-            return before, f"{to} of {thing}"
+            return before, f"{to} of {subject_phrase}"
         case _:
             return before, f"{before} before {new}"
 
 
 def colors(pixels: Pixels, where: BoolMask) -> tuple[str, list[str]]:
-    """The color that something has, and those that cannot be mistaken for it."""
-    own = np.median(_lab(pixels[where]), axis=0)
-    distances = {name: float(np.linalg.norm(_lab(np.array([rgb_of(name)], np.uint8))[0] - own)) for name in COLORS}
+    """Return the color of a region and the colors that differ clearly."""
+    region_color = np.median(_lab(pixels[where]), axis=0)
+    distances = {
+        name: float(np.linalg.norm(_lab(np.array([rgb_of(name)], np.uint8))[0] - region_color)) for name in COLORS
+    }
     nearest = min(distances, key=lambda name: distances[name])
     return nearest, [name for name, distance in distances.items() if distance > FAR_APART]
 
 
-def named(things: Sequence[tuple[str, Polygons]]) -> dict[str, Polygons]:
+def named(outlines: Sequence[tuple[str, Polygons]]) -> dict[str, Polygons]:
     """Outlines by name; where several share one, all but the first are numbered."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     result = {}
-    for name, outline in things:
-        seen[name] += 1
-        result[name if seen[name] == 1 else f"{name} {seen[name]}"] = outline
+    for name, outline in outlines:
+        counts[name] += 1
+        result[name if counts[name] == 1 else f"{name} {counts[name]}"] = outline
     return result
 
 

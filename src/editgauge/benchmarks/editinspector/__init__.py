@@ -27,16 +27,16 @@ def load(data: Path | None = None, images: Path | None = None) -> Benchmark:
     of attributes has the type that its instruction names beyond doubt, or is `unspecified`; `extras` keep the action.
     """
     inspected = read_inspected(data)
-    place = images or _beside(data)
-    turns, _ = read_sessions("editinspector", place)
-    known = {(edit.extras["img_id"], edit.turn): edit for edit in turns}
-    absent = [f"{row.image}, turn {row.turn}" for row in inspected if (row.image, row.turn) not in known]
+    path = images or _beside(data)
+    turns, _ = read_sessions("editinspector", path)
+    by_turn = {(edit.extras["img_id"], edit.turn): edit for edit in turns}
+    absent = [f"{row.image}, turn {row.turn}" for row in inspected if (row.image, row.turn) not in by_turn]
     if absent:
         raise BadInputError(
-            f"MagicBrush in '{place}' lacks {len(absent)} of {len(inspected)} turns of EditInspector. Is it `test`?",
+            f"MagicBrush in '{path}' lacks {len(absent)} of {len(inspected)} turns of EditInspector. Is it `test`?",
             absent[:5],
         )
-    pairs = [(row, known[row.image, row.turn]) for row in inspected]
+    pairs = [(row, by_turn[row.image, row.turn]) for row in inspected]
     edits = tuple(_edit(row, turn) for row, turn in pairs)
     return Benchmark("editinspector", edits, _about(pairs), LICENSE)
 
@@ -62,8 +62,8 @@ def _edit(row: Inspected, turn: Edit) -> Edit:
         "majority": {question: majority(row.answers[question]) for question in QUESTIONS},
         "released_artifacts": list(row.released_artifacts),
     }
-    there = {key: value for key, value in extras.items() if value is not None}
-    edit = replace(turn, id=row.id, instruction=row.instruction, extras=there)
+    present = {key: value for key, value in extras.items() if value is not None}
+    edit = replace(turn, id=row.id, instruction=row.instruction, extras=present)
     if row.instruction != turn.instruction:
         edit = complete_edit(replace(edit, **NOTHING))
     edit_type = vocabulary("editinspector").get(row.action or "")
@@ -86,7 +86,7 @@ NOTHING: dict[str, Any] = {
 
 
 def _changes_an_attribute(edit_type: str) -> bool:
-    """The set does not say which attribute changed; the instruction may."""
+    """Return whether the edit changes an attribute; the data set does not name which."""
     kind = EDIT_TYPES[edit_type]
     return kind.value == "attribute" or kind.region == "background"
 

@@ -73,7 +73,7 @@ class Inspected:
 
 
 def majority(answers: Sequence[int]) -> int | None:
-    """The answer of more than half; None when there is none, as the paper counts.
+    """Return the majority answer, or None, as in the paper.
 
     >>> majority([2, 2, 3]), majority([0, 1, 2])
     (2, None)
@@ -117,7 +117,7 @@ def ratings_of(data: Path, method: str) -> Iterator[dict[str, object]]:
 
 
 def remarks_of(data: Path) -> Iterator[Remark]:
-    """What people found not consistent and not precise."""
+    """Yield the remarks on inconsistent and imprecise edits."""
     for row in read_inspected(data):
         for about, texts in row.feedback.items():
             yield from (Remark(about, text, row.image) for text in texts)
@@ -137,11 +137,11 @@ class _Cells:
         self._faults.add(self._line, text)
 
     def text(self, column: str) -> str | None:
-        """A text with single blanks; None where the cell is empty."""
+        """Return the text of a cell with single blanks, or None."""
         return " ".join((self._row[column] or "").split()) or None
 
     def each(self, column: str, kind: type | tuple[type, ...]) -> list[Any]:
-        """A list with something of a kind for each rater."""
+        """Return one value per rater."""
         values = self.literal(column)
         if isinstance(values, list) and len(values) == RATERS and all(isinstance(one, kind) for one in values):
             return values
@@ -190,7 +190,7 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
 
 
 def _place(cells: _Cells) -> tuple[str, int]:
-    """The image and the turn that an id such as `380097_Let the counter turn white._1` begins and ends with."""
+    """Parse image id and turn from an id such as `380097_Let the counter turn white._1`."""
     name = cells.text("id") or ""
     image, turn = name.partition("_")[0], name.rpartition("_")[2]
     if image.isdigit() and turn.isdigit():
@@ -209,7 +209,7 @@ def _answers(cells: _Cells, question: str) -> tuple[int, ...]:
 
 
 def _said(texts: Sequence[str]) -> tuple[str, ...]:
-    return tuple(said for text in texts if (said := " ".join(text.split())))
+    return tuple(remark for text in texts if (remark := " ".join(text.split())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class Kind:
 
 
 def kinds_of(text: str) -> tuple[str, ...]:
-    """The kinds of issue that a remark speaks of.
+    """Return the issue kinds that a remark mentions.
 
     >>> kinds_of("The bird has an odd shape and its edges are blurry.")
     ('shape', 'blur', 'edges')
@@ -231,7 +231,7 @@ def kinds_of(text: str) -> tuple[str, ...]:
 
 @cache
 def kinds() -> dict[str, Kind]:
-    """The ten kinds, by name."""
+    """Return the ten issue kinds by name."""
     text = resources.files(__package__ or "").joinpath("issue_kinds.yaml").read_text("utf-8")
     return {name: Kind(entry["label"], _pattern(entry["words"])) for name, entry in yaml.safe_load(text).items()}
 

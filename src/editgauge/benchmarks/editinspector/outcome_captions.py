@@ -40,19 +40,19 @@ Captions = dict[tuple[str, str, int], OutcomeCaption]
 
 
 def caption_of(edit: Edit, outcome: Outcome) -> OutcomeCaption | None:
-    """The captions of an outcome, where it has captions of its own."""
+    """Return the captions of an outcome, if it has any."""
     entry = edit.extras.get(EXTRA, {}).get(_place(outcome.method, outcome.seed))
     return OutcomeCaption(entry["caption"], entry["by"], tuple(entry["people"])) if entry else None
 
 
 def attach_captions(benchmark: Benchmark, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> Benchmark:
-    """The benchmark with the captions on its edits; raises `BadInputError` when none of them belongs to one."""
+    """Add captions to the edits of a benchmark; raise `BadInputError` if none matches."""
     by_edit: dict[str, dict[str, Any]] = defaultdict(dict)
     for (edit, method, seed), caption in captions.items():
         entry = {"caption": caption.caption, "by": caption.by, "people": list(caption.people)}
         by_edit[edit][_place(method, seed)] = entry
-    known = {edit.id for edit in benchmark.edits}
-    if captions and not known & by_edit.keys():
+    ids = {edit.id for edit in benchmark.edits}
+    if captions and not ids & by_edit.keys():
         raise BadInputError(
             f"None of the {len(captions)} captions belongs to an edit of '{benchmark.name}': they are for edits such "
             f"as '{next(iter(by_edit))}'."
@@ -65,7 +65,7 @@ def attach_captions(benchmark: Benchmark, captions: Mapping[tuple[str, str, int]
 
 
 def read_captions(file: str | Path) -> Captions:
-    """The captions in a file; every fault is listed at once."""
+    """Read captions; list all faults."""
     path = Path(file)
     if not path.is_file():
         raise BadInputError(f"There is no file '{path}' with captions; `editgauge judges captions` writes one.")
@@ -88,7 +88,7 @@ def read_captions(file: str | Path) -> Captions:
 
 
 def write_captions(file: str | Path, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> None:
-    """Writes them, one outcome on each line, in the order given."""
+    """Write captions as one line per outcome."""
     lines = [
         {
             "edit": edit,

@@ -62,13 +62,13 @@ def session_summary(edits: tuple[Edit, ...], sessions: int) -> str:
     """How many edits and sessions were found, compared with what the authors say where that is another number."""
     text = f"{format_count(len(edits), 'edit')} in {format_count(sessions, 'session')}"
     if (len(edits), sessions) not in PUBLISHED.values():
-        known = ", ".join(f"{split} has {count} in {number}" for split, (count, number) in PUBLISHED.items())
-        text += f" (the authors say {known})"
+        published = ", ".join(f"{split} has {count} in {number}" for split, (count, number) in PUBLISHED.items())
+        text += f" (the authors say {published})"
     return text
 
 
 def _captions(file: Path, all_faults: Faults) -> dict[str, str]:
-    """What the pictures show, by file name; not every download has this file."""
+    """Read the captions by file name; the file is optional."""
     if not file.is_file():
         return {}
     faults = Faults(all_faults.benchmark, file)
@@ -94,7 +94,7 @@ class _Reader:
     ids: Ids
 
     def turn(self, img_id: str, turn: int, values: Any) -> Edit | None:
-        """The edit of one turn; None after noting everything that is wrong with it."""
+        """Read the edit of one turn, or return None after noting all faults."""
         record = f"{img_id}, turn {turn}"
         if not isinstance(values, dict):
             self.faults.add(record, f"must be a mapping, got {format_value(values)}")

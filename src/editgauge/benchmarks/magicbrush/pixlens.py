@@ -40,17 +40,17 @@ def load(data: Path | None = None) -> Benchmark:
     With a `*pixlens*.json` in the folder, `{input: {edit_type, category, from_attribute, to_attribute}}`, the edits are
     those of that file. Without it, an instruction that the rules cannot read stays, so that it is counted as unscored.
     """
-    place = require_data(NAME, data, NEEDED)
-    edits, sessions = read_sessions(NAME, place)
-    file = _attributes(place if place.is_dir() else place.parent)
+    path = require_data(NAME, data, NEEDED)
+    edits, sessions = read_sessions(NAME, path)
+    file = _attributes(path if path.is_dir() else path.parent)
     if file is None:
         read = tuple(map(_by_rules, edits))
         parsed = [edit for edit in read if "unparsed" not in edit.extras]
         message = f"parsed {len(parsed)} of {len(read)} instructions by rules: {_counts(parsed)}"
         return Benchmark(NAME, read, f"{session_summary(edits, sessions)}; {message}", LICENSE)
-    kept = _by_file(edits, file)
-    message = f"{len(kept)} have the attributes of {file.name}: {_counts(kept)}"
-    return Benchmark(NAME, kept, f"{session_summary(edits, sessions)}; {message}", LICENSE)
+    edits_kept = _by_file(edits, file)
+    message = f"{len(edits_kept)} have the attributes of {file.name}: {_counts(edits_kept)}"
+    return Benchmark(NAME, edits_kept, f"{session_summary(edits, sessions)}; {message}", LICENSE)
 
 
 def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
@@ -59,8 +59,8 @@ def _counts(edits: tuple[Edit, ...] | list[Edit]) -> str:
     listed = ", ".join(f"{count} {kind}" for kind, count in types.most_common())
     if types == PUBLISHED:
         return f"{listed}, as in the paper"
-    kept = ", ".join(f"{count} {kind}" for kind, count in PUBLISHED.items())
-    return f"{listed or 'none'} (of dev the paper kept {sum(PUBLISHED.values())}: {kept})"
+    published = ", ".join(f"{count} {kind}" for kind, count in PUBLISHED.items())
+    return f"{listed or 'none'} (of dev the paper kept {sum(PUBLISHED.values())}: {published})"
 
 
 def _by_rules(edit: Edit) -> Edit:
@@ -73,7 +73,7 @@ def _by_rules(edit: Edit) -> Edit:
 
 
 def _in_pixlens_words(step: ParsedStep) -> ParsedStep:
-    """What someone wears or gets is a part of them, by PixLens's own labels; types without a rule are refused."""
+    """Convert a step to PixLens's labels: accessories are parts; types without a rule are rejected."""
     if step.type not in {*PUBLISHED, "position_replacement"}:
         raise UnscorableError("unparsable", f"PixLens has no rule for the edit type {step.type}")
     gets = step.type == "object_addition" and step.subject
@@ -95,7 +95,7 @@ def _attributes(folder: Path) -> Path | None:
 def _by_file(edits: tuple[Edit, ...], file: Path) -> tuple[Edit, ...]:
     faults = Faults(NAME, file)
     by_input = {Path(edit.source.name).name: edit for edit in edits}
-    kept = []
+    selected = []
     for key, values in read_json(file, faults, dict).items():
         edit = by_input.get(Path(key).name)
         if edit is None:
@@ -103,12 +103,12 @@ def _by_file(edits: tuple[Edit, ...], file: Path) -> tuple[Edit, ...]:
             continue
         parts = _parts(key, values, faults)
         if parts is not None:
-            kept.append(_with(edit, parts))
-    return faults.done(kept)
+            selected.append(_with(edit, parts))
+    return faults.done(selected)
 
 
 def _parts(key: str, values: Any, faults: Faults) -> ParsedStep | None:
-    """The parts of one record; None after noting what is wrong with it."""
+    """Read the parts of one record, or return None after noting faults."""
     if not isinstance(values, dict):
         faults.add(key, f"must be a mapping, got {format_value(values)}")
         return None
@@ -129,7 +129,7 @@ def _parts(key: str, values: Any, faults: Faults) -> ParsedStep | None:
 
 
 def _text(key: str, values: Mapping[str, Any], name: str, faults: Faults) -> str | None:
-    """A text, or None where it is missing or empty, as it is for edits that have no such part."""
+    """Return a text, or None if it is missing or empty."""
     value = values.get(name)
     if value is None or value == "":
         return None

@@ -30,27 +30,27 @@ FOR_THE_DEMO = (
 
 
 def load_demo() -> Benchmark:
-    """The 22 edits of `sample` that small models can judge, for `editgauge demo`."""
-    whole = load()
-    edits = {edit.id: edit for edit in whole.edits}
+    """Load the 22 edits of `sample` that small models can judge, for `editgauge demo`."""
+    sample = load()
+    edits = {edit.id: edit for edit in sample.edits}
     about = f"{len(FOR_THE_DEMO)} edits of `sample` that the small models can judge"
-    return replace(whole, name="demo", about=about, edits=tuple(edits[name] for name in FOR_THE_DEMO))
+    return replace(sample, name="demo", about=about, edits=tuple(edits[name] for name in FOR_THE_DEMO))
 
 
 def load() -> Benchmark:
     """Edits of real photographs, each with a mask and a recipe for its right outcome."""
-    there = photos.PHOTOS.info()
-    if there.present < there.files:
+    available = photos.PHOTOS.info()
+    if available.present < available.files:
         raise BadInputError(
-            f"The benchmark 'sample' needs {there.files} photographs, of which {there.present} are on this machine. "
-            f"Run `editgauge data pull photos` (fetches {there.bytes_to_fetch / 1e6:.0f} MB once)."
+            f"The benchmark 'sample' needs {available.files} photographs, of which {available.present} are on this machine. "
+            f"Run `editgauge data pull photos` (fetches {available.bytes_to_fetch / 1e6:.0f} MB once)."
         )
     text = (resources.files(__name__) / "sample.yaml").read_text(encoding="utf-8")
     return read_benchmark(read_yaml(text, "sample.yaml"), find, name="sample", where="editgauge.benchmarks.sample")
 
 
 def find(word: str) -> Path:
-    """The file of `photos/…`, `skimage/…` or `sklearn/…`; libraries are located without being imported."""
+    """Return the path of `photos/…`, `skimage/…` or `sklearn/…` without importing the libraries."""
     origin, _, name = word.partition("/")
     if origin == "photos":
         return photos.path(name)

@@ -68,7 +68,7 @@ def load_photos(seed: int = 0, trials: int = 1) -> Benchmark:
 
 @cache
 def shipped_annotations(file: str = "sample.json") -> Annotations:
-    """The annotations that are part of the project; the photographs are not."""
+    """Read annotations that are part of the package."""
     return Annotations.model_validate_json((resources.files(__name__) / file).read_text(encoding="utf-8"))
 
 
@@ -100,7 +100,7 @@ def _drawn(
 
 
 def read_annotations(file: Path) -> Annotations:
-    """The annotations of a file; raises `BadInputError` that lists every fault with its place."""
+    """Read annotations; one `BadInputError` lists all faults with their locations."""
     faults = Faults("unibench", file)
     value = read_json(file, faults, dict)
     problems = [*faults.problems, *(f"{file.name}: {fault}" for fault in faults_of(value))]

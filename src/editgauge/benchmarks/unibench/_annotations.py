@@ -177,13 +177,13 @@ class Annotations(StrictFields):
 
 
 def json_schema() -> dict[str, Any]:
-    """The form of the file as JSON Schema, for editors and for programs in other languages."""
+    """Return the JSON Schema of an annotation file."""
     schema = Annotations.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
 def described(annotations: Annotations) -> dict[str, Any]:
-    """The annotations as a JSON value, without what was left out; whole pixels are whole numbers."""
+    """Return annotations as a JSON value without unset fields; integral pixels are integers."""
     value: dict[str, Any] = _whole(annotations.model_dump(mode="json", by_alias=True, exclude_defaults=True))
     return value
 
@@ -219,13 +219,13 @@ def faults_of(value: Any) -> list[Fault]:
 
 
 def _of_whole_images(images: Any) -> list[Fault]:
-    """What no single field shows: of every image whose fields are all right."""
+    """Check images as a whole after their fields."""
     if not isinstance(images, list):
         return []
-    read = [(place, image) for place, value in enumerate(images) if (image := _image(value)) is not None]
+    read = [(index, image) for index, value in enumerate(images) if (image := _image(value)) is not None]
     names = Counter(image.file for _, image in read)
-    twice = [f"images[{place}].file: '{image.file}' is given twice" for place, image in read if names[image.file] > 1]
-    return [*twice, *(f"images[{place}].{fault}" for place, image in read for fault in image_faults(image))]
+    twice = [f"images[{index}].file: '{image.file}' is given twice" for index, image in read if names[image.file] > 1]
+    return [*twice, *(f"images[{index}].{fault}" for index, image in read for fault in image_faults(image))]
 
 
 def _image(value: Any) -> AnnotatedImage | None:
@@ -236,7 +236,7 @@ def _image(value: Any) -> AnnotatedImage | None:
 
 
 def image_faults(image: AnnotatedImage) -> Iterator[Fault]:
-    """What is wrong with one image whose fields are all right; the builder asks this, too."""
+    """Yield the faults of one image whose fields are valid."""
     path = PurePosixPath(image.file)
     if path.is_absolute() or ".." in path.parts or "\\" in image.file:
         yield f"file: {format_value(image.file)} must be a path inside the folder of images, with forward slashes"
@@ -299,13 +299,13 @@ def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
             yield f"templates[{index}]: {format_value(template)} {problem}"
 
 
-def _place_faults(places: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
-    pairs = Counter((place.anchor, place.words) for place in places)
+def _place_faults(positions: Sequence[RelativePlace], by_id: dict[str, Instance], moved: str) -> Iterator[Fault]:
+    pairs = Counter((position.anchor, position.words) for position in positions)
     yield from (f"places: '{words}' '{anchor}' is given twice" for (anchor, words), n in pairs.items() if n > 1)
-    for at, place in enumerate(places):
-        if place.anchor not in by_id:
-            yield f"places[{at}].anchor: {describe_unknown('instance', place.anchor, by_id)}"
-        elif place.anchor == moved:
+    for at, position in enumerate(positions):
+        if position.anchor not in by_id:
+            yield f"places[{at}].anchor: {describe_unknown('instance', position.anchor, by_id)}"
+        elif position.anchor == moved:
             yield f"places[{at}].anchor: '{moved}' cannot move relative to itself"
 
 
@@ -318,8 +318,8 @@ def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str
 
 def forbidden_colors(colors: Sequence[str], instance: Instance | None) -> list[str]:
     """Those that would ask for nothing new."""
-    own = _plain(instance.color) if instance and instance.color else None
-    return [word for word in colors if _plain(word) == own]
+    current = _plain(instance.color) if instance and instance.color else None
+    return [word for word in colors if _plain(word) == current]
 
 
 def _plain(word: str) -> str:
@@ -334,13 +334,13 @@ def _repeated(field: str, words: Sequence[str]) -> Iterator[Fault]:
 
 def _to_fault(detail: ErrorDetails) -> Fault:
     steps = [step for step in detail["loc"] if step not in TAGS]
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".")
     if detail["type"] == "missing":
-        return f"{place}: is missing"
+        return f"{path}: is missing"
     if detail["type"] == "extra_forbidden":
-        return f"{place}: is no key of this format"
+        return f"{path}: is no key of this format"
     message = detail["msg"].removeprefix("Value error, ")
-    return f"{place}: {message[0].lower()}{message[1:]}, got {format_value(detail['input'])}"
+    return f"{path}: {message[0].lower()}{message[1:]}, got {format_value(detail['input'])}"
 
 
 NEEDED: Mapping[TaskType, tuple[str, ...]] = {
@@ -383,7 +383,7 @@ def template_problem(template: str, kind: TaskType) -> str | None:
 
 
 def filled(template: str, words: Mapping[str, str]) -> str:
-    """The caption; an article before a slot follows the word that comes to stand there.
+    """Fill a caption template; articles follow the inserted words.
 
     >>> filled("A {target} on a mat", {"target": "owl"}), filled("A {target} on a mat", {"target": "books"})
     ('An owl on a mat', 'Books on a mat')
@@ -391,8 +391,8 @@ def filled(template: str, words: Mapping[str, str]) -> str:
 
     def spoken(match: re.Match[str]) -> str:
         article, slot = match.groups()
-        said = with_article(words[slot]) if slot in words else match.group()
-        return said[0].upper() + said[1:] if article[0].isupper() else said
+        phrase = with_article(words[slot]) if slot in words else match.group()
+        return phrase[0].upper() + phrase[1:] if article[0].isupper() else phrase
 
     return _ARTICLE.sub(spoken, template).format(**words)
 
@@ -402,7 +402,7 @@ def _slot_names(slots: tuple[str, ...] | list[str]) -> str:
 
 
 def mask_of(mask: PolygonList | MaskRunLengths) -> Mask:
-    """The mask as protocols and editors use it."""
+    """Convert the mask to the type of protocols and editors."""
     if isinstance(mask, MaskRunLengths):
         height, width = mask.size
         return RowRuns(_row_runs(render_run_lengths(mask.counts, width, height)), width, height)
@@ -410,7 +410,7 @@ def mask_of(mask: PolygonList | MaskRunLengths) -> Mask:
 
 
 def run_lengths(mask: BoolMask) -> MaskRunLengths:
-    """A rendered mask as COCO writes it: runs down the columns, the first of them outside.
+    """Encode a rendered mask as COCO run lengths.
 
     >>> run_lengths(np.array([[False, True], [True, True]])).counts
     [1, 3]
@@ -461,7 +461,7 @@ class TaskRecipes:
         return _pasted(cutout, anchor.box(), relation, task.image) if cutout else None
 
     def _cutout(self, name: str, image: AnnotatedImage) -> Cutout | None:
-        """The largest outlined object of that class in another photograph."""
+        """Return the largest outlined object of a class in another photograph."""
         outlines = [
             (outline, other.file)
             for other in self._images
@@ -480,7 +480,7 @@ def _outline(instance: Instance) -> Polygons | None:
 
 
 def _moved_to(box: Box, anchor: Box, relation: PlaneRelation) -> tuple[float, float]:
-    """The new center of an object: straight next to, over or under its anchor."""
+    """Return the new center of an object next to, above or below its anchor."""
     half_width, half_height = (box[2] - box[0]) / 2, (box[3] - box[1]) / 2
     x, y = (anchor[0] + anchor[2]) / 2, (anchor[1] + anchor[3]) / 2
     match relation:
@@ -499,7 +499,7 @@ def _moved_to(box: Box, anchor: Box, relation: PlaneRelation) -> tuple[float, fl
 
 
 def _pasted(cutout: Cutout, anchor: Box, relation: PlaneRelation, image: AnnotatedImage) -> Paste | None:
-    """The new object on the anchor's ground, as tall as the anchor unless there is less room for it."""
+    """Paste the new object on the anchor's ground, at most as tall as the anchor."""
     left, top, right, bottom = cutout.outline.box()
     narrow = (right - left) / (bottom - top)
     room = _room(anchor, relation, image)
@@ -569,14 +569,14 @@ def _of_image(image: AnnotatedImage, seed: int, trial: int) -> Iterator[Drawn]:
 
 
 def instance_id(task: Task) -> str:
-    """The id of the instance a task edits; empty where it edits none."""
+    """Return the id of the instance that a task edits, or an empty text."""
     return "" if isinstance(task, Generate) else task.instance
 
 
 def _drawn(image: AnnotatedImage, task: Task, trial: int, chance: np.random.Generator) -> Drawn:
     by_id = {instance.id: instance for instance in image.instances}
     target = _one(targets_of(task), chance)
-    place = _one(places_of(task), chance, _describe_place)
+    position = _one(places_of(task), chance, _describe_place)
     template = _one(task.templates, chance)
     return Drawn(
         image,
@@ -585,25 +585,25 @@ def _drawn(image: AnnotatedImage, task: Task, trial: int, chance: np.random.Gene
         str(template),
         by_id.get(instance_id(task)),
         target,
-        place,
-        by_id[place.anchor] if place else None,
+        position,
+        by_id[position.anchor] if position else None,
     )
 
 
 def targets_of(task: Task) -> Sequence[str]:
-    """The classes or colors a task is drawn from; none where the object stays what it is."""
+    """Return the candidate classes or colors of a task."""
     if isinstance(task, ChangeClass | Generate):
         return task.classes
     return task.colors if isinstance(task, ChangeColor) else ()
 
 
 def places_of(task: Task) -> Sequence[RelativePlace]:
-    """The places a task is drawn from; none where the object stays at its own."""
+    """Return the candidate positions of a task."""
     return task.places if isinstance(task, MoveTask | Generate) else ()
 
 
-def _describe_place(place: RelativePlace) -> str:
-    return f"{place.anchor}\0{place.words}"
+def _describe_place(position: RelativePlace) -> str:
+    return f"{position.anchor}\0{position.words}"
 
 
 def _one(candidates: Iterable[T], chance: np.random.Generator, spelled: Callable[[T], str] = str) -> T | None:
@@ -627,7 +627,7 @@ RecipeOf = Callable[[Drawn], Recipe | None]
 
 
 def as_edits(tasks: Sequence[Drawn], pictures: Mapping[str, ImageFile], recipe_of: RecipeOf) -> tuple[Edit, ...]:
-    """An edit for every task. Ids name the trial where there are several."""
+    """Convert tasks to edits; ids name the trial if there are several."""
     ids = Ids()
     several = any(task.trial > 1 for task in tasks)
     return tuple(
@@ -666,12 +666,12 @@ def _instruction(task: Drawn) -> str:
     at = f"{task.place.words} the {task.anchor.class_}" if task.place and task.anchor else ""
     if task.instance is None:
         return f"Add {with_article(task.name)} {at}."
-    own = task.instance.class_
+    subject = task.instance.class_
     if isinstance(task.task, ChangeClass):
-        return f"Replace the {own} with {with_article(task.name)}."
+        return f"Replace the {subject} with {with_article(task.name)}."
     if isinstance(task.task, ChangeColor):
-        return f"Make the {own} {task.target}."
-    return f"Move the {own} {at}."
+        return f"Make the {subject} {task.target}."
+    return f"Move the {subject} {at}."
 
 
 def _before(task: Drawn) -> str | None:
@@ -687,7 +687,7 @@ def _after(task: Drawn) -> str:
 
 
 def _words(task: Drawn) -> dict[str, str]:
-    """What comes to stand in the slots of the caption."""
+    """Return the values of the slots of a caption."""
     words = {"target": task.name}
     if isinstance(task.task, ChangeColor):
         words["color"] = str(task.target)
@@ -697,7 +697,7 @@ def _words(task: Drawn) -> dict[str, str]:
 
 
 def _region(task: Drawn, recipe: Recipe | None) -> Mask | None:
-    """What the edit may change. Where a moved or new object comes to lie is up to the method, so there is none."""
+    """Return the region that the edit may change; None where the method chooses the position."""
     if recipe is not None:
         return recipe.footprint()
     if task.instance is None or task.place is not None:
@@ -717,7 +717,7 @@ def _fields(task: Drawn) -> dict[str, Any]:
         fields |= {"anchor": task.anchor.id, "anchor_class": task.anchor.class_, "words": task.place.words}
         fields |= {"relation": task.place.relation} if task.place.relation else {}
         fields["anchor_others"] = _others(task, task.anchor.class_, task.anchor)
-        fields["places"] = [[_class_of(place.anchor, task), place.words] for place in places_of(task.task)]
+        fields["places"] = [[_class_of(position.anchor, task), position.words] for position in places_of(task.task)]
     fields["classes"] = sorted({instance.class_ for instance in task.image.instances})
     fields["others"] = _others(task, task.name, task.instance)
     return fields
