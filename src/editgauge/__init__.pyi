@@ -29,7 +29,7 @@ from editgauge.engine.best import best as best
 from editgauge.engine.changes import changes as changes
 from editgauge.engine.edit import edit as edit
 from editgauge.engine.plan import plan as plan
-from editgauge.engine.parse import understand as understand
+from editgauge.engine.parse import parse as parse
 from editgauge.engine.prefer import prefer as prefer
 from editgauge.engine.merge import merge as merge
 from editgauge.engine.result import ScoreResult as ScoreResult
@@ -168,6 +168,6 @@ __all__ = [
     "see",
     "serve",
     "study",
-    "understand",
+    "parse",
     "verify",
 ]
