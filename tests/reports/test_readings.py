@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.instructions import understand
+from editgauge.instructions import parse_instruction as understand
 from editgauge.reports._gallery import how_surely_read
 from editgauge.results.edits import parsed_to_json
 
