@@ -27,17 +27,17 @@ from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best import best as best
 from editgauge.engine.changes import changes as changes
-from editgauge.engine import edit
+from editgauge.engine.edit import edit as edit
 from editgauge.engine.plan import plan as plan
 from editgauge.engine.parse import understand as understand
-from editgauge.engine import prefer
+from editgauge.engine.prefer import prefer as prefer
 from editgauge.engine.merge import merge as merge
 from editgauge.engine.result import ScoreResult as ScoreResult
 from editgauge.engine.run import run as run
 from editgauge.engine.score import score as score
 from editgauge.engine.scorer import Scorer as Scorer
 from editgauge.engine.see import see as see
-from editgauge.engine import verify
+from editgauge.engine.verify import verify as verify
 from editgauge.errors import BadImageError as BadImageError
 from editgauge.errors import BadInputError as BadInputError
 from editgauge.errors import BadRunError as BadRunError

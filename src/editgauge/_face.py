@@ -166,7 +166,7 @@ FACE: dict[str, str] = {
     "Run": "editgauge.results:Run",
     "RunSummary": "editgauge.analysis.summary:RunSummary",
     "ScoreRecord": "editgauge.results:ScoreRecord",
-    "Verdict": "editgauge.engine.verdict:Verdict",
+    "Verdict": "editgauge.protocols.verdict:Verdict",
     "Scorer": "editgauge.engine.scorer:Scorer",
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from editgauge._util.variants import base_name
-from editgauge.engine.verdict import HEADLINES, NO_RULE
+from editgauge.protocols.verdict import HEADLINES, NO_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge._util.images import Pixels
-    from editgauge.engine.verdict import Verdict
+    from editgauge.protocols.verdict import Verdict
     from editgauge.evidence import Evidence, Side
     from editgauge.results import ScoreRecord
     from editgauge.types import Item

@@ -21,7 +21,7 @@ from editgauge.engine._perception import MemoryGate, RunPerception, admission_by
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.engine.parse import read_instruction
 from editgauge.engine.result import ScoreResult
-from editgauge.engine.verdict import make_verdict
+from editgauge.protocols.verdict import make_verdict
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
@@ -199,7 +199,7 @@ class Scorer:
             reserve(admission_bytes(item.pixel_bytes))
             scores = await score_item(item, self.protocols, self._perception)
         records = [record for records in scores.values() for record in records]
-        return ScoreResult(records, item, make_verdict(records, item.edit), self.remark)
+        return ScoreResult(records, item, make_verdict(records), self.remark)
 
 
 def build_edit(before: ImageLike, instruction: str, details: EditDetails, parses: SavedParses | None = None) -> Edit:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import read_image
-from editgauge.engine import edit
+from editgauge.engine.edit import edit
 
 pytestmark = pytest.mark.slow
 

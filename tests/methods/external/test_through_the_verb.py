@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import Pixels, png_bytes
-from editgauge.engine import edit
+from editgauge.engine.edit import edit
 from editgauge.errors import BadInputError
 from tests.endpoint import Reply
 

@@ -198,8 +198,8 @@ def shrunk(recipe: Recipe, factor: float) -> Recipe:
             return Move(times(outline, factor), (factor * x, factor * y))
         case Paste(cutout, (x, y), height):
             return Paste(cutout, (factor * x, factor * y), factor * height)
-        case Background(kept, scene):
-            return Background(tuple(times(outline, factor) for outline in kept), scene)
+        case Background(objects, scene):
+            return Background(tuple(times(outline, factor) for outline in objects), scene)
         case Restyle():
             return recipe
 
