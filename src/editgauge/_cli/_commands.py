@@ -199,11 +199,17 @@ def _run(key: str, function: Callable[..., Any], options: dict[str, Any], switch
     result = function(**options)
     if switches.get("json"):
         to_json = _output.find("JSON", key)
-        typer.echo(to_json(result, options) if to_json else _output.as_json(result))
+        typer.echo(_call(to_json, result, options) if to_json else _output.as_json(result))
         return _output.exit_code(result)
     show = _output.find("SHOWN", key) or _output.show_anything
-    code: int | None = show(result, options | switches)
+    code: int | None = _call(show, result, options | switches)
     return code or _output.exit_code(result)
+
+
+def _call(function: Callable[..., Any], result: object, options: dict[str, Any]) -> Any:
+    """Call a function of the result, with the options if it takes them."""
+    takes_options = "options" in inspect.signature(function).parameters
+    return function(result, options) if takes_options else function(result)
 
 
 def _flag(name: str, text: str) -> inspect.Parameter:
