@@ -23,7 +23,8 @@ VERBS: dict[str, dict[str, str]] = {
         "list": "editgauge._cli.list:list_names",
         "see": "editgauge.engine.see:see",
         "changes": "editgauge.engine.changes:changes",
-        "understand": "editgauge.engine.parse:understand",
+        "parse": "editgauge.engine.parse:parse",
+        "understand": "editgauge.engine.parse:parse",
     },
     "People": {
         "agree": "editgauge.analysis.agree:agree",
@@ -40,7 +41,7 @@ VERBS: dict[str, dict[str, str]] = {
 }
 """The verbs by the heading under which the command line lists them, each with its function."""
 
-_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights.verbs", "editgauge.benchmarks.datasets"
+_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights._verbs", "editgauge.benchmarks.datasets"
 GROUPS: dict[str, dict[str, str]] = {
     "study": {
         "create": "editgauge.studies.creation.create:create",
@@ -75,7 +76,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tables": "editgauge.audits.judges.inspector_tables:tables",
         "guess-cost": "editgauge.audits.judges.guess_cost:guess_cost",
     },
-    "cache": {name: f"editgauge.models.cache:{name}" for name in ("info", "clear")},
+    "cache": {name: f"editgauge.models._cache:{name}" for name in ("info", "clear")},
 }
 """Verbs that have verbs of their own; in Python they are modules."""
 
@@ -97,7 +98,8 @@ SUMMARIES: dict[str, str] = {
     "list": "List what is available: benchmarks, methods, protocols, metrics, models and more.",
     "see": "Show what the models detect in an image: boxes, outlines and confidence.",
     "changes": "Describe what changed between two images, one sentence per change, without a language model.",
-    "understand": "Read what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
+    "parse": "Parse what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
+    "understand": "Parse what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
     "agree": "Measure how well the scores of a run agree with people: with ratings, choices between two, or known truth.",
     "prefer": "Ask a judge which of two outcomes is better, in both orders.",
     "estimate": "Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).",
@@ -151,7 +153,7 @@ _IMAGES, _MASKS, _EVIDENCE = "editgauge._util.images", "editgauge._util.masks", 
 FACE: dict[str, str] = {
     **{name: place for verbs in VERBS.values() for name, place in verbs.items()},
     "build": "editgauge.build",
-    "cache": "editgauge.models.cache",
+    "cache": "editgauge.models._cache",
     "data": "editgauge.data",
     "judges": "editgauge.judges",
     "models": "editgauge.models",
@@ -166,7 +168,7 @@ FACE: dict[str, str] = {
     "Run": "editgauge.results:Run",
     "RunSummary": "editgauge.analysis.summary:RunSummary",
     "ScoreRecord": "editgauge.results:ScoreRecord",
-    "Verdict": "editgauge.engine.verdict:Verdict",
+    "Verdict": "editgauge.protocols.verdict:Verdict",
     "Scorer": "editgauge.engine.scorer:Scorer",
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",

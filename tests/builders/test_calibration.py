@@ -17,12 +17,12 @@ from editgauge._cli import groups
 from editgauge.builders.calibration.build import calibration
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols import open_protocol
-from editgauge.protocols.editgauge import Own
-from editgauge.protocols.editgauge.further import JUDGED, WORDS
+from editgauge.protocols.editgauge import EditGaugeProtocol
+from editgauge.protocols.editgauge._further import JUDGED, WORDS
 from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 
-ENTRY = ProtocolEntry(Own.about, Own.paper, Own.version, Own.deviations, Own.scores)
+ENTRY = ProtocolEntry(EditGaugeProtocol.about, EditGaugeProtocol.paper, EditGaugeProtocol.version, EditGaugeProtocol.deviations, EditGaugeProtocol.scores)
 LITE = {"detector": {"name": "efficientdet-lite2"}, "segmenter": {"name": "grabcut"}}
 EDITS = 60
 Make = Callable[..., Path]
@@ -36,7 +36,7 @@ def scored(make_run: Make, make_record: Callable[..., JournalEntry]) -> Path:
     for place in range(EDITS):
         for method in ("mine", "theirs"):
             scores: dict[str, float | str] = {
-                name: float(random.beta(0.8, 0.8)) for name in ("edit", "preservation", "artifact", "overall")
+                name: float(random.beta(0.8, 0.8)) for name in ("edit", "kept", "quality", "overall")
             }
             if place < 3 and method == "mine":
                 scores["edit"] = "no_rule"
@@ -70,7 +70,7 @@ def unsure(values: dict[str, float]) -> float:
 
 
 def clean(values: dict[str, float]) -> float:
-    return float(expit(-logit(values["artifact"]) + 1))
+    return float(expit(logit(values["quality"]) + 1))
 
 
 @pytest.fixture
@@ -99,12 +99,12 @@ def test_the_protocol_takes_the_file_and_bears_its_hash(scored: Path, ratings: P
     built = calibration(scored, ratings=ratings, out=tmp_path / "c.json")
     opened = open_protocol(built.protocol)
 
-    assert isinstance(opened, Own)
+    assert isinstance(opened, EditGaugeProtocol)
     assert opened.name == f"editgauge[calibration=c.json@{built.sha256[:12]}]"
     assert built.sha256 in opened.version
     told = json.loads(built.file.read_text("utf-8"))
     assert told["models"] == {"detector": "efficientdet-lite2", "segmenter": "grabcut"}
-    assert told["version"] == Own.version
+    assert told["version"] == EditGaugeProtocol.version
     assert calibration(scored, ratings=ratings, out=tmp_path / "again.json").sha256 == built.sha256
 
 
@@ -112,7 +112,7 @@ def test_the_evidence_of_a_judge_and_an_embedder_is_weighed_by_ratings(
     make_run: Make, make_record: Callable[..., JournalEntry], tmp_path: Path
 ) -> None:
     """People say what the judge says; what the joint embedder says has nothing to do with it."""
-    protocol = Own().with_models({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
+    protocol = EditGaugeProtocol().with_models({"joint_embedder": "clip-b16", "judge": "gpt-4o"})
     entry = ProtocolEntry(protocol.about, protocol.paper, protocol.version, protocol.deviations, protocol.scores)
     random = np.random.default_rng(4)
     records = []
@@ -139,17 +139,17 @@ def test_questions_of_our_studies_find_their_scores(scored: Path, tmp_path: Path
         scored, ratings=people(scored, tmp_path / "r.csv", questions), out=tmp_path / "c.json", quiet=True
     )
 
-    assert {each.score: each.question for each in found.scores} == {"edit": "accuracy", "artifact": "precise"}
-    artifact = found.scores[1].curve
-    assert artifact(0.2) < artifact(0.8)
-    assert artifact(0.5) == pytest.approx(1 - clean({"artifact": 0.5}), abs=0.12)
+    assert {each.score: each.question for each in found.scores} == {"edit": "accuracy", "quality": "precise"}
+    quality = found.scores[1].curve
+    assert quality(0.2) < quality(0.8)
+    assert quality(0.5) == pytest.approx(clean({"quality": 0.5}), abs=0.12)
 
 
 def test_the_user_says_which_question_is_about_which_score(scored: Path, tmp_path: Path) -> None:
     file = people(scored, tmp_path / "r.csv", {"done?": unsure, "clean?": clean})
-    words: dict[str, Any] = {"score": ["artifact", "editgauge/edit"], "question": ["clean?", "done?"]}
+    words: dict[str, Any] = {"score": ["quality", "editgauge/edit"], "question": ["clean?", "done?"]}
     found = calibration(scored, ratings=file, out=tmp_path / "c.json", **words)
-    assert {each.score: each.question for each in found.scores} == {"artifact": "clean?", "edit": "done?"}
+    assert {each.score: each.question for each in found.scores} == {"quality": "clean?", "edit": "done?"}
 
     (one,) = calibration(scored, ratings=file, out=tmp_path / "c.json", question=["done?"]).scores
     assert (one.score, one.question) == ("edit", "done?")

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from editgauge._stats.intervals import Numbers
 from editgauge.builders.calibration.fit import PRIOR, calibrated, fit, fitted_curve, is_bent, left_out
 from editgauge.builders.calibration.measures import binned, compare
-from editgauge.protocols.editgauge.calibration import NEAREST, CalibrationCurve, read_curve
+from editgauge.protocols.editgauge._calibration import NEAREST, CalibrationCurve, read_curve
 
 chances = st.floats(0, 1)
 rated = st.lists(st.tuples(chances, chances), min_size=2, max_size=40)

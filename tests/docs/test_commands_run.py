@@ -29,7 +29,7 @@ NEEDS = {
     r"^(?:demo|audit|build probes|build tune|build training)|demo/run": "minutes: tests/cli, tests/audits",
     r"models pull|data pull|cache clear|models verify": "the network, or your own cache: tests/models, tests/util",
     r"calibrat|^agree run|estimate|accept|--ratings|study (?:import|analyze|export)": "ratings: tests/analysis",
-    r"my-benchmark|merge shards": "a folder of yours: tests/engine/test_shards.py",
+    r"my-benchmark|merge shards": "a folder of yours: tests/engine/test_merge.py",
     r"--items 200": "more outcomes than there are here: tests/studies",
     r"unibench-sample|negligible|overdone": "longer runs: tests/golden",
 }

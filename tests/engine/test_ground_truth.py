@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import read_image, write_png
-from editgauge.engine import verify
 from editgauge.engine.run import run
+from editgauge.engine.verify import verify
 from editgauge.results import Run
 
 Make = Callable[..., Path]

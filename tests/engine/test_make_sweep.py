@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from editgauge._util.images import read_image
-from editgauge.engine import edit
+from editgauge.engine.edit import edit
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from editgauge.analysis.agree import agree
-from editgauge.engine import prefer
+from editgauge.engine.prefer import prefer
 from editgauge.engine.run import run as score
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import ImageStamp, JournalEntry

@@ -16,9 +16,10 @@ import psutil
 import pytest
 
 from editgauge._util.profiling import read_profile
-from editgauge.engine import _ray, verify
+from editgauge.engine import _ray
 from editgauge.engine._ray import check_visible_images
 from editgauge.engine.run import check_engine, run
+from editgauge.engine.verify import verify
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.reports.export import export
 from editgauge.results import ImageStamp, JournalEntry, Run

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from editgauge._util.images import Pixels, pixel_hash, write_png
-from editgauge.engine import verify
+from editgauge.engine.verify import verify
 from editgauge.errors import BadRunError
 from editgauge.results import ImageStamp, JournalEntry, Run, RunWriter
 

@@ -23,13 +23,13 @@ from pydantic import BaseModel, ValidationError
 from editgauge._util.concurrency import run_async
 from editgauge.engine._judges import transcripts_of
 from editgauge.engine._perception import MemoryGate, RunPerception
-from editgauge.engine._run_plan import Remaining, RunPlan
+from editgauge.engine._run_plan import RemainingTasks, RunPlan
 from editgauge.engine._scoring import ScoringTask, score_task
 from editgauge.judges import Answer, NoAnswerError, Question
 from editgauge.judges._panel import is_panel, panel_members
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 from editgauge.judges._transcripts import Call
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.protocols import Protocol, format_variant, parse_variant
 from editgauge.types import Edit
 
@@ -187,7 +187,7 @@ def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
     """For each judge the calls, tokens and cost of what is left of the run, or shard."""
     if not plan.judge_config.addresses:
         return {}
-    left = Remaining(plan, out)
+    left = RemainingTasks(plan, out)
     limits = questions_at_most(plan.protocols, left)
     with_image = sum(task.outcome.image is not None for task in left)
     if not with_image:

@@ -12,7 +12,7 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.progress import progress
 from editgauge.engine._judges import transcripts_of
 from editgauge.engine._perception import RunPerception
-from editgauge.engine._run_plan import WHOLE, RunPlan, all_tasks
+from editgauge.engine._run_plan import COMPLETE, RunPlan, all_tasks
 from editgauge.engine._scoring import ScoringTask, extract_part, load_item
 from editgauge.errors import BadImageError
 from editgauge.evidence import Note
@@ -43,7 +43,7 @@ def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownPart
     A shard has no whole set: its sets wait for the run that `merge` makes.
     """
     scoring = [protocol for protocol in plan.protocols if protocol.sets]
-    if not scoring or plan.shard != WHOLE:
+    if not scoring or plan.shard != COMPLETE:
         return
     set_scores = _of_others(plan, folder)
     # Judges were asked while the outcomes were scored, and are not asked again.

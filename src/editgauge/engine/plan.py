@@ -13,7 +13,7 @@ from editgauge.benchmarks import benchmarks
 from editgauge.engine._judge_cost import Extrapolation, questions_at_most
 from editgauge.engine._judges import judges_of, read_judge_config, transcripts_of
 from editgauge.engine._machine import this_machine, worker_count_for
-from editgauge.engine._run_plan import WHOLE, Remaining, RunPlan, Shard, build_plan, read_shard
+from editgauge.engine._run_plan import COMPLETE, RemainingTasks, RunPlan, Shard, build_plan, read_shard
 from editgauge.engine._schedule import Setup
 from editgauge.engine._trial import (
     MOST_OF_A_SOURCE,
@@ -27,7 +27,7 @@ from editgauge.engine._trial import (
     some_of,
 )
 from editgauge.errors import BadInputError
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
 from editgauge.results.manifest import Manifest, is_run
 
@@ -208,7 +208,7 @@ class _Request:
             judge=self.judge or {name: judge["address"] for name, judge in run.judges.items()},
             max_tokens=next(tokens, None) if self.max_tokens is None else self.max_tokens,
             seed=run.seed,
-            shard=read_shard(run.shard or None) if self.shard == WHOLE else self.shard,
+            shard=read_shard(run.shard or None) if self.shard == COMPLETE else self.shard,
             limit=run.edits if self.limit is None else self.limit,
             data=self.data or run.places.get("data"),
             images=self.images or run.places.get("images"),
@@ -228,7 +228,7 @@ def _known_benchmark(run: Manifest, folder: Path) -> str:
 
 
 def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int | None) -> Forecast:
-    tasks = Remaining(wanted, out)
+    tasks = RemainingTasks(wanted, out)
     of_sources = Counter(task.edit.source.name for task in tasks)
     left = of_sources.total()
     machine = this_machine()

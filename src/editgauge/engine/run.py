@@ -13,12 +13,12 @@ from editgauge.engine import _schedule
 from editgauge.engine._judge_cost import asking_cost
 from editgauge.engine._judges import FOLDER, count_judge_usage, judges_of, keep_prompts, read_judge_config
 from editgauge.engine._machine import worker_count_for
-from editgauge.engine._run_plan import WHOLE, build_plan, read_shard, refuse_another_shard, tasks_left
+from editgauge.engine._run_plan import COMPLETE, build_plan, check_shard, read_shard, remaining_tasks
 from editgauge.engine._schedule import Setup
 from editgauge.engine._sets import KnownParts, forget_sets, score_sets
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import FoundOutcomes
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.options import (
     Amount,
     Count,
@@ -135,7 +135,7 @@ def run(
         captions=captions,
         shard=part,
     )
-    refuse_another_shard(Path(out), part)
+    check_shard(Path(out), part)
     if plan.benchmark.about:
         log_info(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
     for name, these in plan.outcomes_of.items():
@@ -145,7 +145,7 @@ def run(
     models_used = (f"{role}: {name}" for role, name in plan.choice.models.items())
     for remark in (*plan.choice.remarks, *models_used, *_judge_lines(plan.manifest.judges)):
         log_info(remark, quiet=quiet)
-    if part != WHOLE:
+    if part != COMPLETE:
         of = sum(len(these.outcomes) for these in plan.outcomes_of.values())
         log_info(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
     with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
@@ -153,7 +153,7 @@ def run(
             log_info(note, quiet=quiet)
         keep_prompts(plan.judge_config.prompts, Path(out))
         write_inputs(Path(out), plan.benchmark.edits)
-        tasks, done = tasks_left(plan, writer)
+        tasks, done = remaining_tasks(plan, writer)
         if done:
             then = "continuing" if tasks else "nothing is left to do"
             log_info(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)

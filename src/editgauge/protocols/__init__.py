@@ -108,6 +108,8 @@ BUILT_IN = {
     "editgauge": "editgauge.protocols.editgauge:editgauge",
     "editinspector": "editgauge.protocols.editinspector:editinspector",
     "editval": "editgauge.protocols.editval:editval",
+    "editval@appendix": "editgauge.protocols.editval:as_in_appendix",
+    "editval@auto_eval": "editgauge.protocols.editval:as_auto_eval",
     "editval@released": "editgauge.protocols.editval:as_released",
     "local-clip": "editgauge.protocols.local_clip:local_clip",
     "people": "editgauge.protocols.people:people",

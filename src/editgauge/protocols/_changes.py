@@ -15,6 +15,7 @@ from editgauge._util.masks import BoolMask, Rectangle
 from editgauge._util.text import join_words, with_article
 from editgauge._vision.change_sentences import NOTHING, sentences
 from editgauge._vision.changed_regions import ChangedRegion, Changes, find_changes
+from editgauge._vision.disturbances import measure_disturbance
 from editgauge._vision.geometry import box_overlap
 from editgauge._vision.object_changes import (
     HALF_SURE,
@@ -275,6 +276,8 @@ async def differences(
 ) -> Differences:
     """Describe what changed in pixels, objects and words; both images have one size.
 
+    Changes of the image as a whole come from the analysis that the score `kept` uses, so the two agree.
+
     Args:
         source: the image before the edit
         edited: the image after the edit
@@ -282,6 +285,18 @@ async def differences(
         original: the edited image in its native size, if that differs; models use this one
 
     """
+    result = await _local_differences(source, edited, perception, original)
+    disturbance = measure_disturbance(source, edited, result.pixels.alignment)
+    if not disturbance.sentences:
+        return result
+    local = tuple(text for text in result.sentences if result.extent != "nothing")
+    return replace(result, extent="whole", sentences=(*disturbance.sentences, *local))
+
+
+async def _local_differences(
+    source: Pixels, edited: Pixels, perception: Perception, original: Pixels | None
+) -> Differences:
+    """Describe changed objects and regions in the source's frame."""
     pixels = changes_of(source, edited)
     if not pixels.mask.any():
         return Differences(pixels, "nothing", (), (), (NOTHING,))

@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from editgauge._util.variants import base_name
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import EditDetails
-from editgauge.engine.verdict import Verdict
+from editgauge.protocols.verdict import Verdict
 from editgauge.errors import BadInputError
 from editgauge.results import ScoreRecord
 from editgauge.types import ParsedStep, Position

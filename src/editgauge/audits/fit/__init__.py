@@ -1,1 +1,1 @@
-"""Fits the models of the protocol `editgauge` on probes."""
+"""Fits the models of the protocol `editgauge` on human ratings: `python -m editgauge.audits.fit --help`."""

@@ -15,7 +15,7 @@ from editgauge.analysis.outcomes import OutcomeKey, match, scored_outcomes
 from editgauge.analysis.ratings import read_ratings
 from editgauge.audits.cards.measures import auroc
 from editgauge.errors import BadInputError
-from editgauge.protocols.editgauge.model import fitted
+from editgauge.protocols.editgauge._models import fitted
 from editgauge.results import Run
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from editgauge.builders.calibration.measures import CalibrationComparison, compa
 from editgauge.builders.calibration.plot import calibration_svg
 from editgauge.errors import BadInputError
 from editgauge.protocols.editgauge import editgauge
-from editgauge.protocols.editgauge.calibration import SCHEMA, CalibrationCurve
+from editgauge.protocols.editgauge._calibration import SCHEMA, CalibrationCurve
 from editgauge.results import Run
 
 
@@ -84,7 +84,7 @@ def calibration(
         run: folder of a finished run with the protocol editgauge.
         ratings: CSV or JSONL file with edit, method, value, and optionally rater, question, seed.
         out: JSON file to write; a reliability diagram is drawn next to it, as SVG.
-        score: `edit`, `preservation`, `artifact` or `overall`; repeat for several. Default: by the questions' names.
+        score: `edit`, `kept`, `quality`, `success` or `overall`; repeat for several. Default: by the questions' names.
         question: the question about that score, once per `score`.
         level: rating from which an answer is good, if answers are not 0 and 1.
         quiet: print no remarks.
@@ -162,7 +162,7 @@ def _calibrated(answers: QuestionAnswers) -> Calibrated:
 
 
 def role_weights(chances: Numbers, answers: QuestionAnswers) -> dict[str, float]:
-    """What ratings make of the evidence of better models, next to what the curve makes of the score."""
+    """Fit the weights of the evidence of better models."""
     if not answers.further:
         return {}
     evidence = np.nan_to_num(np.stack(list(answers.further.values()), axis=1))

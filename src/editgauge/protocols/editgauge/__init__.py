@@ -1,9 +1,8 @@
-"""The protocol `editgauge`: was the edit done, is the picture well made, did the rest stay, is it free of artifacts.
+"""The protocol `editgauge`: was the edit done, was the rest kept, and is the image well made?
 
-`edit` and `quality` were fitted on real edits that people rated, and on probes with known truth; `preservation` and
-`artifact` on probes. None needs a judge, and every number says what spoke for it and what against it. `edit` exists
-only where what was asked for was looked for or measured. `editgauge[calibration=FILE]` gives what other people's
-ratings make of the numbers.
+Every score is fitted on real edits that people rated (`kept` on the answers of two judges) and needs no judge itself.
+Each lists what speaks for and against it. `edit` exists only where the request was looked for or measured.
+`editgauge[calibration=FILE]` maps the scores to what other people's ratings make of them.
 """
 
 from __future__ import annotations
@@ -12,248 +11,278 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import cv2
+import numpy as np
+
+from editgauge._vision.disturbances import Disturbance, measure_disturbance
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import BadInputError
 from editgauge.evidence import Note
 from editgauge.instructions.parsed import edit_steps
 from editgauge.protocols import Protocol, format_variant
 from editgauge.protocols._rules import STEPS_DONE, steps_done_score
-from editgauge.protocols.editgauge.asked import UNTOUCHED, not_judged
-from editgauge.protocols.editgauge.calibrated import by_people, together
-from editgauge.protocols.editgauge.calibration import Calibration, read_calibration
-from editgauge.protocols.editgauge.explanations import CLAIMS, reasons, shown
-from editgauge.protocols.editgauge.features import features
-from editgauge.protocols.editgauge.further import JUDGED, WORDS, judge_evidence
-from editgauge.protocols.editgauge.model import Prediction, fitted
-from editgauge.protocols.editgauge.view import look
-from editgauge.protocols.preservation_aligned import alignment_note
+from editgauge.protocols.editgauge._calibration import Calibration, apply_calibration, combine_overall, read_calibration
+from editgauge.protocols.editgauge._explanations import reasons, request_evidence
+from editgauge.protocols.editgauge._features import features
+from editgauge.protocols.editgauge._further import JUDGED, WORDS, judge_evidence
+from editgauge.protocols.editgauge._models import fitted
+from editgauge.protocols.editgauge._request import MAX_UNTOUCHED_CHANGE, explain_missing_request
+from editgauge.protocols.editgauge._view import build_view
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
+    from editgauge._util.masks import BoolMask
     from editgauge.protocols import JudgingPerception
-    from editgauge.protocols.editgauge.asked import Values
-    from editgauge.protocols.editgauge.features import Question
-    from editgauge.protocols.editgauge.view import View
+    from editgauge.protocols.editgauge._calibration import CalibrationCurve
+    from editgauge.protocols.editgauge._features import Model
+    from editgauge.protocols.editgauge._request import Values
+    from editgauge.protocols.editgauge._view import View
 
 NO_TOKENS = Unscored(
     "no_model", "no image embedder with patch tokens; choose one with --model image_embedder=dinov2-s14"
 )
-PASSED = 0.5
-REDRAWN = 0.15
-"""Chance that nothing else was redrawn under which an edit of a part failed, whatever was asked for: people called 1 of
-81 such outcomes done that could not be looked into."""
+PASS_MARK = 0.5
+FALLBACK_NO = 0.1
+FALLBACK_YES = 0.9
+"""Probabilities of success between which the fallback gives no answer."""
 FURTHER: Mapping[str, ScoreSpec] = {
     "joint_embedder": ScoreSpec(
-        WORDS, True, (-1.0, 1.0), "How much nearer the picture came to the requested words, by the joint embedder."
+        WORDS, True, (-1.0, 1.0), "How much nearer the image came to the requested words, by the joint embedder."
     ),
     "judge": ScoreSpec(JUDGED, True, (-1.0, 1.0), "How well the judge says the edit was done; evidence for `edit`."),
 }
 """Evidence by role that `lite` has no model for; a score of its own, so that ratings can weigh it again."""
 CALIBRATED = (
-    "Numbers with a curve in the calibration are the share of people who say so, as ratings of other outcomes predict "
-    "it; `overall` without a curve of its own is the product of these."
+    "Scores with a curve in the calibration are the share of people who say so, as ratings of other outcomes predict "
+    "it; `overall` without a curve of its own combines these."
 )
 
 
-class Own(Protocol):
-    """Four answers, and edit and quality in one number."""
+class EditGaugeProtocol(Protocol):
+    """Answers three questions about an outcome, and combines them."""
 
     name = "editgauge"
-    about = "Was the edit done, is the picture well made, did the rest stay, are there artifacts? Each with reasons."
-    paper = "EditGauge; combines what EditVal, PixLens and EditInspector measure, fitted on human ratings and probes."
-    version = "8"
+    about = "Was the edit done, was the rest kept, is the image well made? Each with reasons."
+    paper = "EditGauge; combines what EditVal, PixLens and EditInspector measure, fitted on human ratings."
+    version = "9"
     deviations: tuple[str, ...] = (
-        "Fitted with the models of the profile `lite`; with other models the numbers order outcomes but need not be "
+        "Fitted with the models of the profile `lite`; with other models the scores order outcomes but need not be "
         "frequencies until `editgauge build calibration` has seen ratings.",
-        "Pixels are compared at the source's size, aligned where a common frame is certain; models look at each image "
+        "Pixels are compared at the source's size, aligned where the frame moved slightly; models look at each image "
         "in its own size.",
-        "`edit` is unscored where nothing that was asked for could be looked for or measured, unless nothing was "
-        "edited or the whole picture was redrawn.",
+        "`edit` is unscored where the request could be neither looked for nor measured, unless nothing was edited.",
+        "`success` of such outcomes comes from where and how much the image changed, and is unscored unless it is "
+        "below 0.1 or above 0.9.",
     )
     needs = ("detector", "segmenter", "image_embedder")
     prefers = ("classifier", "text_reader", "joint_embedder")
     uses = ("judge",)
     scores: tuple[ScoreSpec, ...] = (
-        ScoreSpec(
-            "edit",
-            True,
-            (0.0, 1.0),
-            "How likely people are to say that the edit was done, without over-editing.",
-            "done",
-        ),
+        ScoreSpec("edit", True, (0.0, 1.0), "Probability that the requested change is there.", "done"),
         STEPS_DONE,
-        ScoreSpec(
-            "quality", True, (0.0, 1.0), "How natural and free of artifacts people would call the picture.", "quality"
-        ),
-        ScoreSpec(
-            "preservation", True, (0.0, 1.0), "Did the rest stay? 1 - the expected severity of a disturbance.", "kept"
-        ),
-        ScoreSpec(
-            "artifact",
-            False,
-            (0.0, 1.0),
-            "The expected severity of an artifact, for a prior of one half.",
-            "artifacts",
-        ),
-        ScoreSpec("overall", True, (0.0, 1.0), "Done and well made: edit and quality, weighted 4 to 1."),
+        ScoreSpec("kept", True, (0.0, 1.0), "How well everything but the edit was kept; 1 if untouched.", "kept"),
+        ScoreSpec("quality", True, (0.0, 1.0), "How natural and free of artifacts people find the image.", "quality"),
+        ScoreSpec("success", True, (0.0, 1.0), "Probability that people call the edit done, without over-editing."),
+        ScoreSpec("overall", True, (0.0, 1.0), "Success and quality combined, a weighted geometric mean."),
     )
 
     def __init__(self, calibration: Calibration | None = None, models: Mapping[str, str] | None = None) -> None:
-        """With people's ratings, and with the models that play roles which `lite` leaves out."""
+        """Create the protocol, with people's ratings and with models of roles that `lite` leaves out."""
         self._calibration, self._models = calibration, dict(models or {})
         self.judge = self._models.get("judge")
         further = [spec for role, spec in FURTHER.items() if role in self._models]
-        self.scores = (*Own.scores, *further)
+        self.scores = (*EditGaugeProtocol.scores, *further)
+        base = EditGaugeProtocol
         if self.judge:
-            self.name = format_variant(Own.name, {self.judge: ""})
+            self.name = format_variant(base.name, {self.judge: ""})
         if calibration is None:
             return
-        if calibration.version != Own.version:
+        if calibration.version != base.version:
             raise BadInputError(
-                f"'{calibration.file}' was made for version {calibration.version} of the protocol '{Own.name}', and "
-                f"this is version {Own.version}, which has different numbers. Run it again, then `editgauge build "
+                f"'{calibration.file}' was made for version {calibration.version} of the protocol '{base.name}', and "
+                f"this is version {base.version}, which has different scores. Run it again, then `editgauge build "
                 "calibration`."
             )
-        named = {"calibration": calibration.name} | ({self.judge: ""} if self.judge else {})
-        self.name = format_variant(Own.name, named)
-        self.version = f"{Own.version}, calibration {calibration.sha256}"
-        self.deviations = (*Own.deviations, CALIBRATED)
-        self.scores = tuple(_as_people_say(spec, calibration) for spec in self.scores)
+        options = {"calibration": calibration.name} | ({self.judge: ""} if self.judge else {})
+        self.name = format_variant(base.name, options)
+        self.version = f"{base.version}, calibration {calibration.sha256}"
+        self.deviations = (*base.deviations, CALIBRATED)
+        self.scores = tuple(_calibrated_spec(spec, calibration.curves.get(spec.name)) for spec in self.scores)
 
-    def variant(self, options: Mapping[str, str]) -> Own:
-        """`editgauge[calibration=FILE]`, a file that `editgauge build calibration` wrote; or the name of a judge."""
+    def variant(self, options: Mapping[str, str]) -> EditGaugeProtocol:
+        """Return `editgauge[calibration=FILE]`, with a file of `editgauge build calibration`, or one with a judge."""
         judges = [word for word, value in options.items() if word != "calibration" and not value]
         file = options.get("calibration")
         if len(judges) + (file is not None) != len(options) or len(judges) > 1 or file == "":
             raise BadInputError(
-                f"'{format_variant(Own.name, options)}' cannot be understood. {Own.name} takes calibration=FILE, which "
-                "`editgauge build calibration` writes (a path without comma and bracket), and the name of one judge."
+                f"'{format_variant(EditGaugeProtocol.name, options)}' cannot be understood. {EditGaugeProtocol.name} "
+                "takes calibration=FILE, which `editgauge build calibration` writes (a path without comma and "
+                "bracket), and the name of one judge."
             )
-        return Own(read_calibration(file) if file else None, {"judge": judges[0]} if judges else None)
+        return EditGaugeProtocol(read_calibration(file) if file else None, {"judge": judges[0]} if judges else None)
 
-    def with_models(self, models: Mapping[str, str]) -> Own:
-        """The same; a calibration is refused in combination with other models than its ratings were compared with."""
-        made_with = self._calibration.models if self._calibration else {}
-        other = [
+    def with_models(self, models: Mapping[str, str]) -> EditGaugeProtocol:
+        """Return the protocol for these models; refuse a calibration that was made with other ones."""
+        calibrated = self._calibration.models if self._calibration else {}
+        differing = [
             f"{role}: {name} then, {models[role]} now"
-            for role, name in made_with.items()
+            for role, name in calibrated.items()
             if role in models and models[role] != name
         ]
-        if other:
-            raise BadInputError(f"The calibration of '{self.name}' is for the numbers of other models.", other)
+        if differing:
+            raise BadInputError(f"The calibration of '{self.name}' is for the scores of other models.", differing)
         roles = {role: models[role] for role in FURTHER if role in models}
-        return Own(self._calibration, roles | ({"judge": self.judge} if self.judge else {}))
+        return EditGaugeProtocol(self._calibration, roles | ({"judge": self.judge} if self.judge else {}))
 
     def questions_at_most(self, edit: Edit, outcomes: int) -> Mapping[str, int]:
-        """One for each outcome, with a judge."""
+        """Return one question per outcome, with a judge."""
         return {self.judge: outcomes} if self.judge else {}
 
     async def score(self, item: Item, perception: JudgingPerception) -> Scores:
-        """The answers with their reasons; by other people's ratings where there is a calibration."""
+        """Return the scores with their reasons, calibrated where there is a calibration."""
         scores = await self._scores(item, perception)
-        return scores if self._calibration is None else by_people(scores, self._calibration)
+        return scores if self._calibration is None else apply_calibration(scores, self._calibration)
 
     async def _scores(self, item: Item, perception: JudgingPerception) -> Scores:
-        steps = [replace(item, edit=step) for step in edit_steps(item.edit)]
-        views = [await look(step, perception) for step in steps]
+        views = [await build_view(replace(item, edit=step), perception) for step in edit_steps(item.edit)]
         if self.judge:
-            said = await judge_evidence(item, perception, self.judge)
-            views = [replace(view, further=view.further.with_also(said)) for view in views]
-        answered = [_answers(view) for view in views]
-        judged = [_edit(view, *each) for view, each in zip(views, answered, strict=True)]
-        edit = _all_steps(judged)
-        answers, values = answered[0]
+            answer = await judge_evidence(item, perception, self.judge)
+            views = [replace(view, further=view.further.with_also(answer)) for view in views]
+        values = [features(view) for view in views]
+        edits = [_score_edit(view, step) for view, step in zip(views, values, strict=True)]
+        success = _combine_steps([_score_success(view, step) for view, step in zip(views, values, strict=True)])
+        quality = _score_quality(views[0], values[0])
         return {
-            "edit": edit,
-            "steps_done": steps_done_score(judged),
-            "quality": _quality(views[0], answers["quality"], values["quality"]),
-            "preservation": Score(
-                1 - answers["disturbed"].value,
-                (
-                    alignment_note(views[0].changes.alignment),
-                    *reasons(answers["disturbed"], values["disturbed"], CLAIMS["disturbed"]),
-                ),
-            ),
-            "artifact": _artifact(answers["flawed"], values["flawed"]),
-            "overall": edit if isinstance(edit, Unscored) else together(edit.value, answers["quality"].value),
+            "edit": _combine_steps(edits),
+            "steps_done": steps_done_score(edits),
+            "kept": _score_kept(views),
+            "quality": quality,
+            "success": success,
+            "overall": _score_overall(success, quality),
             **{
-                spec.name: _further(views[0], role, spec.name) for role, spec in FURTHER.items() if role in self._models
+                spec.name: _further_score(views[0], role, spec.name)
+                for role, spec in FURTHER.items()
+                if role in self._models
             },
         }
 
 
-def _further(view: View, role: str, name: str) -> Score | Unscored:
+def _further_score(view: View, role: str, name: str) -> Score | Unscored:
     value = view.further.values.get(name)
     return Unscored("no_model", view.further.missing.get(role, role)) if value is None else Score(value)
 
 
-Answers = tuple[Mapping["Question", Prediction], Mapping["Question", "Values"]]
-"""By question, and the features that they rest on."""
+def _is_untouched(view: View) -> bool:
+    return view.tokens["greatest_changed"] < MAX_UNTOUCHED_CHANGE
 
 
-def _answers(view: View) -> Answers:
-    values, models = features(view), fitted().models
-    return {question: models[question].answer(values[question]) for question in models}, values
+def _score_edit(view: View, values: Mapping[Model, Values]) -> Score | Unscored:
+    """Score whether the requested change is there, whatever else happened."""
+    missing = explain_missing_request(view)
+    if not view.tokens:
+        return missing or NO_TOKENS
+    answer = fitted().linear["edit"].predict(values["edit"])
+    if missing:
+        if not _is_untouched(view) or view.disturbance.severity > 0:
+            return missing
+        note = Note(f"Nothing was edited: no part of the image shows anything new. Not looked for: {missing.detail}.")
+        return Score(answer.value, (note, *request_evidence(view)))
+    claim = "the requested change is there"
+    return Score(answer.value, (*request_evidence(view), *reasons(answer, values["edit"], claim)))
 
 
-def _edit(view: View, answers: Mapping[Question, Prediction], values: Mapping[Question, Values]) -> Score | Unscored:
-    """What was asked for is there, and nothing else was redrawn.
-
-    If it cannot be determined what is there, the answer is still known if nothing was edited or all was redrawn.
-    """
-    if not view.redrawn:
-        return not_judged(view) or NO_TOKENS
-    asked, contained = answers["asked"], answers["contained"]
-    local = not (view.roles.everywhere or view.roles.behind)
-    value = asked.value * contained.value if local else asked.value
-    pieces = (*shown(view), *reasons(asked, values["asked"], CLAIMS["asked"]))
-    unscored = not_judged(view)
-    if unscored:
-        plain = _plainly_not_done(view, contained.value if local and view.edit.type != UNSPECIFIED else 1.0)
-        if plain is None:
-            return unscored
-        pieces = (Note(f"{plain} The requested thing itself was not looked for: {unscored.detail}."), *pieces)
-    if not local:
-        return Score(value, pieces)
-    product = (
-        f"Probability that the requested change is there {asked.value:.2f}, times probability that nothing else was "
-        f"redrawn {contained.value:.2f}: {value:.2f}."
+def _score_success(view: View, values: Mapping[Model, Values]) -> Score | Unscored:
+    """Score whether people would call the edit done without over-editing."""
+    missing = explain_missing_request(view)
+    if not view.tokens:
+        return missing or NO_TOKENS
+    models = fitted()
+    if missing is None:
+        request = models.linear["success"].predict(values["success"])
+        claim = "the requested change is there"
+        if not view.is_local:
+            return Score(request.value, reasons(request, values["success"], claim))
+        contained = models.linear["contained"].predict(values["contained"])
+        value = request.value * contained.value
+        note = Note(
+            f"Requested change {request.value:.2f} times nothing else redrawn {contained.value:.2f}: {value:.2f}."
+        )
+        effects = reasons(contained, values["contained"], "nothing else was redrawn")
+        return Score(value, (note, *reasons(request, values["success"], claim), *effects))
+    if view.edit.type == UNSPECIFIED or not view.is_local:
+        return missing
+    fallback = models.fallback.predict(values["fallback"])
+    if FALLBACK_NO <= fallback.value <= FALLBACK_YES:
+        return missing
+    note = Note(
+        f"From where and how much the image changed, people would call it done with probability {fallback.value:.2f}. "
+        f"The requested object itself was not looked for: {missing.detail}."
     )
-    return Score(value, (Note(product), *pieces, *reasons(contained, values["contained"], CLAIMS["contained"])))
+    return Score(fallback.value, (note, *reasons(fallback, values["fallback"], "people call the edit done")))
 
 
-def _plainly_not_done(view: View, contained: float) -> str | None:
-    """Why the edit was not done, or not without over-editing, whatever was asked for."""
-    if view.redrawn["greatest_changed"] < UNTOUCHED:
-        return "Nothing was edited: no part of the picture shows anything new."
-    if contained < REDRAWN:
-        return f"The whole picture was redrawn: the probability that nothing else changed is {contained:.2f}."
-    return None
+def _score_kept(views: Sequence[View]) -> Score | Unscored:
+    """Score how well everything but the edit was kept."""
+    view = views[0]
+    if not view.tokens or view.change is None:
+        return NO_TOKENS
+    if any(step.roles.everywhere for step in views):
+        return Unscored("not_applicable", "an edit of this type may change the whole image")
+    behind = next((step for step in views if step.roles.behind), None)
+    if behind is not None and not behind.has_subject and view.mask is None:
+        return Unscored("not_detected", "the subject before the background was not detected in the source")
+    values: Values = {name: view.tokens[name] for name in ("mean_changed", "unmatched", "median_changed")}
+    disturbance: Disturbance = view.disturbance
+    preserved = _preserved_region(view, behind)
+    if preserved is not None:
+        values = {"mean_changed": _mean_change(view, preserved), "unmatched": None, "median_changed": None}
+        disturbance = measure_disturbance(view.source, view.edited, view.changes.alignment, ~preserved)
+    answer = fitted().kept(values, disturbance.severities())
+    notes = [Note(sentence) for sentence in disturbance.sentences]
+    return Score(answer.value, (*notes, *reasons(answer, values, "everything but the edit was kept")))
 
 
-def _all_steps(steps: Sequence[Score | Unscored]) -> Score | Unscored:
-    """Done when every step is: the least of them. A step that cannot be judged matters unless another one failed."""
-    scores = [step for step in steps if isinstance(step, Score)]
+def _preserved_region(view: View, behind: View | None) -> BoolMask | None:
+    """Return the pixels that must stay: outside a mask, or the subject of a new background; None for most of them."""
+    if view.mask is not None and view.mask.any() and not view.mask.all():
+        return ~view.mask
+    return None if behind is None else behind.pairs["stays"].before[0].mask
+
+
+def _mean_change(view: View, preserved: BoolMask) -> float:
+    """Return the mean change of the patches that lie mostly in a region."""
+    assert view.change is not None  # noqa: S101 - checked by the caller
+    rows, columns = view.change.shape
+    shares = cv2.resize(preserved.astype(np.float32), (columns, rows), interpolation=cv2.INTER_AREA)
+    patches = view.change[shares >= min(0.5, float(shares.max()))]
+    return float(patches.mean())
+
+
+def _combine_steps(steps: Sequence[Score | Unscored]) -> Score | Unscored:
+    """Return the lowest step; an unscored step makes the result unscored unless another one failed."""
+    scored = [step for step in steps if isinstance(step, Score)]
     unscored = next((step for step in steps if isinstance(step, Unscored)), None)
-    worst = min(scores, key=lambda step: step.value, default=None)
-    if worst is None or (unscored is not None and worst.value >= PASSED):
+    worst = min(scored, key=lambda step: step.value, default=None)
+    if worst is None or (unscored is not None and worst.value >= PASS_MARK):
         return unscored or NO_TOKENS
     return worst
 
 
-def _quality(view: View, answer: Prediction, values: Values) -> Score | Unscored:
-    return Score(answer.value, reasons(answer, values, CLAIMS["quality"])) if view.redrawn else NO_TOKENS
+def _score_quality(view: View, values: Mapping[Model, Values]) -> Score | Unscored:
+    if not view.tokens:
+        return NO_TOKENS
+    answer = fitted().quality(values["quality"], view.region_token, view.disturbance.severities())
+    return Score(answer.value, reasons(answer, values["quality"], "the image is well made"))
 
 
-def _artifact(answer: Prediction, values: Values) -> Score:
-    if values["beyond"] is None:  # it has a value wherever something changed
-        return Score(0.0, (Note("Nothing changed where the edit may change something: no artifact."),))
-    return Score(answer.value, reasons(answer, values, CLAIMS["flawed"]))
+def _score_overall(success: Score | Unscored, quality: Score | Unscored) -> Score | Unscored:
+    if isinstance(success, Unscored):
+        return success
+    return quality if isinstance(quality, Unscored) else combine_overall(success.value, quality.value)
 
 
-def _as_people_say(spec: ScoreSpec, calibration: Calibration) -> ScoreSpec:
-    """What the score means with a calibration; one without a curve of its own keeps its meaning."""
-    curve = calibration.curves.get(spec.name)
+def _calibrated_spec(spec: ScoreSpec, curve: CalibrationCurve | None) -> ScoreSpec:
+    """Return what the score means with a calibration; one without a curve of its own keeps its meaning."""
     if curve is None:
         return spec
     question = f" to '{curve.question}'" if curve.question else ""
@@ -264,4 +293,4 @@ def _as_people_say(spec: ScoreSpec, calibration: Calibration) -> ScoreSpec:
     )
 
 
-editgauge = Own()
+editgauge = EditGaugeProtocol()

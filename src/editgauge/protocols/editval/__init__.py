@@ -13,7 +13,7 @@ from editgauge.protocols import Part, Protocol, format_variant, named_after
 from editgauge.protocols import _set_distances as sets
 from editgauge.protocols._comparison import compare_by_role
 from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
-from editgauge.protocols.editval import _released, _rules
+from editgauge.protocols.editval import _appendix, _released, _rules
 from editgauge.protocols.editval._rules import EditValOptions, Rule
 from editgauge.types import Item, Scores, ScoreSpec
 
@@ -52,6 +52,14 @@ RELEASED_DEVIATIONS = (
 )
 
 
+APPENDIX_DEVIATIONS = (
+    *COMMON_DEVIATIONS,
+    "Follows appendix C as printed: an object that is not detected gives 0, positions are compared by left edges of "
+    "boxes, and other directions than left and right fail.",
+    "Of several boxes the most confident is used; size has no minimum change. The paper specifies neither.",
+)
+
+
 class EditVal(Protocol):
     """EditVal's rules for six of its thirteen edit types."""
 
@@ -72,12 +80,13 @@ class EditVal(Protocol):
         self.name = name
         self.deviations = deviations
         self._rules = rule_set
+        self._is_by_step = rule_set not in (_released.RULES, _appendix.RULES)
         self._options = options
         embedder = models.get("image_embedder")
         self._context = named_after("context", embedder) if embedder else None
         self.scores: tuple[ScoreSpec, ...] = (
             ScoreSpec("edit", True, (0.0, 1.0), "Did the edit happen as requested? 1 or 0.", "done"),
-            *([] if rule_set is _released.RULES else [STEPS_DONE]),
+            *([STEPS_DONE] if self._is_by_step else []),
             *([ScoreSpec(self._context, True, (-1.0, 1.0), CONTEXT_DESCRIPTION)] if self._context else []),
         )
         self.sets = sets.specs(models["fid_features"]) if "fid_features" in models else ()
@@ -119,7 +128,7 @@ class EditVal(Protocol):
             rule = self._rules.get(step.edit.type)
             return {"edit": await attempt(rule(step, perception, self._options)) if rule else no_rule(step.edit)}
 
-        return await (score_step(item) if self._rules is _released.RULES else score_steps(item, score_step))
+        return await (score_steps(item, score_step) if self._is_by_step else score_step(item))
 
     async def part(self, item: Item, perception: Perception) -> Part:
         """Return the features of both images for FID and KID."""
@@ -135,3 +144,6 @@ CONTEXT_DESCRIPTION = "Is it still the same picture? Cosine of both pictures' em
 
 editval = EditVal("editval", _rules.RULES, PAPER_DEVIATIONS)
 as_released = EditVal("editval@released", _released.RULES, RELEASED_DEVIATIONS)
+as_auto_eval = EditVal("editval@auto_eval", _released.RULES, RELEASED_DEVIATIONS)
+"""The explicit name of `editval@released`: the authors have two scripts, and this is `auto_eval.py`."""
+as_in_appendix = EditVal("editval@appendix", _appendix.RULES, APPENDIX_DEVIATIONS)

@@ -1,0 +1,190 @@
+"""The fitted models, stored as numbers in a JSON file: every answer is a sum over features, so it can be explained."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from editgauge.protocols.editgauge._features import FEATURES, fingerprint
+
+if TYPE_CHECKING:
+    from editgauge.protocols.editgauge._features import Model
+    from editgauge.protocols.editgauge._request import Values
+
+FILE = "model.json"
+MAX_PENALTY = 0.9
+"""How far the most severe disturbance lowers `kept` and `quality`."""
+REDRAWN_CHANGE = 0.1, 0.4
+"""Median change of all patches from which an image counts as redrawn, and at which it counts fully."""
+MAX_LOG_ODDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """A probability, and what each feature added to its log-odds."""
+
+    value: float
+    effects: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearModel:
+    """Logistic model: a feature adds its weight times its value to the log-odds, a missing one adds nothing."""
+
+    intercept: float
+    weights: Mapping[str, float]
+    token_weights: NDArray[np.float64] | None = None
+    """One per number of the changed region's token, for `quality`."""
+    token_offset: float = 0.0
+    """Mean effect of tokens, used for those of another embedder."""
+
+    def predict(self, values: Values, token: NDArray[np.float32] | None = None) -> Prediction:
+        """Return the probability for an item's features."""
+        effects = {name: weight * value for name, weight in self.weights.items() if (value := values[name]) is not None}
+        if self.token_weights is not None and token is not None:
+            fits = len(token) == len(self.token_weights)
+            effects["region_look"] = float(self.token_weights @ token) if fits else self.token_offset
+        return Prediction(sigmoid(self.intercept + sum(effects.values())), effects)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """A leaf of a tree, or a question about one feature."""
+
+    value: float
+    """Mean of the leaves below."""
+    feature: str = ""
+    """Empty for a leaf."""
+    threshold: float = 0.0
+    """Values up to it go left."""
+    left: int = 0
+    right: int = 0
+    missing: int = 0
+    """Where a missing value goes: the left or the right node."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeModel:
+    """Boosted trees."""
+
+    intercept: float
+    slope: float
+    """Calibration of the trees' sum on unseen photographs (Platt)."""
+    trees: tuple[tuple[TreeNode, ...], ...]
+
+    def predict(self, values: Values) -> Prediction:
+        """Return the probability for an item's features."""
+        effects: dict[str, float] = {}
+        for tree in self.trees:
+            node = tree[0]
+            while node.feature:
+                value = values[node.feature]
+                index = node.missing if value is None else node.left if value <= node.threshold else node.right
+                moved = self.slope * (tree[index].value - node.value)
+                effects[node.feature] = effects.get(node.feature, 0.0) + moved
+                node = tree[index]
+        return Prediction(sigmoid(self.intercept + sum(effects.values())), effects)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceLevel:
+    """Answers of one confidence on rated outcomes of unseen photographs."""
+
+    answer: Literal["yes", "no"]
+    level: Literal["high", "medium", "low"]
+    threshold: float
+    """Least probability that people agree."""
+    right: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class FittedModels:
+    """All that was fitted, and on what."""
+
+    linear: Mapping[Model, LinearModel]
+    fallback: TreeModel
+    confidence: tuple[ConfidenceLevel, ...]
+    """By answer, highest level first."""
+    provenance: Mapping[str, Any]
+
+    def kept(self, values: Values, severities: Mapping[str, float]) -> Prediction:
+        """Return how well everything but the edit was kept: 1 for an untouched image.
+
+        The fitted probability relative to that of an untouched image, and no more than what the most severe change of
+        the image as a whole allows. Both fall with every disturbance.
+
+        Args:
+            values: features of the content that changed.
+            severities: of each disturbance of the image as a whole, from 0 to 1.
+        """
+        model = self.linear["kept"]
+        fitted_value = model.predict(values)
+        relative = min(1.0, fitted_value.value / sigmoid(model.intercept))
+        worst = max(*severities.values(), _redrawn_severity(values.get("median_changed")))
+        return Prediction(min(relative, 1 - MAX_PENALTY * worst), fitted_value.effects)
+
+    def quality(self, values: Values, token: NDArray[np.float32] | None, severities: Mapping[str, float]) -> Prediction:
+        """Return how natural people would call the image; no disturbance raises it above an untouched image."""
+        model = self.linear["quality"]
+        answer = model.predict(values, token)
+        worst = max(0.0, 2 * max(severities[name] for name in ("blur", "noise")) - 1)  # people forgive slight ones
+        untouched = sigmoid(model.intercept)
+        return Prediction(min(answer.value, untouched * (1 - MAX_PENALTY * worst)), answer.effects)
+
+
+def _redrawn_severity(change: float | None) -> float:
+    start, end = REDRAWN_CHANGE
+    return 0.0 if change is None else min(1.0, max(0.0, (change - start) / (end - start)))
+
+
+def sigmoid(log_odds: float) -> float:
+    """Return the probability of log-odds."""
+    return 1 / (1 + math.exp(-max(-MAX_LOG_ODDS, min(MAX_LOG_ODDS, log_odds))))
+
+
+@lru_cache(maxsize=1)
+def fitted() -> FittedModels:
+    """Return the models that come with the package."""
+    return read_fitted((files(__package__) / FILE).read_text("utf-8"))
+
+
+def read_fitted(text: str) -> FittedModels:
+    """Read models from their JSON form; refuse those of other features."""
+    content = json.loads(text)
+    for name, names in FEATURES.items():
+        if content["models"][name]["features"] != fingerprint(names):
+            raise ValueError(f"the model of '{name}' was fitted on other features; fit it again (audits/fit)")
+    linear: dict[Model, LinearModel] = {
+        name: _read_linear(content["models"][name]) for name in FEATURES if name != "fallback"
+    }
+    trees = content["models"]["fallback"]
+    fallback = TreeModel(
+        trees["intercept"], trees["slope"], tuple(_read_tree(tree, FEATURES["fallback"]) for tree in trees["trees"])
+    )
+    confidence = tuple(ConfidenceLevel(**level) for level in content["confidence"])
+    return FittedModels(linear, fallback, confidence, content["provenance"])
+
+
+def _read_linear(content: Mapping[str, Any]) -> LinearModel:
+    token_weights = content.get("token_weights")
+    vector = None if token_weights is None else np.array(token_weights, np.float64)
+    return LinearModel(content["intercept"], content["weights"], vector, content.get("token_offset", 0.0))
+
+
+def _read_tree(rows: Sequence[Sequence[float]], names: tuple[str, ...]) -> tuple[TreeNode, ...]:
+    """Read a tree: a leaf is its value; a question adds feature, threshold, left, right, and the way if missing."""
+    return tuple(
+        TreeNode(row[0])
+        if len(row) == 1
+        else TreeNode(row[0], names[int(row[1])], row[2], int(row[3]), int(row[4]), int(row[5]))
+        for row in rows
+    )
