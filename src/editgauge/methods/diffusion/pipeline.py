@@ -21,7 +21,7 @@ from editgauge.methods import Method
 from editgauge.methods.absence import RefusedError
 from editgauge.methods.diffusion.weights import PipelineWeights, diffusers, explain_load_errors, quiet
 from editgauge.methods.options import MethodOption, Value, integer, text, update_options
-from editgauge.models.hub.loading import usual_device
+from editgauge.models.hub._network import usual_device
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
