@@ -23,7 +23,8 @@ VERBS: dict[str, dict[str, str]] = {
         "list": "editgauge._cli.list:list_names",
         "see": "editgauge.engine.see:see",
         "changes": "editgauge.engine.changes:changes",
-        "understand": "editgauge.engine.parse:understand",
+        "parse": "editgauge.engine.parse:parse",
+        "understand": "editgauge.engine.parse:parse",
     },
     "People": {
         "agree": "editgauge.analysis.agree:agree",
@@ -40,7 +41,7 @@ VERBS: dict[str, dict[str, str]] = {
 }
 """The verbs by the heading under which the command line lists them, each with its function."""
 
-_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights.verbs", "editgauge.benchmarks.datasets"
+_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights._verbs", "editgauge.benchmarks.datasets"
 GROUPS: dict[str, dict[str, str]] = {
     "study": {
         "create": "editgauge.studies.creation.create:create",
@@ -75,7 +76,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tables": "editgauge.audits.judges.inspector_tables:tables",
         "guess-cost": "editgauge.audits.judges.guess_cost:guess_cost",
     },
-    "cache": {name: f"editgauge.models.cache:{name}" for name in ("info", "clear")},
+    "cache": {name: f"editgauge.models._cache:{name}" for name in ("info", "clear")},
 }
 """Verbs that have verbs of their own; in Python they are modules."""
 
@@ -97,7 +98,8 @@ SUMMARIES: dict[str, str] = {
     "list": "List what is available: benchmarks, methods, protocols, metrics, models and more.",
     "see": "Show what the models detect in an image: boxes, outlines and confidence.",
     "changes": "Describe what changed between two images, one sentence per change, without a language model.",
-    "understand": "Read what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
+    "parse": "Parse what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
+    "understand": "Parse what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
     "agree": "Measure how well the scores of a run agree with people: with ratings, choices between two, or known truth.",
     "prefer": "Ask a judge which of two outcomes is better, in both orders.",
     "estimate": "Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).",
@@ -152,7 +154,7 @@ PUBLIC_NAMES: dict[str, str] = {
     # submodules
     "benchmarks": "editgauge.benchmarks",
     "build": "editgauge.build",
-    "cache": "editgauge.models.cache",
+    "cache": "editgauge.models._cache",
     "data": "editgauge.data",
     "errors": "editgauge.errors",
     "judges": "editgauge.judges",
@@ -190,7 +192,7 @@ EXTENSION_NAMES: dict[str, str] = {
     **{name: f"editgauge.metrics.base:{name}" for name in ("Metric", "check_pair", "counted_pixels", "metric")},
     "Layout": "editgauge.methods.layouts:Layout",
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
-    "Refused": "editgauge.methods.absence:Refused",
+    "RefusedError": "editgauge.methods.absence:RefusedError",
     "read_options": "editgauge.methods.options:read_options",
     "Model": "editgauge.models.interfaces:Model",
     "ModelCard": "editgauge.models.interfaces:ModelCard",
