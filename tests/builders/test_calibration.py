@@ -22,7 +22,13 @@ from editgauge.protocols.editgauge._further import JUDGED, WORDS
 from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 
-ENTRY = ProtocolEntry(EditGaugeProtocol.about, EditGaugeProtocol.paper, EditGaugeProtocol.version, EditGaugeProtocol.deviations, EditGaugeProtocol.scores)
+ENTRY = ProtocolEntry(
+    EditGaugeProtocol.about,
+    EditGaugeProtocol.paper,
+    EditGaugeProtocol.version,
+    EditGaugeProtocol.deviations,
+    EditGaugeProtocol.scores,
+)
 LITE = {"detector": {"name": "efficientdet-lite2"}, "segmenter": {"name": "grabcut"}}
 EDITS = 60
 Make = Callable[..., Path]
