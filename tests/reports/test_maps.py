@@ -34,7 +34,7 @@ def decoded(address: str) -> Pixels:
 def test_a_map_becomes_a_picture_in_its_colors(signed: bool) -> None:
     numbers = NUMBERS * 2 - 1 if signed else NUMBERS
     shown = decoded(as_address(Heat("edited", numbers, signed=signed)))
-    np.testing.assert_array_equal(shown, colored(np.rint(numbers * STEPS) / STEPS, signed))
+    np.testing.assert_array_equal(shown, colored(np.rint(numbers * STEPS) / STEPS, signed=signed))
 
 
 def test_a_thousand_maps_stay_light() -> None:

@@ -106,8 +106,8 @@ def attributes(
         quiet: print no progress or remarks.
 
     """
-    wanted = _wanted(length, number)
-    _check(judge, rules, seeds, wanted)
+    request = _wanted(length, number)
+    _check(judge, rules, seeds, request)
     edits = open_benchmark(benchmark, data, images).edits[:limit]
     file = Path(out)
     if judge is None and not dry_run:
@@ -131,7 +131,7 @@ def attributes(
     )
     jury = read_judge_config(judges, max_tokens=MOST_TOKENS)
     name = next(iter(jury.addresses), by_rules.RULES_VERSION)
-    by = written_by(name, partial(open_prompt, folder=jury.prompts), wanted) + (f" at {warmth:g}" if warmth else "")
+    by = written_by(name, partial(open_prompt, folder=jury.prompts), request) + (f" at {warmth:g}" if warmth else "")
     work = AttributeFiles(file, edits, seeds, by, quiet)
     if dry_run:
         questions = len(PROMPTS) * len(list(work.left()))
@@ -139,31 +139,31 @@ def attributes(
         asking = most_calls(jury, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
         return Written((), 0, 0, (), asking)
     with work.saved():
-        run_async(_ask(work, jury, wanted))
+        run_async(_ask(work, jury, request))
     return work.written()
 
 
 def _wanted(length: str | None, number: int | None) -> AttributeRequest:
-    known = [item for item in LENGTHS if item]
-    for element in known:
+    lengths = [item for item in LENGTHS if item]
+    for element in lengths:
         if length in (None, element):
             return AttributeRequest(element if length else None, number)
-    raise BadInputError(f"--length is one of {', '.join(known)}; got '{length}'.")
+    raise BadInputError(f"--length is one of {', '.join(lengths)}; got '{length}'.")
 
 
-def _check(judge: str | None, rules: bool, seeds: int, wanted: AttributeRequest) -> None:
+def _check(judge: str | None, rules: bool, seeds: int, request: AttributeRequest) -> None:
     if rules == (judge is not None):
         raise BadInputError(
             "Attributes come from rules or from a judge: give --rules, or --judge with an address such as "
             "openai:MODEL@URL or transformers:FOLDER."
         )
-    if seeds < 1 or (wanted.number is not None and wanted.number < 1):
+    if seeds < 1 or (request.number is not None and request.number < 1):
         raise BadInputError("--seeds and --number are at least 1.")
-    if rules and (seeds > 1 or wanted != AttributeRequest()):
+    if rules and (seeds > 1 or request != AttributeRequest()):
         raise BadInputError("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
 
 
-async def _ask(work: AttributeFiles, jury: JudgeConfig, wanted: AttributeRequest) -> None:
+async def _ask(work: AttributeFiles, jury: JudgeConfig, request: AttributeRequest) -> None:
     """Asks for everything that is left."""
     prompt = partial(open_prompt, folder=jury.prompts)
     async with the_judge(jury, transcripts_beside(work.out)) as judge:
@@ -172,7 +172,7 @@ async def _ask(work: AttributeFiles, jury: JudgeConfig, wanted: AttributeRequest
             edit, seed = task
             try:
                 source = await asyncio.to_thread(read_image, edit.source.path)
-                work.add(edit, seed, await ask_attributes(edit, source, judge.ask, prompt, work.by, wanted, seed))
+                work.add(edit, seed, await ask_attributes(edit, source, judge.ask, prompt, work.by, request, seed))
             except UnscorableError as unable:
                 work.lack(edit, seed, unable)
             except BadImageError as unreadable:
@@ -190,14 +190,14 @@ class AttributeFiles:
         self._edits = edits
         self._quiet = quiet
         self._made = 0
-        self._kept = sum(edit.id in known for edit in edits for known in self._by_seed)
+        self._kept = sum(edit.id in attributes for edit in edits for attributes in self._by_seed)
         self._lacking: list[Lacking] = []
         self.out = out
         self.by = by
 
     @contextmanager
     def saved(self) -> Iterator[None]:
-        """Shows progress; whatever happens, what was made until then is written."""
+        """Show progress; on any exit, write what was made so far."""
         total = len(self._edits) * len(self._files)
         try:
             with progress("attributes", total, quiet=self._quiet, done=self._kept) as self._advance:
@@ -205,29 +205,32 @@ class AttributeFiles:
         finally:
             for file, attributes in zip(self._files, self._by_seed, strict=True):
                 order = [edit.id for edit in self._edits if edit.id in attributes]
-                others = [name for name in attributes if name not in set(order)]
-                write_attributes(file, {name: attributes[name] for name in (*order, *others)})
+                further = [name for name in attributes if name not in set(order)]
+                write_attributes(file, {name: attributes[name] for name in (*order, *further)})
 
     def left(self) -> list[tuple[Edit, int]]:
-        """What is to be done: edits with the seeds for which there is nothing yet."""
+        """Return the edits and seeds without attributes."""
         return [
-            (edit, seed) for seed, known in enumerate(self._by_seed) for edit in self._edits if edit.id not in known
+            (edit, seed)
+            for seed, attributes in enumerate(self._by_seed)
+            for edit in self._edits
+            if edit.id not in attributes
         ]
 
     def add(self, edit: Edit, seed: int, attributes: Attributes) -> None:
-        """Adds the attributes of an edit."""
+        """Add the attributes of an edit."""
         self._by_seed[seed][edit.id] = attributes
         self._made += 1
         self._advance()
 
     def lack(self, edit: Edit, seed: int, unable: UnscorableError) -> None:
-        """Counts an edit for which there are none."""
+        """Count an edit without attributes."""
         fault = unable.fault if isinstance(unable, NoAnswerError) else unable.reason
         self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
         self._advance()
 
     def written(self) -> Written:
-        """What came of it, as printed."""
+        """Return what was written."""
         done = Written(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
         summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
@@ -239,18 +242,18 @@ class AttributeFiles:
 
 
 def _earlier(file: Path, by: str) -> dict[str, Attributes]:
-    """What a file holds already; attributes by someone else are not mixed with these."""
+    """Read earlier attributes; those of another source are rejected."""
     if not file.exists():
         return {}
     attributes = read_attributes(file)
-    others = sorted({attribute.by or "an unnamed source" for attribute in attributes.values() if attribute.by != by})
-    if others:
-        raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another --out.", others)
+    sources = sorted({attribute.by or "an unnamed source" for attribute in attributes.values() if attribute.by != by})
+    if sources:
+        raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another --out.", sources)
     return attributes
 
 
 def seed_file(out: Path, seed: int) -> Path:
-    """The file of one seed.
+    """Return the file of one seed.
 
     >>> seed_file(Path("attributes.jsonl"), 0).name, seed_file(Path("attributes.jsonl"), 2).name
     ('attributes.jsonl', 'attributes.seed2.jsonl')

@@ -41,7 +41,7 @@ class BuiltBenchmark:
 
 
 def check_places(file: Path, images: Path) -> None:
-    """Raises `BadInputError` unless a benchmark can be built as this file from these images."""
+    """Raise `BadInputError` unless the benchmark file can be built from these images."""
     if file.suffix != ".json":
         raise BadInputError(f"--out is a file NAME.json, got '{file}'.")
     if not images.is_dir():
@@ -65,7 +65,7 @@ def report_beside(out: Path) -> Path:
 
 
 def write_report(file: Path, made: str, left_out: Sequence[OmittedTask]) -> None:
-    """Writes what was made, then every reason with its count, then everything that was left out."""
+    """Write what was made, each reason with its count, and everything that was left out."""
     reasons = Counter(item.why for item in left_out)
     lines = [made, "", f"Left out: {len(left_out)}." if left_out else "Nothing was left out."]
     lines += [f"  {count:>5}  {why}" for why, count in reasons.most_common()]

@@ -32,7 +32,7 @@ def transcripts_beside(out: Path) -> Path:
 
 
 def the_judge(jury: JudgeConfig, transcripts: Path) -> ModelJudge:
-    """The one judge of a jury; its calls are kept in a folder, so that nothing is asked twice."""
+    """Open the only judge of a configuration; its calls are recorded in a folder."""
     (address,) = jury.addresses.values()
     return open_judge(
         address,
@@ -45,7 +45,7 @@ def the_judge(jury: JudgeConfig, transcripts: Path) -> ModelJudge:
 
 
 def written_by(jury: JudgeConfig, prompts: Sequence[str]) -> str:
-    """The name of the one judge of a jury, with the versions of the prompts that it is asked with."""
+    """Return the name of the judge with the versions of its prompts."""
     (judge,) = jury.addresses
     opened = [open_prompt(name, folder=jury.prompts) for name in prompts]
     return f"{judge} ({', '.join(f'{item.name}.v{item.version}' for item in opened)})"
@@ -54,7 +54,7 @@ def written_by(jury: JudgeConfig, prompts: Sequence[str]) -> str:
 def most_calls(
     jury: JudgeConfig, questions: int, *, prompts: Sequence[str], text_bytes: int, images: int = 0, quiet: bool = False
 ) -> CallBound:
-    """What the judge of a builder can be asked at most, which is printed too; nothing is asked.
+    """Bound the calls of a builder's judge, and log the bound.
 
     Args:
         jury: the one judge.
@@ -83,18 +83,18 @@ def most_calls(
 
 
 def edit_bytes(edits: Iterable[Edit]) -> int:
-    """The most bytes of text that one of the edits has."""
+    """Return the length of the longest text among the edits."""
     return max(
         (len(f"{edit.instruction}{edit.source_caption}{edit.target_caption}".encode()) for edit in edits), default=0
     )
 
 
-async def each_of(judge: ModelJudge, things: Sequence[T], one: Callable[[T], Awaitable[None]]) -> None:
-    """Does one for each of them, as many at once as the judge answers."""
-    places = asyncio.Semaphore(WAITING * judge.at_once)
+async def each_of(judge: ModelJudge, items: Sequence[T], one: Callable[[T], Awaitable[None]]) -> None:
+    """Process items concurrently, as many as the judge answers at once."""
+    slots = asyncio.Semaphore(WAITING * judge.at_once)
 
-    async def turn(thing: T) -> None:
-        async with places:
-            await one(thing)
+    async def turn(item: T) -> None:
+        async with slots:
+            await one(item)
 
-    await asyncio.gather(*(turn(thing) for thing in things))
+    await asyncio.gather(*(turn(item) for item in items))

@@ -112,7 +112,7 @@ STEPS = 32
 def as_address(heat: Heat) -> str:
     """The map as the address of a picture that holds itself: a PNG with a palette, one byte for each number."""
     levels = np.arange(-STEPS if heat.signed else 0, STEPS + 1)
-    palette = colored((levels / STEPS)[np.newaxis], heat.signed)[0]
+    palette = colored((levels / STEPS)[np.newaxis], signed=heat.signed)[0]
     picture = Image.fromarray((np.rint(heat.map * STEPS) - levels[0]).clip(0, len(levels) - 1).astype(np.uint8))
     picture.putpalette(palette[:, :3].tobytes())
     png = BytesIO()

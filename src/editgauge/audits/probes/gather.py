@@ -17,9 +17,9 @@ from editgauge.audits.probes.probes import SPLITS, split_of
 from editgauge.audits.proposals import Photograph, look_at, propose
 from editgauge.benchmarks import open_benchmark, photos
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
+from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService
 from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 from editgauge.reports.images import fitted
 
@@ -198,8 +198,8 @@ def shrunk(recipe: Recipe, factor: float) -> Recipe:
             return Move(times(outline, factor), (factor * x, factor * y))
         case Paste(cutout, (x, y), height):
             return Paste(cutout, (factor * x, factor * y), factor * height)
-        case Background(kept, scene):
-            return Background(tuple(times(outline, factor) for outline in kept), scene)
+        case Background(objects, scene):
+            return Background(tuple(times(outline, factor) for outline in objects), scene)
         case Restyle():
             return recipe
 

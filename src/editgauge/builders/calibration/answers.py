@@ -70,15 +70,15 @@ def answers_of(
     """One for every question that is about a score; raises `BadInputError` where nothing can be fitted."""
     protocol = protocol_of(run)
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
-    known = scored_outcomes(run)
-    matched = match(read_ratings(file), known.seeds)
+    scored = scored_outcomes(run)
+    matched = match(read_ratings(file), scored.seeds)
     asked_questions = list(dict.fromkeys(rating.question for _, rating in matched.pairs))
-    chosen = _pairs(run, specs, asked_questions, scores, questions, quiet)
+    pairs_chosen = _pairs(run, specs, asked_questions, scores, questions, quiet)
     _tell(matched, quiet)
-    scored = {name: values for (scorer, name), values in known.values.items() if scorer == protocol}
+    values = {name: column for (scorer, name), column in scored.values.items() if scorer == protocol}
     answers = [
-        _answers(specs[score], question, matched, scored, known.sources, level=level)
-        for score, question in chosen.items()
+        _answers(specs[score], question, matched, values, scored.sources, level=level)
+        for score, question in pairs_chosen.items()
     ]
     problems = [
         f"{PROTOCOL}/{answer.spec.name} by {_named(answer.question)}: {why}"
@@ -91,7 +91,7 @@ def answers_of(
 
 
 def protocol_of(run: Run) -> str:
-    """The name under which the run has the protocol: `editgauge`, or with a judge `editgauge[gpt-4o]`."""
+    """Return the name of the protocol in the run: `editgauge`, or with a judge `editgauge[gpt-4o]`."""
     entries = run.manifest.protocols
     mine = [name for name in entries if parse_variant(name)[0] == PROTOCOL]
     plain_ones = [name for name in mine if "calibration" not in parse_variant(name)[1]]
@@ -152,7 +152,7 @@ def _by_names(
 
 
 def _about(question: str, specs: Mapping[str, ScoreSpec], alone: bool) -> str | None:
-    """The score of that name, or of its meaning; a question that stands alone is about the edit, as for `agree`."""
+    """Return the score that a question is about; a single question is about the edit."""
     return question if question in specs else ABOUT.get(question, VERDICT if alone else None)
 
 
@@ -189,20 +189,20 @@ def _answers(
             by_outcome.setdefault(key, []).append(rating)
     good_from = _good_from(question, by_outcome, level)
     values = scored.get(spec.name, {})
-    there = {key: ratings for key, ratings in by_outcome.items() if key in values}
-    good = np.array([fmean(one.value >= good_from for one in ratings) for ratings in there.values()], dtype=np.float64)
+    rated = {key: ratings for key, ratings in by_outcome.items() if key in values}
+    good = np.array([fmean(one.value >= good_from for one in ratings) for ratings in rated.values()], dtype=np.float64)
     return QuestionAnswers(
         spec,
         question,
         good_from,
-        np.array([values[key] for key in there], dtype=np.float64),
+        np.array([values[key] for key in rated], dtype=np.float64),
         good if spec.higher_is_better else 1 - good,
-        np.array([sources[key.edit] for key in there], dtype=np.str_),
-        sum(map(len, there.values())),
-        len({one.rater for ratings in there.values() for one in ratings if one.rater}),
-        len(by_outcome) - len(there),
+        np.array([sources[key.edit] for key in rated], dtype=np.str_),
+        sum(map(len, rated.values())),
+        len({one.rater for ratings in rated.values() for one in ratings if one.rater}),
+        len(by_outcome) - len(rated),
         {
-            one.name: np.array([scored[one.name].get(key, np.nan) for key in there], dtype=np.float64)
+            one.name: np.array([scored[one.name].get(key, np.nan) for key in rated], dtype=np.float64)
             for one in FURTHER.values()
             if spec.name == VERDICT and one.name in scored
         },
@@ -210,13 +210,13 @@ def _answers(
 
 
 def _good_from(question: str, by_outcome: Mapping[OutcomeKey, Sequence[Rating]], level: float | None) -> float:
-    said = sorted({one.value for ratings in by_outcome.values() for one in ratings})
+    values = sorted({one.value for ratings in by_outcome.values() for one in ratings})
     lowest = level if level is not None else LEVELS.get(question)
-    if lowest is None and set(said) <= {0.0, 1.0}:
+    if lowest is None and set(values) <= {0.0, 1.0}:
         return 1.0
     if lowest is None:
         raise BadInputError(
-            f"The answers to {_named(question)} go from {said[0]:g} to {said[-1]:g}: say with --level from which one "
+            f"The answers to {_named(question)} go from {values[0]:g} to {values[-1]:g}: set `level`, from which one "
             "on it is good."
         )
     return lowest

@@ -162,7 +162,7 @@ def _calibrated(answers: QuestionAnswers) -> Calibrated:
 
 
 def role_weights(chances: Numbers, answers: QuestionAnswers) -> dict[str, float]:
-    """What ratings make of the evidence of better models, next to what the curve makes of the score."""
+    """Fit the weights of the evidence of better models."""
     if not answers.further:
         return {}
     evidence = np.nan_to_num(np.stack(list(answers.further.values()), axis=1))

@@ -40,7 +40,7 @@ def is_bent(shares: Numbers) -> bool:
 
 
 def features(values: Numbers, bent: bool) -> Numbers:
-    """What the log-odds of the share are a sum of: a row per value, a column per feature."""
+    """Return the design matrix: one row per value, one column per feature."""
     inside = np.clip(values, NEAREST, 1 - NEAREST)
     if bent:
         return np.stack([np.log(inside), -np.log1p(-inside)], axis=1)
@@ -60,14 +60,14 @@ def fit(values: Numbers, shares: Numbers, weights: Numbers, bent: bool) -> Numbe
 
 
 def calibrated(values: Numbers, parameters: Numbers) -> Numbers:
-    """What curves make of values: a row per value, a column per curve."""
+    """Apply curves to values: one row per value, one column per curve."""
     low, high, shift = parameters
     inside = np.clip(values, NEAREST, 1 - NEAREST)[:, None]
     return np.asarray(expit(low * np.log(inside) - high * np.log1p(-inside) + shift), dtype=np.float64)
 
 
 def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Labels) -> tuple[CalibrationCurve, Estimate]:
-    """The curve with its intervals, and how fast it rises on the whole: the mean of both slopes."""
+    """Fit a curve with its intervals; return it with its mean slope."""
     bent = is_bent(shares)
     parameters = fit(values, shares, np.ones((values.size, 1)), bent)
     draws = resampled(lambda weights: fit(values, shares, weights, bent), sources, resamples=DRAWS)
@@ -81,16 +81,16 @@ def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Label
 
 
 def left_out(values: Numbers, shares: Numbers, sources: Labels, folds: int = 10, seed: int = 0) -> Numbers:
-    """What every value becomes by a curve that was fitted without its source image."""
+    """Return out-of-fold predictions by source image."""
     names, index = np.unique(sources, return_inverse=True)
-    place = np.random.default_rng(seed).permutation(names.size) % min(folds, names.size)
-    without = (place[index][:, None] != np.arange(min(folds, names.size))).astype(np.float64)
+    fold = np.random.default_rng(seed).permutation(names.size) % min(folds, names.size)
+    without = (fold[index][:, None] != np.arange(min(folds, names.size))).astype(np.float64)
     curves = fit(values, shares, without, is_bent(shares))
-    return calibrated(values, curves)[np.arange(values.size), place[index]]
+    return calibrated(values, curves)[np.arange(values.size), fold[index]]
 
 
 def fit_weights(chances: Numbers, evidence: Numbers, shares: Numbers) -> Numbers:
-    """What a step of each further evidence adds to the log-odds of chances; never less than nothing.
+    """Fit non-negative weights of further evidence on the log-odds.
 
     A small ridge keeps a weight finite where the evidence parts all yes from all no.
     """
@@ -105,7 +105,7 @@ def fit_weights(chances: Numbers, evidence: Numbers, shares: Numbers) -> Numbers
 
 
 def _never_falling(inputs: Numbers, targets: Numbers, weights: Numbers) -> tuple[Numbers, Numbers]:
-    """The best slopes that are not negative, and the shift, for each column.
+    """Fit non-negative slopes and a shift for each column.
 
     The loss is convex: where the best slopes of all are negative, the best allowed ones lie on an edge, where some of
     them are zero. There are few edges, so all are tried.
@@ -116,15 +116,15 @@ def _never_falling(inputs: Numbers, targets: Numbers, weights: Numbers) -> tuple
     for size in range(count, -1, -1):
         if not open_.size:
             break
-        for kept in combinations(range(count), size):
-            fitted = _newton(inputs[:, kept], targets[:, open_], weights[:, open_])
+        for subset in combinations(range(count), size):
+            fitted = _newton(inputs[:, subset], targets[:, open_], weights[:, open_])
             allowed = (fitted[:-1] >= 0).all(axis=0)
-            losses = np.where(allowed, _loss(inputs[:, kept], targets[:, open_], weights[:, open_], fitted), np.inf)
+            losses = np.where(allowed, _loss(inputs[:, subset], targets[:, open_], weights[:, open_], fitted), np.inf)
             better = losses < best[open_]
             these = open_[better]
             best[these], shift[these] = losses[better], fitted[-1, better]
             slopes[:, these] = 0.0
-            slopes[np.array(kept, dtype=np.int64)[:, None], these] = fitted[:-1, better]
+            slopes[np.array(subset, dtype=np.int64)[:, None], these] = fitted[:-1, better]
         if size == count:
             open_ = np.flatnonzero(np.isinf(best))
     return slopes, shift
@@ -151,7 +151,7 @@ def _newton(inputs: Numbers, targets: Numbers, weights: Numbers) -> Numbers:
 
 
 def _bend(design: Numbers, weights: Numbers) -> Numbers:
-    """The second derivatives of the loss, a matrix for each column; never quite singular."""
+    """Return the Hessian of the loss for each column, regularized."""
     products = np.einsum("ni,nj->ijn", design, design) @ weights
     trace = np.trace(products)
     return np.asarray(np.moveaxis(products + RIDGE * trace * np.eye(design.shape[1])[..., None], -1, 0))
@@ -172,6 +172,6 @@ def _length(inputs: Numbers, targets: Numbers, weights: Numbers, start: Numbers,
 
 
 def _loss(inputs: Numbers, targets: Numbers, weights: Numbers, parameters: Numbers) -> Numbers:
-    """The cross-entropy of each column."""
+    """Return the cross-entropy of each column."""
     odds = inputs @ parameters[:-1] + parameters[-1]
     return np.asarray((weights * (np.logaddexp(0.0, odds) - targets * odds)).sum(axis=0), dtype=np.float64)

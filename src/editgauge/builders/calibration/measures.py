@@ -61,21 +61,22 @@ def compare(before: Numbers, after: Numbers, shares: Numbers, sources: Labels) -
 
 def _fit(numbers: Numbers, shares: Numbers, sources: Labels) -> Fit:
     bins = binned(numbers, shares, sources)
-    apart = sum(abs(bin.value - bin.share.value) * bin.share.n for bin in bins) / numbers.size
+    error = sum(abs(bin.value - bin.share.value) * bin.share.n for bin in bins) / numbers.size
     brier, log_loss = (clustered_mean(cost(numbers, shares), sources) for cost in (_squares, _losses))
-    return Fit(apart, brier, log_loss, bins)
+    return Fit(error, brier, log_loss, bins)
 
 
 def binned(numbers: Numbers, shares: Numbers, sources: Labels) -> tuple[ReliabilityBin, ...]:
     """Bins of about as many outcomes each, ten at least and ten of them at most; equal numbers stay together."""
     many = max(1, min(BINS, numbers.size // FEWEST_IN_A_BIN))
     cuts = np.unique(np.quantile(numbers, np.arange(1, many) / many))
-    place = np.searchsorted(cuts, numbers, side="right")
+    bin_index = np.searchsorted(cuts, numbers, side="right")
     return tuple(
         ReliabilityBin(
-            float(numbers[place == item].mean()), clustered_mean(shares[place == item], sources[place == item])
+            float(numbers[bin_index == item].mean()),
+            clustered_mean(shares[bin_index == item], sources[bin_index == item]),
         )
-        for item in np.unique(place)
+        for item in np.unique(bin_index)
     )
 
 

@@ -24,7 +24,7 @@ STYLE = (
 
 
 def calibration_svg(scores: Mapping[str, tuple[CalibrationCurve, CalibrationComparison]]) -> str:
-    """An SVG document, a row for each score: left the numbers on probes with the curve, right what it makes of them."""
+    """Draw an SVG with one row per score: the curve on probes, and the reliability after calibration."""
     rows = (_row(name, *item, TOP + index * (SIDE + BETWEEN)) for index, (name, item) in enumerate(scores.items()))
     height = TOP + len(scores) * (SIDE + BETWEEN) - BETWEEN + BOTTOM
     description = "; ".join(
@@ -86,7 +86,7 @@ class _Panel(Plane):
         )
 
     def curve(self, curve: CalibrationCurve) -> str:
-        """The fitted curve in its band."""
+        """Draw the fitted curve with its band."""
         steps = [step / SIDE for step in range(SIDE + 1)]
         line = " L".join(f"{self.x(at):.1f} {self.y(curve(at)):.1f}" for at in steps)
         ends = [(at, *ends_at) for at in steps if (ends_at := curve.interval(at))]
@@ -96,7 +96,7 @@ class _Panel(Plane):
         return f'{drawn}<path class="curve" d="M{line}"/>'
 
     def dots(self, bins: Sequence[ReliabilityBin], kind: str) -> str:
-        """A dot for each bin, with its interval where there is one."""
+        """Draw one dot per bin with its interval."""
         parts = []
         for bin in bins:
             at, share = f"{self.x(bin.value):.1f}", bin.share

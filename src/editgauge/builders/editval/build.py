@@ -143,18 +143,25 @@ def editval(
     review = _with_earlier(review, review_beside(file))
     write_review(review, review_beside(file))
     write_editval(review, file)
-    shown = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
-    write_report(report_beside(file), shown, proposed.left_out)
+    summary = f"EditVal from '{Path(coco).name}' by {by}: {len(pictures)} classes, {len(review.candidates)} candidates."
+    write_report(report_beside(file), summary, proposed.left_out)
     count = len({element.number for some in pictures.values() for element in some})
     log_info(
-        f"{format_count(count, 'image')} of {len(pictures)} classes with {format_count(len(review.candidates), 'candidate')} by "
+        f"{format_count(count, 'image')} of {len(pictures)} classes with "
+        f"{format_count(len(review.candidates), 'candidate')} by "
         f"{by}; {len(proposed.left_out)} left out, listed in '{report_beside(file)}'. "
         f"Next: editgauge build review {file}",
         quiet=quiet,
     )
-    kept = sum(bool(candidate.decisions) for candidate in review.candidates)
+    reviewed = sum(bool(candidate.decisions) for candidate in review.candidates)
     return BuiltBenchmark(
-        file, review_beside(file), report_beside(file), count, len(review.candidates), kept, tuple(proposed.left_out)
+        file,
+        review_beside(file),
+        report_beside(file),
+        count,
+        len(review.candidates),
+        reviewed,
+        tuple(proposed.left_out),
     )
 
 
@@ -173,24 +180,24 @@ def _fitting(coco: Coco, folder: Path, least: float, most: float, seed: int) -> 
     return {class_: by_class[class_] for class_ in coco.classes if class_ in by_class}
 
 
-def _chosen(suited: Mapping[str, Sequence[str]], known: Sequence[str], number: int) -> list[str]:
-    """The classes that suit the most edit types (the overlap filter of section 3.1)."""
+def _chosen(suited: Mapping[str, Sequence[str]], class_names: Sequence[str], number: int) -> list[str]:
+    """Return the classes that suit the most edit types (the overlap filter of section 3.1)."""
     counts = Counter(word for words in suited.values() for word in words)
-    return sorted((word for word in known if counts[word]), key=lambda word: (-counts[word], known.index(word)))[
-        :number
-    ]
+    return sorted(
+        (word for word in class_names if counts[word]), key=lambda word: (-counts[word], class_names.index(word))
+    )[:number]
 
 
-def _by_rules(proposed: Proposed, coco: Coco, known: list[str], classes: int, number: int) -> None:
+def _by_rules(proposed: Proposed, coco: Coco, class_names: list[str], classes: int, number: int) -> None:
     for kind in TYPES:
-        proposed.take_classes(kind, classes_for(kind, coco, known), known)
-    for class_ in _chosen(proposed.classes, known, classes):
+        proposed.take_classes(kind, classes_for(kind, coco, class_names), class_names)
+    for class_ in _chosen(proposed.classes, class_names, classes):
         for kind in (kind for kind in TYPES if class_ in proposed.classes[kind]):
             proposed.take_operations((class_, kind), operations_for(kind, class_, coco, number))
 
 
 async def _by_judge(
-    proposed: Proposed, known: list[str], classes: int, number: int, jury: JudgeConfig, file: Path
+    proposed: Proposed, class_names: list[str], classes: int, number: int, jury: JudgeConfig, file: Path
 ) -> None:
     prompt = partial(open_prompt, folder=jury.prompts)
     answers: dict[Pair, list[str]] = {}
@@ -198,7 +205,7 @@ async def _by_judge(
 
         async def classes_of(kind: str) -> None:
             try:
-                proposed.take_classes(kind, await ask_classes(kind, known, judge.ask, prompt), known)
+                proposed.take_classes(kind, await ask_classes(kind, class_names, judge.ask, prompt), class_names)
             except NoAnswerError as unable:
                 proposed.left_out.append(
                     OmittedTask(kind, f"the judge named no classes ({unable.fault}): {unable.message}")
@@ -212,22 +219,22 @@ async def _by_judge(
                 proposed.left_out.append(OmittedTask(f"{pair[0]}, {pair[1]}", why))
 
         await each_of(judge, TYPES, classes_of)
-        chosen = _chosen(proposed.classes, known, classes)
-        pairs = [(class_, kind) for class_ in chosen for kind in TYPES if class_ in proposed.classes.get(kind, ())]
+        selected = _chosen(proposed.classes, class_names, classes)
+        pairs = [(class_, kind) for class_ in selected for kind in TYPES if class_ in proposed.classes.get(kind, ())]
         await each_of(judge, pairs, operations_of)
     for pair in (pair for pair in pairs if pair in answers):  # in the order of the plan, not of the answers
         proposed.take_operations(pair, answers[pair])
     proposed.left_out.sort(key=lambda item: item.what)
 
 
-def _candidates(proposed: Proposed, chosen: Sequence[str]) -> list[ReviewCandidate]:
+def _candidates(proposed: Proposed, class_names: Sequence[str]) -> list[ReviewCandidate]:
     def one(class_: str, kind: str, what: FieldName, word: str) -> ReviewCandidate:
         name = f"{slug(class_)}/{kind}/{what}/{slug(word)}"
         return ReviewCandidate(id=name, group=class_, task=kind, field=what, proposed=word, value=word)
 
     return [
         candidate
-        for class_ in chosen
+        for class_ in class_names
         for kind in TYPES
         if class_ in proposed.classes.get(kind, ())
         for candidate in (
@@ -238,18 +245,18 @@ def _candidates(proposed: Proposed, chosen: Sequence[str]) -> list[ReviewCandida
 
 
 def _with_earlier(review: Review, file: Path) -> Review:
-    """The review with what people said about the same candidates before."""
+    """Carry over earlier decisions on the same candidates."""
     if not file.exists():
         return review
     earlier = read_review(file)
     if earlier.kind != review.kind or earlier.by != review.by:
         raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another --out.")
-    known = {candidate.id: candidate for candidate in earlier.candidates}
-    return review.model_copy(update={"candidates": [known.get(item.id, item) for item in review.candidates]})
+    by_id = {candidate.id: candidate for candidate in earlier.candidates}
+    return review.model_copy(update={"candidates": [by_id.get(item.id, item) for item in review.candidates]})
 
 
 def picture_of(image: CocoImage) -> ReviewPicture:
-    """The picture with all objects that have an outline."""
+    """Return the image with all outlined objects."""
     masks = ((name, item.class_, item.render(image.width, image.height)) for name, item in image.named_objects())
     instances = [instance_of(name, class_, mask) for name, class_, mask in masks if mask.any()]
     return ReviewPicture(

@@ -27,12 +27,14 @@ def operation_fault(candidate: ReviewCandidate, value: str, review: Review) -> s
     unreadable = form_fault(candidate.task, value)
     if unreadable:
         return unreadable
-    kept = (element for element in review.of_group(candidate.group) if element.field == "operation" and element.is_kept)
-    others = [(item.task, item.value) for item in kept if item.id != candidate.id]
-    return overlap_fault(candidate.task, value, others)
+    operations = (
+        element for element in review.of_group(candidate.group) if element.field == "operation" and element.is_kept
+    )
+    accepted = [(item.task, item.value) for item in operations if item.id != candidate.id]
+    return overlap_fault(candidate.task, value, accepted)
 
 
-def overlap_fault(edit_type: str, value: str, others: Iterable[tuple[str, str]]) -> str | None:
+def overlap_fault(edit_type: str, value: str, operations: Iterable[tuple[str, str]]) -> str | None:
     """Why an operation is not new, given the other operations of the class with their types.
 
     >>> overlap_fault("texture", "Golden", [("color", "golden")])
@@ -40,9 +42,9 @@ def overlap_fault(edit_type: str, value: str, others: Iterable[tuple[str, str]])
     >>> overlap_fault("object_replacement", "dog", [("object_addition", "dog")]) is None
     True
     """
-    for kind, known in others:
+    for kind, operation in operations:
         is_apart = kind != edit_type and (_names_new_object(kind) or _names_new_object(edit_type))
-        if _plain(known) == _plain(value) and not is_apart:
+        if _plain(operation) == _plain(value) and not is_apart:
             return f"'{value}' is an operation of {kind} already"
     return None
 
@@ -71,7 +73,7 @@ def form_fault(edit_type: str, value: str) -> str | None:
 
 
 def edits_of(review: Review) -> Edits:
-    """The edits: for every image of a class and every type that suits it, some of the operations, drawn by chance."""
+    """Return the edits: for every image and suitable type, a random sample of operations."""
     suits = {
         (candidate.group, candidate.task)
         for candidate in review.candidates
@@ -80,8 +82,8 @@ def edits_of(review: Review) -> Edits:
     operations: dict[tuple[str, str], list[str]] = defaultdict(list)
     for item in review.candidates:
         if item.field == "operation" and item.is_kept and (item.group, item.task) in suits:
-            known = {_plain(value) for value in operations[item.group, item.task]}
-            operations[item.group, item.task] += [] if _plain(item.value) in known else [item.value]
+            normalized = {_plain(value) for value in operations[item.group, item.task]}
+            operations[item.group, item.task] += [] if _plain(item.value) in normalized else [item.value]
     number, seed = int(review.settings.get("per_type", 1)), int(review.settings.get("seed", 0))
     edits: Edits = {}
     for group in review.groups:
@@ -98,7 +100,7 @@ def edits_of(review: Review) -> Edits:
 
 
 def write_editval(review: Review, file: Path) -> None:
-    """Writes the edits; takes the file away when none is left, for an older one would mislead."""
+    """Write the edits, or remove the file if none is left."""
     edits: Any = edits_of(review)
     if edits:
         write_json(file, edits)
@@ -107,10 +109,14 @@ def write_editval(review: Review, file: Path) -> None:
 
 
 def _fitting(kind: str, class_: str, operations: Sequence[str], picture: ReviewPicture) -> tuple[str, list[str]]:
-    """What is there before, and those operations that would change it."""
+    """Return the current state and the operations that would change it."""
     if kind == "position_replacement":
-        own = next((item for item in picture.instances if item.class_ == class_), None)
-        side = third(middle((own.box[0], own.box[1], own.box[2], own.box[3]))[0], picture.width) if own else ""
+        instance = next((item for item in picture.instances if item.class_ == class_), None)
+        side = (
+            third(middle((instance.box[0], instance.box[1], instance.box[2], instance.box[3]))[0], picture.width)
+            if instance
+            else ""
+        )
         return side, [operation for operation in operations if _plain(operation) != side]
     if kind in {"object_addition", "object_replacement"}:
         present = {_plain(instance.class_) for instance in picture.instances}
@@ -126,8 +132,8 @@ def _drawn(operations: Sequence[str], number: int, key: tuple[object, ...]) -> l
     def chance(word: str) -> bytes:
         return hashlib.sha256("\0".join(map(str, (*key, word))).encode("utf-8", "surrogatepass")).digest()
 
-    chosen = sorted(operations, key=chance)[:number]
-    return [operation for operation in operations if operation in chosen]
+    sampled = sorted(operations, key=chance)[:number]
+    return [operation for operation in operations if operation in sampled]
 
 
 def _plain(words: str) -> str:

@@ -55,13 +55,13 @@ class Proposed:
         self.left_out.append(OmittedTask(image.file, f"is not found by its number: call it {names[1]}"))
         return False
 
-    def take_classes(self, edit_type: str, words: Sequence[str], known: Sequence[str]) -> None:
+    def take_classes(self, edit_type: str, words: Sequence[str], class_names: Sequence[str]) -> None:
         """Those of the list; the others are noted."""
-        self.classes[edit_type] = [word for word in words if word in known]
+        self.classes[edit_type] = [word for word in words if word in class_names]
         self.left_out += [
             OmittedTask(f"{edit_type}: {word}", "is no class of the annotations with a fitting image")
             for word in words
-            if word not in known
+            if word not in class_names
         ]
 
     def take_operations(self, pair: Pair, words: Sequence[str]) -> None:
@@ -88,20 +88,20 @@ class Proposed:
 
 @cache
 def table() -> dict[str, dict[str, Any]]:
-    """The table `rule_proposals.yaml`."""
+    """Read the table `rule_proposals.yaml`."""
     text = (resources.files(__package__) / "rule_proposals.yaml").read_text(encoding="utf-8")
     rules: dict[str, dict[str, Any]] = yaml.safe_load(text)
     return {kind: rules[kind] for kind in TYPES}
 
 
 def classes_for(edit_type: str, coco: Coco, among: Iterable[str]) -> list[str]:
-    """The classes for which an edit type makes sense."""
+    """Return the classes for which an edit type makes sense."""
     suited = table()[edit_type]["classes"]
     return [item for item in among if ALL in suited or item in suited or coco.classes[item] in suited]
 
 
 def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list[str]:
-    """What can be asked of a class, at most that many."""
+    """Return at most `number` operations for a class."""
     rule = table()[edit_type]
     by: dict[str, list[str]] = rule.get("by", {})
     operations = [*rule.get("operations", []), *by.get(class_, by.get(coco.classes[class_], []))]
@@ -113,8 +113,8 @@ def operations_for(edit_type: str, class_: str, coco: Coco, number: int) -> list
     together: Mapping[str, int] = coco.together.get(class_, {})
     often = sorted(together, key=lambda word: (-together[word], word)) or [*near, *further]
     if edit_type == "positional_addition":
-        places: list[str] = rule["places"]
-        return [f"{word} {places[index % len(places)]}" for index, word in enumerate(often[:number])]
+        positions: list[str] = rule["places"]
+        return [f"{word} {positions[index % len(positions)]}" for index, word in enumerate(often[:number])]
     return often[:number]
 
 
@@ -131,7 +131,7 @@ class Operations(BaseModel, extra="forbid"):
 
 
 async def ask_classes(edit_type: str, classes: Sequence[str], ask: Ask, prompt: OpenPrompt) -> list[str]:
-    """The classes that suit an edit type, as the judge says; raises `NoAnswerError`."""
+    """Ask the judge for classes that suit an edit type; raise `NoAnswerError`."""
     words = prompt(PROMPTS[0]).render(
         edit_type=_spoken(edit_type), meaning=EDIT_TYPES[edit_type].meaning, classes=", ".join(classes)
     )
@@ -140,7 +140,7 @@ async def ask_classes(edit_type: str, classes: Sequence[str], ask: Ask, prompt: 
 
 
 async def ask_operations(edit_type: str, class_: str, number: int, ask: Ask, prompt: OpenPrompt) -> list[str]:
-    """The operations of a type for a class, as the judge says; raises `NoAnswerError`."""
+    """Ask the judge for operations of a type for a class; raise `NoAnswerError`."""
     if edit_type in FIXED:
         return list(FIXED[edit_type])
     words = prompt(PROMPTS[1]).render(

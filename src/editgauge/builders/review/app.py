@@ -31,7 +31,7 @@ Form = Annotated[Fields, Depends(read_form)]
 
 
 def make_app(desk: Desk) -> FastAPI:
-    """The application for one review file."""
+    """Create the application for one review file."""
     app = FastAPI(title="Review", openapi_url=None, docs_url=None, redoc_url=None)
     app.add_middleware(Guard, rate=RateLimits().address)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=LOCAL)
@@ -45,10 +45,10 @@ def make_app(desk: Desk) -> FastAPI:
         review, reviewer = desk.review, _reviewer(request)
         if reviewer is None:
             return _html(fill, "name", title=_title(review))
-        shown = review.group(group) if group is not None else _next_open(review)
-        if shown is None:
+        current = review.group(group) if group is not None else _next_open(review)
+        if current is None:
             raise HTTPException(404, "There is no such group of candidates.")
-        return _html(fill, "review", **group_page(review, shown, reviewer), title=_title(review), fault=fault)
+        return _html(fill, "review", **group_page(review, current, reviewer), title=_title(review), fault=fault)
 
     @app.post("/name")
     def take_name(fields: Form) -> Response:
@@ -83,7 +83,7 @@ def make_app(desk: Desk) -> FastAPI:
         return JSONResponse(_answer(desk.review, changed, reviewer, fill))
 
     def changed(request: Request, fields: Fields, change: Callable[[str, str, dict[str, str]], None]) -> Response:
-        """The page of a group after a form changed it; it says why where the form could not."""
+        """Return the page of a group after a change, or with the reason why it failed."""
         reviewer = _known_reviewer(request)
         form = {name: values[-1].strip() for name, values in fields.items()}
         group, fault = form.get("group", ""), ""
@@ -136,7 +136,7 @@ def _square(form: dict[str, str]) -> tuple[int, int, int] | None:
 
 
 def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Environment) -> dict[str, Any]:
-    """What the script puts into the page."""
+    """Return the response for the page script."""
     group = review.group(changed.group)
     words = group_page(review, group, reviewer) if group else {}
     row = next(row for row in words["rows"] if row["candidate"].id == changed.id)
@@ -145,7 +145,7 @@ def _answer(review: Review, changed: ReviewCandidate, reviewer: str, fill: Envir
 
 
 def _next_open(review: Review) -> Any:
-    """The first group that someone still has to look at, or else the first."""
+    """Return the first group that is still open, or else the first."""
     waiting = {candidate.group for candidate in review.candidates if candidate.status == "proposed"}
     return next((group for group in review.groups if group.name in waiting), next(iter(review.groups), None))
 
@@ -177,7 +177,7 @@ def _html(fill: Environment, template: str, **words: Any) -> HTMLResponse:
 
 
 def _broken(_: Request, error: Exception) -> JSONResponse:
-    """A disk that is full, a file that was taken away: the reviewer must know that nothing was saved."""
+    """Report a failed write to the reviewer."""
     response = JSONResponse({"fault": f"Not saved: {error}"}, 500)
     add_headers(response.headers)
     return response

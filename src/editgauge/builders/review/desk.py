@@ -98,7 +98,7 @@ class Desk:
     def decide(
         self, name: str, reviewer: str, verdict: Verdict, value: str = "", anchor: str | None = None
     ) -> ReviewCandidate:
-        """Saves a reviewer's word; raises `KeyError` for an unknown candidate and `Unfit` for words it may not have."""
+        """Save a decision; raise `KeyError` for an unknown candidate and `Unfit` for an invalid value."""
         with self._lock:
             review = self.review
             candidate = next((item for item in review.candidates if item.id == name), None)
@@ -109,12 +109,12 @@ class Desk:
             return changed
 
     def add(self, group: str, reviewer: str, proposal: Proposal) -> ReviewCandidate:
-        """Saves a candidate that a reviewer thought of; raises `KeyError` for an unknown group and `Unfit` for words it
+        """Save a new candidate; raise `KeyError` for an unknown group and `Unfit` for an invalid
         may not have.
         """
         with self._lock:
-            review, shown = self._unibench(group)
-            fault = fault_of(proposal, shown.pictures[0], review.classes)
+            review, current = self._unibench(group)
+            fault = fault_of(proposal, current.pictures[0], review.classes)
             if fault:
                 raise Unfit(fault)
             [plain] = candidates_of([proposal], group)
@@ -126,22 +126,24 @@ class Desk:
             return candidate
 
     def correct_color(self, group: str, reviewer: str, instance: str, color: str) -> None:
-        """Saves the color that an object really has, or none; what asked for this very color is no longer asked for."""
+        """Save the true color of an object; candidates that ask for this color are withdrawn."""
         with self._lock:
-            review, shown = self._unibench(group)
+            review, current = self._unibench(group)
             word = " ".join(color.split()).casefold() or None
-            picture = shown.pictures[0]
-            own = next((item for item in picture.instances if item.id == instance), None)
-            if own is None:
+            picture = current.pictures[0]
+            instance_found = next((item for item in picture.instances if item.id == instance), None)
+            if instance_found is None:
                 raise Unfit(f"there is no object '{instance}' in the picture")
             if word and (fault := color_fault(word)):
                 raise Unfit(fault)
-            said = ColorCorrection(group=group, instance=instance, was=own.color, color=word, by=reviewer, at=_now())
+            correction = ColorCorrection(
+                group=group, instance=instance, was=instance_found.color, color=word, by=reviewer, at=_now()
+            )
             changed: dict[str, Any] = {"pictures": [_colored(picture, instance, word)]}
-            if shown.uncropped:
-                changed["uncropped"] = _colored(shown.uncropped, instance, word)
-            whole = review.with_group(shown.model_copy(update=changed))
-            self._save(whole.model_copy(update={"corrections": [*review.corrections, said]}))
+            if current.uncropped:
+                changed["uncropped"] = _colored(current.uncropped, instance, word)
+            changed_review = review.with_group(current.model_copy(update=changed))
+            self._save(changed_review.model_copy(update={"corrections": [*review.corrections, correction]}))
 
     def crop(self, group: str, box: tuple[int, int, int] | None) -> None:
         """Crops the picture of a group to a square (left, top, side), or undoes that; the old file stays.
@@ -149,21 +151,21 @@ class Desk:
         Objects that vanish take their candidates with them, until the crop is undone.
         """
         with self._lock:
-            review, shown = self._unibench(group)
-            whole = shown.uncropped or shown.pictures[0]
+            review, current = self._unibench(group)
+            full_image = current.uncropped or current.pictures[0]
             try:
-                picture = cropped(whole, square_of(box, whole), self.images) if box else whole
+                picture = cropped(full_image, square_of(box, full_image), self.images) if box else full_image
             except BadInputError as unable:
                 raise Unfit(str(unable)) from unable
-            uncropped = whole if box else None
-            self._save(review.with_group(shown.model_copy(update={"pictures": [picture], "uncropped": uncropped})))
+            uncropped = full_image if box else None
+            self._save(review.with_group(current.model_copy(update={"pictures": [picture], "uncropped": uncropped})))
 
     def _unibench(self, group: str) -> tuple[Review, CandidateGroup]:
         review = self.review
-        shown = review.group(group)
-        if shown is None or review.kind != "unibench":
+        current = review.group(group)
+        if current is None or review.kind != "unibench":
             raise KeyError(group)
-        return review, shown
+        return review, current
 
     def _changed(
         self,
@@ -205,9 +207,9 @@ class Desk:
 
 
 def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
-    """What a form asks to add: `what` is a task, one of its fields and the object, such as `move place cat-1`."""
-    task, _, rest = what.partition(" ")
-    field, _, instance = rest.partition(" ")
+    """Parse a form: `what` is a task, one of its fields and the object, such as `move place cat-1`."""
+    task, _, fields = what.partition(" ")
+    field, _, instance = fields.partition(" ")
     kind = next((item for item in FIELDS if item == task), None)
     part: FieldName | None = next((element for element in FIELDS[kind] if element == field), None) if kind else None
     if kind is None or part is None or (kind == "generate") == bool(instance):
@@ -216,7 +218,7 @@ def read_proposal(what: str, value: str, anchor: str | None) -> Proposal:
 
 
 def _colored(picture: ReviewPicture, instance: str, color: str | None) -> ReviewPicture:
-    """The picture with another color for one of its objects."""
+    """Return the image with another color for one object."""
     instances = [
         item.model_copy(update={"color": color}) if item.id == instance else item for item in picture.instances
     ]

@@ -84,7 +84,7 @@ class ReviewPicture(StrictFields):
 
 
 def instance_of(name: str, class_: str, mask: BoolMask, color: str | None = None) -> Instance:
-    """An object of a picture, with its outline."""
+    """Create an object of an image from its mask."""
     box = [float(side) for side in bounding_box(mask)]
     return Instance(id=name, class_=class_, color=color, box=box, mask=run_lengths(mask))
 
@@ -136,7 +136,7 @@ class Review(StrictFields):
     corrections: list[ColorCorrection] = Field(default_factory=list)
 
     def of_group(self, name: str) -> list[ReviewCandidate]:
-        """The candidates of a group."""
+        """Return the candidates of a group."""
         return [candidate for candidate in self.candidates if candidate.group == name]
 
     def by_group(self) -> dict[str, list[ReviewCandidate]]:
@@ -147,7 +147,7 @@ class Review(StrictFields):
         return candidates
 
     def group(self, name: str) -> CandidateGroup | None:
-        """The group of that name."""
+        """Return the group of a name."""
         return next((item for item in self.groups if item.name == name), None)
 
     @property
@@ -156,24 +156,24 @@ class Review(StrictFields):
         return sum(candidate.status != "proposed" for candidate in self.candidates)
 
     def with_candidate(self, changed: ReviewCandidate) -> Review:
-        """The same with one candidate changed."""
+        """Return the review with one candidate replaced."""
         candidates = [changed if candidate.id == changed.id else candidate for candidate in self.candidates]
         return self.model_copy(update={"candidates": candidates})
 
     def with_group(self, changed: CandidateGroup) -> Review:
-        """The same with one group changed."""
+        """Return the review with one group replaced."""
         groups = [changed if item.name == changed.name else item for item in self.groups]
         return self.model_copy(update={"groups": groups})
 
 
 def decided(candidate: ReviewCandidate, decision: Decision) -> ReviewCandidate:
-    """The candidate after a reviewer's word, which replaces what that reviewer said before."""
-    others = [item for item in candidate.decisions if item.by != decision.by]
-    return _settled(candidate, [*others, decision])
+    """Return the candidate with a decision, which replaces the reviewer's earlier one."""
+    decisions = [item for item in candidate.decisions if item.by != decision.by]
+    return _settled(candidate, [*decisions, decision])
 
 
 def withdrawn(candidate: ReviewCandidate, reviewer: str) -> ReviewCandidate:
-    """The candidate as if that reviewer had said nothing."""
+    """Return the candidate without the reviewer's decision."""
     return _settled(candidate, [decision for decision in candidate.decisions if decision.by != reviewer])
 
 
@@ -214,7 +214,7 @@ def agreement(review: Review) -> dict[str, dict[str, tuple[int, int]]]:
 
 
 def review_beside(out: Path) -> Path:
-    """The review file of what is built.
+    """Return the path of the review file of a build.
 
     >>> review_beside(Path("unibench.json")).name
     'unibench.review.json'
@@ -223,12 +223,12 @@ def review_beside(out: Path) -> Path:
 
 
 def built_beside(review: Path) -> Path:
-    """The file that is built from a review file."""
+    """Return the path of the file that is built from a review."""
     return review.with_name(f"{review.name.removesuffix(ENDING)}.json")
 
 
 def read_review(file: Path) -> Review:
-    """The review in a file; raises `BadInputError` that lists what is wrong with it."""
+    """Read a review; raise `BadInputError` with all faults."""
     try:
         return Review.model_validate(json.loads(read_text(file)))
     except FileNotFoundError as error:
@@ -250,13 +250,13 @@ def _problems(error: ValidationError) -> Iterator[str]:
 
 
 def write_review(review: Review, file: Path) -> None:
-    """Writes it so that a kill at any instant leaves the old file or the new one."""
+    """Write a review atomically."""
     value = review.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     write_text(file, one_per_line(value))
 
 
 def one_per_line(value: Mapping[str, Any]) -> str:
-    """A mapping as JSON text that `diff` can read and that is written fast: a line for each mapping in a list.
+    """Serialize a mapping as JSON with one line per list item, for readable diffs.
 
     >>> print(one_per_line({"format": "x/1", "images": [{"file": "a"}, {"file": "b"}]}), end="")
     {

@@ -45,7 +45,7 @@ def progress_of(candidates: Sequence[ReviewCandidate]) -> dict[str, int]:
 def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str, Any]:
     """Everything that the page of a group shows."""
     names = [item.name for item in review.groups]
-    place = names.index(group.name)
+    index = names.index(group.name)
     candidates = review.by_group()
     rows = [_row(candidate, reviewer, group) for candidate in candidates[group.name]]
     sections: dict[tuple[str, str | None], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
@@ -59,8 +59,8 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
         "groups": [
             {"name": name, "short": PurePosixPath(name).name, **progress_of(candidates[name])} for name in names
         ],
-        "before": names[place - 1] if place else None,
-        "after": names[place + 1] if place + 1 < len(names) else None,
+        "before": names[index - 1] if index else None,
+        "after": names[index + 1] if index + 1 < len(names) else None,
         "pictures": [{"picture": image, "outlines": outlines(image)} for image in group.pictures],
         "is_cropped": group.uncropped is not None,
         "sections": [
@@ -84,24 +84,24 @@ def group_page(review: Review, group: CandidateGroup, reviewer: str) -> dict[str
 
 def _row(candidate: ReviewCandidate, reviewer: str, group: CandidateGroup) -> dict[str, Any]:
     mine = next((decision for decision in candidate.decisions if decision.by == reviewer), None)
-    shown = candidate.status if mine is None else mine.status
+    status = candidate.status if mine is None else mine.status
     value = mine.value if mine and mine.value else candidate.value
     anchor = mine.anchor if mine and mine.anchor else candidate.anchor
     return {
         "candidate": candidate,
         "is_mine": mine is not None,
-        "status": shown,
+        "status": status,
         "value": value,
         "anchor": anchor,
         "remarks": [
-            *_remarks(candidate, reviewer, shown),
+            *_remarks(candidate, reviewer, status),
             *([] if candidate.task not in TASKS or fits_picture(candidate, group.pictures[0]) else [NO_LONGER]),
         ],
     }
 
 
 def _additions(group: CandidateGroup) -> Iterator[dict[str, str]]:
-    """What a reviewer may add: a field of a task of an object."""
+    """Yield what a reviewer may add: a field of a task of an object."""
     for task, fields in TASK_FIELDS.items():
         for instance in [None] if task == "generate" else [item.id for item in group.pictures[0].instances]:
             title = _title(task, instance, group)
@@ -110,16 +110,18 @@ def _additions(group: CandidateGroup) -> Iterator[dict[str, str]]:
                 yield {"what": " ".join(filter(None, (task, field, instance))), "title": f"{title}{of}: {field}"}
 
 
-def _remarks(candidate: ReviewCandidate, reviewer: str, shown: str) -> Iterator[str]:
-    """What is worth knowing of a candidate besides its words."""
-    if shown == "edited":
+def _remarks(candidate: ReviewCandidate, reviewer: str, status: str) -> Iterator[str]:
+    """Yield remarks on a candidate."""
+    if status == "edited":
         yield f"was: {candidate.proposed}" + (f" {candidate.proposed_anchor}" if candidate.proposed_anchor else "")
-    others = [f"{decision.by} {decision.status}" for decision in candidate.decisions if decision.by != reviewer]
-    if others:
-        yield ", ".join(others)
+    other_decisions = [
+        f"{decision.by} {decision.status}" for decision in candidate.decisions if decision.by != reviewer
+    ]
+    if other_decisions:
+        yield ", ".join(other_decisions)
     if candidate.added_by:
         yield f"added by {candidate.added_by}"
-    if candidate.status != shown:
+    if candidate.status != status:
         yield f"counts as {candidate.status}"
 
 
@@ -147,7 +149,7 @@ class Outline:
 
 
 def outlines(picture: ReviewPicture) -> list[Outline]:
-    """The objects of a picture, largest first, so that small ones lie on top."""
+    """Return the objects of an image, largest first, so that small ones lie on top."""
     shapes = [
         (instance, mask_of(instance.mask).render(picture.width, picture.height))
         for instance in picture.instances
@@ -160,7 +162,7 @@ def outlines(picture: ReviewPicture) -> list[Outline]:
 
 
 def path_of(mask: BoolMask) -> str:
-    """The border of a mask as an SVG path.
+    """Return the border of a mask as an SVG path.
 
     >>> path_of(np.pad(np.ones((2, 3), dtype=bool), 1))
     'M1 1L1 3L4 3L4 1Z'
@@ -172,5 +174,5 @@ def path_of(mask: BoolMask) -> str:
 
 
 def _edge(doubled: float) -> int:
-    """The border between pixels that is nearest to a place in the doubled mask."""
+    """Return the pixel border nearest to a position in the doubled mask."""
     return int(doubled + 1) // 2

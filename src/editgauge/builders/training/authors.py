@@ -23,7 +23,7 @@ from editgauge.builders.training.decoys import ChangeScene, check, decoy, standi
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question
 from editgauge.judges._questions import Structured
-from editgauge.models.vocabulary.phrases import plain_words, singulars
+from editgauge.models.vocabulary._phrases import plain_words, singulars
 from editgauge.protocols.difference._triplets import Action
 from editgauge.types import Edit
 
@@ -59,11 +59,11 @@ class Author(Protocol):
     """Words edits, and made-up ones."""
 
     async def read(self, edit: Edit) -> EditAndReverse:
-        """The edit and its way back; raises `UnscorableError` when it is not clear what the edit asks for."""
+        """Parse an edit and its reverse; raise `UnscorableError` if it is ambiguous."""
         ...
 
     async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
-        """A request that was surely not carried out in this scene; raises `UnscorableError` when none can be determined."""
+        """Word a request that was certainly not carried out; raise `UnscorableError` if there is none."""
         ...
 
 

@@ -41,8 +41,9 @@ from editgauge.engine._options import pairs
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import open_prompt
 from editgauge.methods.outcomes import find_outcomes
+from editgauge.models._factory import describe
+from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService, describe
 from editgauge.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.protocols import open_protocol
 from editgauge.types import Benchmark, Edit, Item, Outcome, Unscored
@@ -167,15 +168,15 @@ def _jobs(
     """Every outcome there is, with what is known about it; raises `BadInputError` when there is none."""
     edits = benchmark.edits[:limit]
     folders = [outcomes] if isinstance(outcomes, str) else outcomes
-    others = folders if isinstance(folders, Mapping) else [folder for folder in folders if folder != REFERENCE]
-    methods = pairs(others, "outcomes", "NAME=FOLDER or reference")
+    folders_given = folders if isinstance(folders, Mapping) else [folder for folder in folders if folder != REFERENCE]
+    methods = pairs(folders_given, "outcomes", "NAME=FOLDER or reference")
     jobs = [_by_reference(edit) for edit in edits if edit.reference] if REFERENCE in folders else []
     people = rated(read_ratings(Path(ratings))) if ratings else {}
     by_id = {edit.id: edit for edit in edits}
-    for method, place in methods.items():
-        for outcome in find_outcomes(method, Path(place), edits).outcomes:
-            known = (people.get((outcome.edit_id, method, seed)) for seed in (outcome.seed, None))
-            labels = next((item for item in known if item), Labels())
+    for method, folder in methods.items():
+        for outcome in find_outcomes(method, Path(folder), edits).outcomes:
+            candidates = (people.get((outcome.edit_id, method, seed)) for seed in (outcome.seed, None))
+            labels = next((item for item in candidates if item), Labels())
             if outcome.image is not None:
                 jobs.append(_Job(by_id[outcome.edit_id], outcome, labels))
     if not jobs:
@@ -188,7 +189,7 @@ def _jobs(
 
 
 def _by_reference(edit: Edit) -> _Job:
-    """The benchmark's own outcome: right, unless people were asked about it."""
+    """Return the reference outcome, which is right unless people rated it."""
     levels = edit.extras.get("majority")
     image = edit.reference.path if edit.reference else None
     labels = ACCEPTED if levels is None else labels_of(levels)
@@ -196,15 +197,15 @@ def _by_reference(edit: Edit) -> _Job:
 
 
 async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]:
-    """The same outcomes, with the verdict of a protocol on their artifacts where no person gave one."""
+    """Add artifact labels of a protocol where no person gave one."""
     protocol = open_protocol(ARTIFACTS)
     labeled_by = f"{ARTIFACTS} with {see.card('detector').id}"
-    places = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(AT_ONCE)
 
     async def one(job: _Job) -> _Job:
         if job.labels.artifacts is not None:
             return job
-        async with places:
+        async with slots:
             try:
                 scene = (await asyncio.to_thread(_subject, job, see)).scene
                 item = Item(
@@ -229,8 +230,8 @@ async def _all(
     seed: int,
     quiet: bool,
 ) -> list[tuple[list[Lesson], list[OmittedLesson]]]:
-    """The lessons of all outcomes, in their order."""
-    places = asyncio.Semaphore(AT_ONCE)
+    """Build the lessons of all outcomes in order."""
+    slots = asyncio.Semaphore(AT_ONCE)
     async with AsyncExitStack() as stack:
         author: Author = RuleAuthor()
         if jury.addresses:
@@ -239,7 +240,7 @@ async def _all(
         with progress("training data", len(jobs), quiet=quiet) as advance:
 
             async def one(job: _Job) -> tuple[list[Lesson], list[OmittedLesson]]:
-                async with places:
+                async with slots:
                     try:
                         subject = await asyncio.to_thread(_subject, job, see)
                         return await lessons_of(subject, author, prompt, seed)
@@ -253,7 +254,7 @@ async def _all(
 
 
 def _subject(job: _Job, see: ModelService) -> Subject:
-    """The outcome with its pictures, in one size."""
+    """Load the images of an outcome in one size."""
     if job.outcome.image is None:
         raise BadImageError(f"'{job.edit.id}' has no edited image.")
     before, after = read_image(job.edit.source.path), read_image(job.outcome.image)
@@ -265,7 +266,7 @@ def _subject(job: _Job, see: ModelService) -> Subject:
 
 
 def balanced(lessons: Sequence[Lesson], seed: int) -> tuple[list[Lesson], list[Lesson]]:
-    """The lessons of a balanced set in their order, and those that were dropped for it.
+    """Return a balanced set of lessons in order, and the dropped ones.
 
     Of each question and action as many are kept with yes as with no, by chance; questions for a text are kept whole.
     """

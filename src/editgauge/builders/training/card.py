@@ -54,7 +54,7 @@ class Training:
 
 
 def write_card(done: Training) -> None:
-    """Writes the card as JSON, with every single thing left out, and as a page."""
+    """Write the card as JSON and as a page."""
     fields = {
         "benchmark": done.benchmark,
         "license": done.license,
@@ -122,7 +122,7 @@ def _word(lesson: Lesson) -> str:
 
 
 def summary_lines(done: Training) -> Sequence[str]:
-    """What came of it, in a few lines."""
+    """Summarize the result in a few lines."""
     answers = ", ".join(f"{name} {count}" for name, count in done.counts()["by question"].items())
     lines = [
         f"{done.folder}: {len(done.lessons)} lessons ({answers or 'none'}), {len(done.dropped)} dropped for balance."

@@ -13,7 +13,7 @@ from editgauge.builders.training.likeness import kind_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.instructions.parsed import parse_single_step
-from editgauge.models.vocabulary.phrases import singulars
+from editgauge.models.vocabulary._phrases import singulars
 from editgauge.protocols.difference._triplets import Action
 from editgauge.types import Edit, ParsedStep
 
@@ -51,7 +51,7 @@ class DescribedChange:
 
 
 def backwards(change: DescribedChange) -> DescribedChange:
-    """The change that undoes this one (section 5.2); raises `UnscorableError` if what was there before is unknown.
+    """Return the reverse change (section 5.2); raise `UnscorableError` if the original state is unknown.
 
     >>> backwards(DescribedChange("Replace", "apple", "pear"))
     DescribedChange(action='Replace', before='pear', after='apple', thing=None, where=None)
@@ -64,12 +64,12 @@ def backwards(change: DescribedChange) -> DescribedChange:
 
 
 def towards(change: DescribedChange, goal: str) -> DescribedChange:
-    """The same change with another goal."""
+    """Return the change with another goal."""
     return replace(change, before=goal) if change.action == "Remove" else replace(change, after=goal)
 
 
 def change_of(edit: Edit) -> DescribedChange:
-    """The change that an edit asks for, from its parts or by reading its instruction; raises `UnscorableError`."""
+    """Return the change that an edit asks for; raise `UnscorableError`."""
     parts = _parts(edit)
     read = _BY_EFFECT.get(EDIT_TYPES[parts.type].effect) or _BY_TYPE.get(parts.type)
     if read is None:
@@ -79,9 +79,11 @@ def change_of(edit: Edit) -> DescribedChange:
     change = read(parts)
     if not change.goal or (change.action == "Replace" and not change.before):
         raise UnscorableError("not_applicable", f"'{edit.id}' does not say what is to change")
-    said = edit.extras.get("action")
-    if said is not None and said != change.action:
-        raise UnscorableError("unparsable", f"'{edit.instruction}' reads as {change.action}, the benchmark has {said}")
+    action = edit.extras.get("action")
+    if action is not None and action != change.action:
+        raise UnscorableError(
+            "unparsable", f"'{edit.instruction}' reads as {change.action}, the benchmark has {action}"
+        )
     return change
 
 
@@ -117,12 +119,12 @@ def _altered(parts: ParsedStep) -> DescribedChange:
 
 
 def _styled(parts: ParsedStep) -> DescribedChange:
-    """A style is that of the whole picture, whatever it shows."""
+    """Return a style change of the whole image."""
     return DescribedChange("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
 
 
 def _sized(parts: ParsedStep) -> DescribedChange:
-    """A size is described by comparison, so its way back is known: what was made larger was smaller."""
+    """Return a size change, whose reverse is known."""
     return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
 
 
@@ -142,7 +144,7 @@ _BY_TYPE: Mapping[str, Callable[[ParsedStep], DescribedChange]] = {
 
 
 def instruction_of(change: DescribedChange) -> str:
-    """What to ask for. What is taken away is not stated by its place: the decoy of a removal stands elsewhere.
+    """Word the request; a removal is not located, because its decoy is elsewhere.
 
     >>> instruction_of(DescribedChange("Add", None, "cup", where="on the table"))
     'Add a cup on the table.'
@@ -160,7 +162,7 @@ def instruction_of(change: DescribedChange) -> str:
 
 
 def caption_of(change: DescribedChange) -> str:
-    """What differs afterwards.
+    """Describe the difference afterwards.
 
     >>> caption_of(DescribedChange("Replace", "apple", "orange"))
     'The apple was replaced by an orange.'
@@ -189,7 +191,7 @@ def _altered_sentence(change: DescribedChange) -> str:
 
 
 def reworded(caption: str, old: str, new: str) -> str | None:
-    """An instruction with another name in place of one; None unless the one is there exactly once, and fits.
+    """Replace a name in an instruction; None unless it occurs exactly once and fits.
 
     A cup of coffee keeps its name: in its place would stand a plate of coffee.
 
@@ -199,14 +201,14 @@ def reworded(caption: str, old: str, new: str) -> str | None:
     matches = list(re.finditer(rf"{_ARTICLE}\b{re.escape(old)}\b(?! of )", caption, re.IGNORECASE))
     if len(matches) != 1 or (matches[0]["article"] and _is_plural(new)):
         return None
-    (place,) = matches
-    name = with_article(new) if place["article"] else new
-    name = name.capitalize() if (place["article"] or "")[:1].isupper() else name
-    return f"{caption[: place.start()]}{name}{caption[place.end() :]}"
+    (match,) = matches
+    name = with_article(new) if match["article"] else new
+    name = name.capitalize() if (match["article"] or "")[:1].isupper() else name
+    return f"{caption[: match.start()]}{name}{caption[match.end() :]}"
 
 
 def as_many(name: str, like: str) -> str:
-    """The name in the plural where another is.
+    """Return the name in the number of another name.
 
     >>> as_many("peach", "apples"), as_many("peach", "apple")
     ('peaches', 'peach')

@@ -42,20 +42,20 @@ class ChangeScene:
     """Is it known that what was asked for did happen?"""
 
     def swapped(self) -> ChangeScene:
-        """The scene of the way back."""
+        """Return the scene of the reverse change."""
         return ChangeScene(self.after, self.before, self.see, self.mask, self.is_accurate)
 
 
 async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> str:
-    """Another goal for the change, which was surely not reached; raises `UnscorableError` when none can be determined."""
+    """Return another goal that was certainly not reached; raise `UnscorableError` if there is none."""
     if change.action == "Remove":
         return chance.choice((await standing(change, scene))[:NEAREST])
     if change.action == "Change Attribute":
         _check_known(change, scene)
-        others = other_attributes(change.goal, change.before) or other_attributes(change.goal)
-        if not others:
+        alternatives = other_attributes(change.goal, change.before) or other_attributes(change.goal)
+        if not alternatives:
             raise UnscorableError("not_applicable", f"nothing else than '{change.goal}' is left in its table")
-        return chance.choice(others)
+        return chance.choice(alternatives)
     candidates = similar_things(change.goal, tuple(scene.see.vocabulary() or ()))
     sure = await gather(*(is_absent(candidate, change, scene) for candidate in candidates))
     absent = [item for item, is_sure in zip(candidates, sure, strict=True) if is_sure]
@@ -66,14 +66,14 @@ async def decoy(change: DescribedChange, scene: ChangeScene, chance: Random) -> 
     return chance.choice((await _most_alike(change.goal, absent[:NEAR], scene.see))[:NEAREST])
 
 
-async def _most_alike(name: str, others: Sequence[str], see: Perception) -> list[str]:
+async def _most_alike(name: str, names: Sequence[str], see: Perception) -> list[str]:
     """Names by how alike they are in meaning."""
-    alike = await gather(*(see.similarity(name, other) for other in others))
-    return [other for _, other in sorted(zip((-item for item in alike), others, strict=True))]
+    similarities = await gather(*(see.similarity(name, other) for other in names))
+    return [other for _, other in sorted(zip((-item for item in similarities), names, strict=True))]
 
 
 async def check(goal: str, change: DescribedChange, scene: ChangeScene) -> None:
-    """Raises `UnscorableError` unless the change towards this goal surely did not happen."""
+    """Raise `UnscorableError` unless the change towards this goal certainly did not happen."""
     if change.action == "Remove":
         wrong = goal not in await standing(change, scene)
     elif change.action == "Change Attribute":
@@ -111,10 +111,12 @@ async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> b
         return False
     least = HALF_SURE * operating_point(scene.see)
     try:
-        seen = await gather(*(scene.see.detect(element, name, least=least) for element in (scene.before, scene.after)))
+        detections_found = await gather(
+            *(scene.see.detect(element, name, least=least) for element in (scene.before, scene.after))
+        )
     except UnscorableError:
         return False
-    return not any(item.found for item in seen)
+    return not any(item.found for item in detections_found)
 
 
 def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
@@ -124,7 +126,7 @@ def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
 
 
 async def _size(name: str, scene: ChangeScene) -> float:
-    """The area of the box around a thing: where it is seen, else where the mask is."""
+    """Return the area of an object's box, by detection or mask."""
     try:
         detections = (await scene.see.detect(scene.before, name)).best
     except UnscorableError:
@@ -140,7 +142,7 @@ async def _size(name: str, scene: ChangeScene) -> float:
 
 
 def _of(detections: Detections, word: str) -> NDArray[np.float32]:
-    return detections.boxes[[index for index, own in enumerate(detections.words) if own == word]]
+    return detections.boxes[[index for index, label in enumerate(detections.words) if label == word]]
 
 
 def _area(box: NDArray[np.float32]) -> float:

@@ -55,7 +55,7 @@ class Shot:
 
 
 def said(answer: bool | str) -> str:
-    """An answer in the form that the prompts ask for.
+    """Return an answer in the form that the prompts ask for.
 
     >>> said(True), said("A cup was added.")
     ('{"answer": "yes"}', '{"difference": "A cup was added."}')
@@ -71,7 +71,7 @@ def side_by_side(before: Pixels, after: Pixels) -> Pixels:
 
 
 def export(lessons: Sequence[Lesson], out: Path, prompt: OpenPrompt) -> dict[str, Shot]:
-    """Writes both forms and every picture once; tells the pictures of each lesson."""
+    """Write both formats and every image once; return the images of each lesson."""
     write = cache(lambda before, after: _write(before, after, out))
     shots = {lesson.id: write(lesson.before, lesson.after) for lesson in lessons}
     halves = prompt("side_by_side")
@@ -105,12 +105,12 @@ def _llava(lesson: Lesson, shot: Shot, halves: Prompt) -> dict[str, Any]:
 
 def _messages(lesson: Lesson, shot: Shot) -> dict[str, Any]:
     first, second = LABELS.get(lesson.question, USUAL_LABELS)
-    shown = [_text(first), {"type": "image"}, _text(second), {"type": "image"}]
+    content = [_text(first), {"type": "image"}, _text(second), {"type": "image"}]
     return {
         "id": lesson.id,
         "images": [shot.before, shot.after],
         "messages": [
-            {"role": "user", "content": [*shown, _text(lesson.asked)]},
+            {"role": "user", "content": [*content, _text(lesson.asked)]},
             {"role": "assistant", "content": [_text(said(lesson.answer))]},
         ],
         **_mark(lesson),
@@ -142,19 +142,19 @@ def write_sheet(lessons: Sequence[Lesson], shots: Mapping[str, Shot], out: Path)
 
 
 def _rows(lessons: Sequence[Lesson]) -> list[dict[Kind, Lesson]]:
-    """The lessons on accuracy of some outcomes, those with most instances first."""
+    """Return lessons on accuracy of some outcomes, those with most instances first."""
     outcomes: dict[tuple[str, str, int], dict[Kind, Lesson]] = {}
     for lesson in lessons:
         if lesson.question == "edit":
             outcomes.setdefault((lesson.edit, lesson.method, lesson.seed), {})[lesson.kind] = lesson
     fullest = sorted(outcomes.values(), key=lambda row: -len(row))
     first = {next(iter(row.values())).action: row for row in reversed(fullest)}
-    chosen = sorted(first.values(), key=lambda row: -len(row))
-    return [*chosen, *(row for row in fullest if row not in chosen)][: max(OUTCOMES, len(chosen))]
+    rows = sorted(first.values(), key=lambda row: -len(row))
+    return [*rows, *(row for row in fullest if row not in rows)][: max(OUTCOMES, len(rows))]
 
 
 def _cell(lesson: Lesson, pair: Path) -> Image.Image:
-    """A pair of pictures with the request and the answer under it."""
+    """Draw an image pair with request and answer."""
     picture = Image.fromarray(read_image(pair))
     picture.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
     request = wrap(lesson.asked.splitlines()[0], LETTERS)

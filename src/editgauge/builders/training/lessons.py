@@ -72,7 +72,7 @@ ACCEPTED = Labels(accurate=True)
 
 
 def rated(ratings: Sequence[Rating]) -> dict[tuple[str, str, int | None], Labels]:
-    """The labels of outcomes by edit, method and seed, where more than half of the raters agree."""
+    """Return labels by edit, method and seed where a majority agrees."""
     by_outcome: dict[tuple[str, str, int | None], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for rating in ratings:
         by_outcome[rating.edit, rating.method, rating.seed][rating.question].append(rating.value)
@@ -197,7 +197,7 @@ async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterat
 
 
 def left_out(edit: str, what: str, unable: UnscorableError) -> OmittedLesson:
-    """What is missing, by the reason that was raised."""
+    """Return the omitted lesson with its reason."""
     reason = unable.fault if isinstance(unable, NoAnswerError) else unable.reason
     return OmittedLesson(edit, what, reason, unable.detail)
 

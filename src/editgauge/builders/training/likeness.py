@@ -10,8 +10,8 @@ import yaml
 
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import siblings, wordnet_here, words_for_the_same
-from editgauge.models.vocabulary.phrases import plain_words, singulars
-from editgauge.models.vocabulary.resolve import sense_of
+from editgauge.models.vocabulary._phrases import plain_words, singulars
+from editgauge.models.vocabulary._resolve import sense_of
 from editgauge.protocols.difference._triplets import head
 
 MOST_STEPS = 10
@@ -25,13 +25,13 @@ Rows = tuple[tuple[str, ...], ...]
 
 @cache
 def tables() -> dict[str, Rows]:
-    """The attributes that are known, by kind; in a row are those that could be taken for each other."""
+    """Return the attribute tables by kind; a row holds attributes that can be confused."""
     groups = yaml.safe_load((resources.files(__package__) / "attributes.yaml").read_text(encoding="utf-8"))
     return {kind: tuple(tuple(map(str, row)) for row in rows) for kind, rows in groups.items()}
 
 
 def other_attributes(attribute: str, *taken: str | None) -> tuple[str, ...]:
-    """Attributes of the same kind and form that are surely others, and others than those taken; raises `UnscorableError`.
+    """Return clearly different attributes of the same kind and form, without the taken ones; raise `UnscorableError`.
 
     >>> other_attributes("bigger"), "maroon" in other_attributes("red"), "stone" in other_attributes("wood")
     (('small',), False, True)
@@ -40,7 +40,7 @@ def other_attributes(attribute: str, *taken: str | None) -> tuple[str, ...]:
     if mine is None:
         raise UnscorableError("unknown_word", f"'{attribute}' is in no table of attributes")
     kind, row = mine
-    avoided = {row, *(place[1] for item in taken if item and (place := _place(item)) and place[0] == kind)}
+    avoided = {row, *(location[1] for item in taken if item and (location := _place(item)) and location[0] == kind)}
     forms = tables()[kind][row]
     is_adjective = attribute.casefold() == forms[BEFORE_A_NOUN] != forms[AFTER_A_PREPOSITION] and kind != "style"
     form = BEFORE_A_NOUN if is_adjective else AFTER_A_PREPOSITION
@@ -49,20 +49,20 @@ def other_attributes(attribute: str, *taken: str | None) -> tuple[str, ...]:
 
 def kind_of(attribute: str) -> str | None:
     """Color, material, pattern, shape, style or size; None for an attribute that is in no table."""
-    place = _place(attribute)
-    return place[0] if place else None
+    location = _place(attribute)
+    return location[0] if location else None
 
 
 def are_other_attributes(one: str, other: str) -> bool:
     """Are these surely two attributes, of which a thing has one or the other?"""
-    here, there = _place(one), _place(other)
-    if here and there:
-        return here[0] == there[0] and here[1] != there[1]
-    if here or there:
+    first, second = _place(one), _place(other)
+    if first and second:
+        return first[0] == second[0] and first[1] != second[1]
+    if first or second:
         return False
     words = set(plain_words(one)), set(plain_words(other))
-    known = frozenset[str]().union(*(words_for_the_same(word) for word in words[0]))
-    return not (words[0] & words[1] or words[1] & known)
+    synonyms = frozenset[str]().union(*(words_for_the_same(word) for word in words[0]))
+    return not (words[0] & words[1] or words[1] & synonyms)
 
 
 @lru_cache(REMEMBERED)
@@ -79,7 +79,7 @@ def may_be_the_same(one: str, other: str) -> bool:
 
 
 @lru_cache(REMEMBERED)
-def similar_things(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
+def similar_things(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """Other things of the same kind, the nearest first; raises `UnscorableError` when WordNet does not know the name.
 
     The words of a closed vocabulary, `known`, are considered too, however WordNet divides their kinds.
@@ -87,7 +87,7 @@ def similar_things(name: str, known: tuple[str, ...]) -> tuple[str, ...]:
     beside = (
         sibling for sibling in _siblings(name) if sibling == sibling.lower()
     )  # others are the names of one of them
-    similar = dict.fromkeys([*beside, *_nearest(name, known)])
+    similar = dict.fromkeys([*beside, *_nearest(name, names)])
     return tuple(item for item in similar if not may_be_the_same(item, name))
 
 
@@ -100,7 +100,7 @@ def _siblings(name: str) -> tuple[str, ...]:
         return siblings(head(name))
 
 
-def _nearest(name: str, known: Sequence[str]) -> Iterator[str]:
+def _nearest(name: str, names: Sequence[str]) -> Iterator[str]:
     """Words by the steps to what both are a kind of."""
     wordnet = wordnet_here()
     if wordnet is None:
@@ -111,7 +111,7 @@ def _nearest(name: str, known: Sequence[str]) -> Iterator[str]:
         return
     above = {kind: step for step, kind in enumerate(wordnet.ancestors(mine))}
     steps: list[tuple[int, str]] = []
-    for word in known:
+    for word in names:
         sense = sense_of(word, wordnet)
         met = ((up, kind) for up, kind in enumerate(wordnet.ancestors(sense)) if kind in above) if sense else iter(())
         shared = next(met, None)
@@ -121,14 +121,14 @@ def _nearest(name: str, known: Sequence[str]) -> Iterator[str]:
 
 
 def _forms(name: str) -> list[str]:
-    """The name as it could stand in a dictionary: whole, in the singular, and its noun alone."""
-    whole = " ".join(plain_words(name))
-    noun = head(whole) if whole else ""
-    return list(dict.fromkeys([whole, *singulars(whole), noun, *singulars(noun)])) if whole else []
+    """Return dictionary forms of a name: complete, singular, and its noun."""
+    phrase = " ".join(plain_words(name))
+    noun = head(phrase) if phrase else ""
+    return list(dict.fromkeys([phrase, *singulars(phrase), noun, *singulars(noun)])) if phrase else []
 
 
 def _place(attribute: str) -> tuple[str, int] | None:
-    """The kind and the row of an attribute, of its last word where the whole is in none."""
+    """Return the kind and row of an attribute, or of its last word."""
     words = " ".join(attribute.casefold().split())
     for form in dict.fromkeys([words, *words.split()[-1:]]):
         for kind, rows in tables().items():

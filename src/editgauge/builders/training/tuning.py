@@ -95,7 +95,7 @@ def tune(
 
 
 def read_lessons(data: Path) -> list[dict[str, Any]]:
-    """The chat messages of a folder; raises `BadInputError` for a folder without any."""
+    """Read the chat messages of a folder; raise `BadInputError` if there are none."""
     file = data / MESSAGES
     if not file.is_file():
         raise BadInputError(f"There is no {MESSAGES} in '{data}'; `editgauge build training` makes such a folder.")
@@ -158,7 +158,7 @@ def _trained(
 
 
 def _prepared(processor: Any, torch: Any, lesson: Mapping[str, Any], data: Path, end: int) -> dict[str, Any]:
-    """What the network is given: the question as a judge is asked it, then the answer, of which alone it learns."""
+    """Tokenize question and answer; only the answer is trained on."""
     question, answer = lesson["messages"]
     messages = [{**question, "content": list(_with_pictures(question["content"], lesson["images"], data))}]
     ready = processor.apply_chat_template(
@@ -186,7 +186,7 @@ def _with_pictures(content: Sequence[Mapping[str, Any]], names: Sequence[str], d
 
 
 def _loaded(library: Any, torch: Any, name: str) -> tuple[Any, Any]:
-    """The processor and the network of a model; raises `BadInputError` when they cannot be had."""
+    """Load processor and network; raise `BadInputError` on failure."""
     options = {"local_files_only": True, "trust_remote_code": False}
     precision = torch.bfloat16 if torch.cuda.is_available() else torch.float32
     try:

@@ -117,18 +117,18 @@ def unibench(
     work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
     waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
 
-    def scene_of(chosen: Chosen) -> EditableScene | OmittedTask:
-        """The square picture, or why there is none."""
-        name = f"{work.pictures.name}/{chosen.image.number:012d}.png"
+    def scene_of(selected: Chosen) -> EditableScene | OmittedTask:
+        """Return the square image, or the reason why it is left out."""
+        name = f"{work.pictures.name}/{selected.image.number:012d}.png"
         try:
-            return make_scene(chosen, read_image(folder / chosen.image.file), name, size, criteria)
+            return make_scene(selected, read_image(folder / selected.image.file), name, size, criteria)
         except BadImageError as unreadable:
-            return OmittedTask(chosen.image.file, str(unreadable))
+            return OmittedTask(selected.image.file, str(unreadable))
 
     with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet):
         if jury is None:
-            for chosen in chain.from_iterable(waves):
-                if scene := work.begin(scene_of(chosen)):
+            for selected in chain.from_iterable(waves):
+                if scene := work.begin(scene_of(selected)):
                     proposed = by_rules.propose(scene, annotations, candidates, seed)
                     _add(work, Drafted(scene, *sorted_out(proposed, scene.picture, work.classes)))
         else:
@@ -139,16 +139,17 @@ def unibench(
     )
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     log_info(
-        f"{format_count(built.images, 'image')} ({built.kept} kept) with {format_count(built.candidates, 'candidate')} by {by}; "
+        f"{format_count(built.images, 'image')} ({built.kept} kept) with "
+        f"{format_count(built.candidates, 'candidate')} by {by}; "
         f"{len(built.left_out)} left out, listed in '{built.report}'.{following}",
         quiet=quiet,
     )
     return built
 
 
-def _waves(chosen: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
+def _waves(selected: Iterator[Chosen | OmittedTask], work: ReviewWork, limit: int | None) -> Iterator[list[Chosen]]:
     """Images to look at, some at a time, until that many became squares."""
-    fit = (element for element in map(work.unless_left_out, chosen) if element is not None)
+    fit = (element for element in map(work.unless_left_out, selected) if element is not None)
     while wave := list(islice(fit, work.wanted(limit, AT_ONCE))):
         yield [item for item in wave if not work.keep(item.image.number)]
 
@@ -172,15 +173,15 @@ async def _by_judge(
     prompt = partial(open_prompt, folder=jury.prompts)
     async with the_judge(jury, transcripts_beside(work.file)) as judge:
 
-        async def one(chosen: Chosen) -> None:
-            scene = work.begin(await asyncio.to_thread(scene_of, chosen))
+        async def one(selected: Chosen) -> None:
+            scene = work.begin(await asyncio.to_thread(scene_of, selected))
             if scene is None:
                 return
             try:
                 _add(work, await draft(scene, work.classes, judge.ask, prompt, number))
             except NoAnswerError as unable:
                 why = f"the judge gave no draft ({unable.fault}): {unable.message}"
-                work.leave_out(OmittedTask(chosen.image.file, why))
+                work.leave_out(OmittedTask(selected.image.file, why))
                 work.advance()
 
         for wave in waves:

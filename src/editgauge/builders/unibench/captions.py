@@ -11,7 +11,7 @@ from editgauge._util.text import with_article
 from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import resolve
-from editgauge.models.vocabulary.phrases import english
+from editgauge.models.vocabulary._phrases import english
 
 LONGEST = 3
 """Words in the name of a class: 'baseball bat', 'hair drier'."""
@@ -35,7 +35,7 @@ class Mention:
 
 
 def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
-    """What the caption mentions, from left to right; longer names come first, so that a hot dog is no dog.
+    """Return the mentions of a caption from left to right; longer names win.
 
     >>> [(each.class_, each.start) for each in mentions("A cat beside two hot dogs", ("cat", "dog", "hot dog"))]
     [('cat', 2), ('hot dog', 17)]
@@ -56,7 +56,7 @@ def mentions(caption: str, classes: Sequence[str]) -> tuple[Mention, ...]:
 
 @cache
 def _named(words: str, classes: tuple[str, ...]) -> tuple[str, bool] | None:
-    """The class that these words name and nothing else, and whether they name several."""
+    """Return the class that words name exactly, and whether it is plural."""
     if words.split()[0] in english().determiners:
         return None
     try:
@@ -67,12 +67,12 @@ def _named(words: str, classes: tuple[str, ...]) -> tuple[str, bool] | None:
 
 
 def with_slot(caption: str, mention: Mention) -> str:
-    """The caption with another class in place of a mention."""
+    """Replace a mention by a class slot."""
     return f"{caption[: mention.start]}{{target}}{caption[mention.end :]}"
 
 
 def with_color(caption: str, mention: Mention) -> str:
-    """The caption with another color for a mention.
+    """Replace the color of a mention by a slot.
 
     >>> with_color("A black cat on a mat", Mention("cat", 8, 11, False))
     'A {color} cat on a mat'
@@ -82,7 +82,7 @@ def with_color(caption: str, mention: Mention) -> str:
 
 
 def with_place(caption: str, mention: Mention, anchors: Sequence[Mention]) -> str | None:
-    """The caption with another place for a mention, where the caption says what it is next to.
+    """Replace the position of a mention by a slot, if the caption states it.
 
     >>> with_place("A cat sits on an old suitcase.", Mention("cat", 2, 5, False), [Mention("suitcase", 21, 29, False)])
     'A cat sits {position} a {anchor}.'
@@ -98,7 +98,7 @@ def with_place(caption: str, mention: Mention, anchors: Sequence[Mention]) -> st
 
 
 def with_addition(caption: str) -> str:
-    """The caption with something new in the picture.
+    """Add a slot for a new object to the caption.
 
     >>> with_addition("A cat on a mat.")
     'A cat on a mat, and a {target} {position} the {anchor}.'
@@ -107,7 +107,7 @@ def with_addition(caption: str) -> str:
 
 
 def plain_caption(classes: Sequence[str]) -> str:
-    """A caption for a picture that has none.
+    """Compose a caption for an image without one.
 
     >>> plain_caption(["cat", "umbrella"])
     'A photo of a cat and an umbrella'

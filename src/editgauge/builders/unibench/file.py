@@ -35,7 +35,7 @@ PLURAL = {"class": "classes", "color": "colors", "place": "places", "template": 
 
 
 def annotations_of(review: Review) -> Annotations | None:
-    """The annotations, or None when nothing is left of them. A task needs one candidate of every kind."""
+    """Return the annotations, or None if none is left; a task needs a candidate of every kind."""
     candidates = review.by_group()
     images = [image for group in review.groups if (image := _image(group, candidates[group.name])) is not None]
     if not images:
@@ -47,7 +47,7 @@ def annotations_of(review: Review) -> Annotations | None:
 
 
 def write_unibench(review: Review, file: Path) -> None:
-    """Writes the annotations; takes the file away when nothing is left, for an older one would mislead.
+    """Write the annotations, or remove the file if none is left.
 
     Each candidate was checked when it was proposed or edited, so that the whole need not be checked at every answer.
     """
@@ -83,19 +83,19 @@ def fits_picture(candidate: ReviewCandidate, picture: ReviewPicture) -> bool:
 
 
 def _task(kind: str, instance: str | None, candidates: list[ReviewCandidate]) -> Task | None:
-    known = next(form for form in FORMS if form == kind)
+    form = next(form for form in FORMS if form == kind)
     parts: dict[str, Any] = {"type": kind, **({"instance": instance} if instance else {})}
-    for field in FIELDS[known]:
+    for field in FIELDS[form]:
         distinct = {_spelled(candidate): candidate for candidate in reversed(candidates) if candidate.field == field}
         if not distinct:
             return None
         ordered = reversed(distinct.values())
         parts[PLURAL[field]] = [_place(item) if field == "place" else item.value for item in ordered]
-    return FORMS[known].model_validate(parts)
+    return FORMS[form].model_validate(parts)
 
 
 def _spelled(candidate: ReviewCandidate) -> str:
-    """The same for candidates that ask for the same."""
+    """Return a key that is equal for equivalent candidates."""
     return f"{candidate.anchor} {candidate.value}".casefold().replace("grey", "gray")
 
 

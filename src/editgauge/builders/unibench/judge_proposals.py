@@ -71,7 +71,7 @@ class Drafted:
 
 
 async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: OpenPrompt, number: int) -> Drafted:
-    """The candidates that a judge proposes, `number` of each kind; raises `NoAnswerError` when it gives no draft."""
+    """Ask a judge for `number` candidates of each kind; raise `NoAnswerError`."""
     first, again = (prompt(name) for name in PROMPTS)
     request = first.render(**_slots(scene, classes, number), **SLOTS)
     question = _question(request, scene)
@@ -83,11 +83,11 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
                 raise
             written, faults = "(nothing that could be read)", [unable.message]
         else:
-            seen = _with_colors(scene, proposal)
-            fit, wrong = sorted_out(_proposals(proposal, scene), seen.picture, classes)
+            corrected = _with_colors(scene, proposal)
+            fit, wrong = sorted_out(_proposals(proposal, scene), corrected.picture, classes)
             wrong += tuple(_strangers(proposal, scene))
             if not wrong or correction == CORRECTIONS:
-                return Drafted(seen, fit, wrong)
+                return Drafted(corrected, fit, wrong)
             written, faults = json.dumps(proposal.model_dump(), ensure_ascii=False), [item.why for item in wrong]
         lines = "\n".join(f"- {fault}" for fault in dict.fromkeys(faults))
         question = _question(again.render(asked=request.text, draft=written, faults=lines), scene)
@@ -111,20 +111,20 @@ def _slots(scene: EditableScene, classes: Sequence[str], number: int) -> dict[st
 
 def _where(scene: EditableScene, name: str) -> str:
     """Its class and its place, in hundredths of the picture."""
-    own = scene.instance(name)
-    left, top, right, bottom = (round(100 * side / scene.picture.width) for side in own.box)
-    return f"{own.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
+    instance = scene.instance(name)
+    left, top, right, bottom = (round(100 * side / scene.picture.width) for side in instance.box)
+    return f"{instance.class_}, from {left}% to {right}% across and {top}% to {bottom}% down"
 
 
 def _with_colors(scene: EditableScene, proposal: TaskProposal) -> EditableScene:
-    """The scene with the colors that the judge sees in place of those that were measured."""
-    seen = {
+    """Return the scene with the colors that the judge reports."""
+    colors = {
         instance.instance: instance.color
         for instance in proposal.instances
         if instance.color and instance.color.strip()
     }
     instances = [
-        item.model_copy(update={"color": seen[item.id].strip()}) if item.id in seen else item
+        item.model_copy(update={"color": colors[item.id].strip()}) if item.id in colors else item
         for item in scene.picture.instances
     ]
     return replace(scene, picture=scene.picture.model_copy(update={"instances": instances}))
@@ -139,23 +139,34 @@ def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[Omitted
 
 
 def _proposals(proposal: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
-    for own in (instance for instance in proposal.instances if instance.instance in scene.editable):
-        yield from (Proposal("change_class", own.instance, "class", word) for word in _texts(own.classes))
+    for draft_instance in (instance for instance in proposal.instances if instance.instance in scene.editable):
         yield from (
-            Proposal("change_class", own.instance, "template", element) for element in _texts(own.class_templates)
+            Proposal("change_class", draft_instance.instance, "class", word) for word in _texts(draft_instance.classes)
         )
-        yield from (Proposal("change_color", own.instance, "color", word) for word in _texts(own.colors))
-        yield from (Proposal("change_color", own.instance, "template", entry) for entry in _texts(own.color_templates))
-        for place in own.places:
-            yield Proposal("move", own.instance, "place", " ".join(place.words.split()), place.anchor)
-        yield from (Proposal("move", own.instance, "template", text) for text in _texts(own.move_templates))
+        yield from (
+            Proposal("change_class", draft_instance.instance, "template", element)
+            for element in _texts(draft_instance.class_templates)
+        )
+        yield from (
+            Proposal("change_color", draft_instance.instance, "color", word) for word in _texts(draft_instance.colors)
+        )
+        yield from (
+            Proposal("change_color", draft_instance.instance, "template", entry)
+            for entry in _texts(draft_instance.color_templates)
+        )
+        for position in draft_instance.places:
+            yield Proposal("move", draft_instance.instance, "place", " ".join(position.words.split()), position.anchor)
+        yield from (
+            Proposal("move", draft_instance.instance, "template", text)
+            for text in _texts(draft_instance.move_templates)
+        )
     if proposal.generate:
         yield from (Proposal("generate", None, "class", word) for word in _texts(proposal.generate.classes))
-        for place in proposal.generate.places:
-            yield Proposal("generate", None, "place", " ".join(place.words.split()), place.anchor)
+        for position in proposal.generate.places:
+            yield Proposal("generate", None, "place", " ".join(position.words.split()), position.anchor)
         yield from (Proposal("generate", None, "template", item) for item in _texts(proposal.generate.templates))
 
 
 def _texts(words: Sequence[str]) -> list[str]:
-    """The words with single blanks; an empty one is none."""
+    """Normalize blanks and drop empty texts."""
     return [" ".join(word.split()) for word in words if word.strip()]

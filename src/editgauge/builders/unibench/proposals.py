@@ -70,8 +70,8 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
                 return f"'{proposal.value}' is not in the class list"
             return f"'{proposal.value}' is in the image already" if forbidden_classes([proposal.value], image) else None
         case "color":
-            own = by_id.get(proposal.instance or "")
-            if forbidden_colors([proposal.value], own):
+            instance = by_id.get(proposal.instance or "")
+            if forbidden_colors([proposal.value], instance):
                 return f"'{proposal.value}' is the color of '{proposal.instance}' already"
             return color_fault(proposal.value)
         case "place":
@@ -79,9 +79,9 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
                 return describe_unknown("instance", proposal.anchor or "", by_id)
             if proposal.anchor == proposal.instance:
                 return f"'{proposal.anchor}' cannot move relative to itself"
-            own = by_id.get(proposal.instance or "")
-            there = own is not None and _is_there(own, by_id[proposal.anchor], proposal.value)
-            return f"'{proposal.instance}' is {proposal.value} '{proposal.anchor}' already" if there else None
+            instance = by_id.get(proposal.instance or "")
+            is_satisfied = instance is not None and _is_there(instance, by_id[proposal.anchor], proposal.value)
+            return f"'{proposal.instance}' is {proposal.value} '{proposal.anchor}' already" if is_satisfied else None
         case "template":
             problem = template_problem(proposal.value, proposal.task)
             return f"the template {format_value(proposal.value)} {problem}" if problem else None
@@ -99,7 +99,7 @@ def sorted_out(
 
 
 def relation_of(words: str) -> PlaneRelation | None:
-    """What a position means in the picture's plane.
+    """Return the relation that a position denotes in the image plane.
 
     >>> relation_of("to the left of"), relation_of("in front of"), relation_of("on top of")
     ('left', None, 'on')
@@ -110,12 +110,12 @@ def relation_of(words: str) -> PlaneRelation | None:
         return None
 
 
-def _is_there(own: Instance, anchor: Instance, words: str) -> bool:
-    """Does an object lie where the words want it, more than roughly?"""
+def _is_there(instance: Instance, anchor: Instance, words: str) -> bool:
+    """Return whether an object clearly lies where the words place it."""
     relation = relation_of(words)
     if relation is None or relation not in SIDES:
         return False
-    start, end = (middle((box[0], box[1], box[2], box[3])) for box in (anchor.box, own.box))
+    start, end = (middle((box[0], box[1], box[2], box[3])) for box in (anchor.box, instance.box))
     return direction_score(start, end, relation, diagonal=0.0) >= THERE
 
 
@@ -129,15 +129,15 @@ def color_fault(word: str) -> str | None:
 
 
 def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandidate]:
-    """The proposals as candidates of a review; what is proposed twice is one."""
+    """Convert proposals to review candidates without duplicates."""
     counts: Counter[str] = Counter()
     candidates = []
     for proposal in dict.fromkeys(proposals):
-        place = "/".join(part for part in (group, proposal.instance or "", proposal.task, proposal.field) if part)
-        counts[place] += 1
+        name = "/".join(part for part in (group, proposal.instance or "", proposal.task, proposal.field) if part)
+        counts[name] += 1
         candidates.append(
             ReviewCandidate(
-                id=f"{place}/{counts[place]}",
+                id=f"{name}/{counts[name]}",
                 group=group,
                 task=proposal.task,
                 instance=proposal.instance,
@@ -152,6 +152,6 @@ def candidates_of(proposals: Iterable[Proposal], group: str) -> list[ReviewCandi
 
 
 def proposal_of(candidate: ReviewCandidate, value: str, anchor: str | None) -> Proposal:
-    """The candidate with other words, to be checked."""
+    """Return the candidate with other words, to be checked."""
     task = next(kind for kind in get_args(TaskType) if kind == candidate.task)
     return Proposal(task, candidate.instance, candidate.field, value, anchor)

@@ -60,56 +60,65 @@ def propose(scene: EditableScene, coco: Coco, number: int, seed: int) -> list[Pr
     return [*proposals, *_generate(scene, coco, number)]
 
 
-def _of_instance(scene: EditableScene, own: Instance, coco: Coco, number: int, seed: int) -> Iterator[Proposal]:
+def _of_instance(scene: EditableScene, instance: Instance, coco: Coco, number: int, seed: int) -> Iterator[Proposal]:
     caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
-    mention = mention_of(caption, own.class_, tuple(coco.classes))
-    others = [scene.instance(name) for name in scene.editable if name != own.id]
-    drawn = _Drawing(seed, scene.picture.number, own.id)
-    words = drawn.first(similar_classes(coco, own.class_, scene.classes), number)
+    mention = mention_of(caption, instance.class_, tuple(coco.classes))
+    anchors = [scene.instance(name) for name in scene.editable if name != instance.id]
+    drawn = _Drawing(seed, scene.picture.number, instance.id)
+    words = drawn.first(similar_classes(coco, instance.class_, scene.classes), number)
     if words and mention:
-        yield from (Proposal("change_class", own.id, "class", word) for word in words)
-        yield Proposal("change_class", own.id, "template", with_slot(caption, mention))
-    if own.class_ not in UNPAINTED and mention:
-        other = [item for item in COLORS if own.color and item not in (own.color, *ALIKE.get(own.color, ()))]
-        yield from (Proposal("change_color", own.id, "color", color) for color in drawn.some(other, number))
-        yield Proposal("change_color", own.id, "template", with_color(caption, mention))
-    places = [
-        Proposal("move", own.id, "place", words, anchor.id) for anchor in others for words in _sides(own, anchor, scene)
-    ]
-    if places:
-        anchors = [
-            anchor for candidate in others if (anchor := mention_of(caption, candidate.class_, tuple(coco.classes)))
+        yield from (Proposal("change_class", instance.id, "class", word) for word in words)
+        yield Proposal("change_class", instance.id, "template", with_slot(caption, mention))
+    if instance.class_ not in UNPAINTED and mention:
+        other = [
+            item for item in COLORS if instance.color and item not in (instance.color, *ALIKE.get(instance.color, ()))
         ]
-        template = with_place(caption, mention, anchors) if mention else None
-        yield from drawn.some(places, number)
-        yield Proposal("move", own.id, "template", template or "A {target} {position} the {anchor}")
+        yield from (Proposal("change_color", instance.id, "color", color) for color in drawn.some(other, number))
+        yield Proposal("change_color", instance.id, "template", with_color(caption, mention))
+    positions = [
+        Proposal("move", instance.id, "place", words, anchor.id)
+        for anchor in anchors
+        for words in _sides(instance, anchor, scene)
+    ]
+    if positions:
+        mentions = [
+            anchor_mention
+            for anchor in anchors
+            if (anchor_mention := mention_of(caption, anchor.class_, tuple(coco.classes)))
+        ]
+        template = with_place(caption, mention, mentions) if mention else None
+        yield from drawn.some(positions, number)
+        yield Proposal("move", instance.id, "template", template or "A {target} {position} the {anchor}")
 
 
 def _generate(scene: EditableScene, coco: Coco, number: int) -> Iterator[Proposal]:
-    """What is most often seen with what is there, or else is of its kind; next to what is alone of its class."""
+    """Propose objects that often occur with those in the scene, next to a unique one."""
     caption = scene.caption or plain_caption([scene.instance(name).class_ for name in scene.editable])
-    seen = {
-        word: sum(coco.together[own][word] for own in scene.classes if own in coco.together) for word in coco.classes
+    present = {
+        word: sum(coco.together[class_name][word] for class_name in scene.classes if class_name in coco.together)
+        for word in coco.classes
     }
     free = [word for word in coco.classes if word not in scene.classes]
-    kinds = {coco.classes[own] for own in scene.classes if own in coco.classes}
-    often = sorted((word for word in free if seen[word] or coco.classes[word] in kinds), key=lambda word: -seen[word])
+    kinds = {coco.classes[class_name] for class_name in scene.classes if class_name in coco.classes}
+    often = sorted(
+        (word for word in free if present[word] or coco.classes[word] in kinds), key=lambda word: -present[word]
+    )
     new_side = NEW_WIDTH * scene.picture.width
-    places = [
+    positions = [
         Proposal("generate", None, "place", words, name)
         for name in scene.editable
         for words in map(SIDES.__getitem__, _free_sides(scene.instance(name), new_side, new_side, scene))
     ]
-    if often and places:
+    if often and positions:
         yield from (Proposal("generate", None, "class", word) for word in often[:number])
-        yield from places
+        yield from positions
         yield Proposal("generate", None, "template", with_addition(caption))
 
 
-def _sides(own: Instance, anchor: Instance, scene: EditableScene) -> list[str]:
-    """The sides of an anchor where there is room, and where the object does not lie already, not even roughly."""
-    free = _free_sides(anchor, own.box[2] - own.box[0], own.box[3] - own.box[1], scene)
-    start, end = scene.centers[anchor.id], scene.centers[own.id]
+def _sides(instance: Instance, anchor: Instance, scene: EditableScene) -> list[str]:
+    """Return the sides of an anchor with room where the object does not lie yet."""
+    free = _free_sides(anchor, instance.box[2] - instance.box[0], instance.box[3] - instance.box[1], scene)
+    start, end = scene.centers[anchor.id], scene.centers[instance.id]
     return [SIDES[side] for side in free if direction_score(start, end, side, diagonal=0.0) == 0]
 
 
@@ -132,12 +141,12 @@ class _Drawing:
 
     def some(self, words: Sequence[T], number: int) -> list[T]:
         """At most that many of them, in their own order."""
-        places = self._chance.permutation(len(words))[:number]
-        return [words[place] for place in sorted(places)]
+        indices = self._chance.permutation(len(words))[:number]
+        return [words[index] for index in sorted(indices)]
 
     def first(self, ranked: Sequence[Sequence[str]], number: int) -> list[str]:
         """At most that many of them, those of the first list before those of the next."""
-        chosen: list[str] = []
+        selected: list[str] = []
         for words in ranked:
-            chosen += self.some(words, number - len(chosen))
-        return chosen
+            selected += self.some(words, number - len(selected))
+        return selected

@@ -70,12 +70,12 @@ class Chosen:
 def choose(coco: Coco, criteria: Criteria, with_captions: bool, seed: int) -> Iterator[Chosen | OmittedTask]:
     """All images in an order of chance that depends on the seed and their numbers alone, each chosen or left out."""
     for image in sorted(coco.images, key=lambda image: _order(seed, image.number)):
-        chosen = _chosen(image, tuple(coco.classes), criteria, with_captions)
-        yield OmittedTask(image.file, chosen) if isinstance(chosen, str) else chosen
+        selected = _chosen(image, tuple(coco.classes), criteria, with_captions)
+        yield OmittedTask(image.file, selected) if isinstance(selected, str) else selected
 
 
 def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_captions: bool) -> Chosen | str:
-    """The image as it is chosen, or why it is not."""
+    """Select an image, or return the reason why not."""
     if len(image.objects) > criteria.most_objects:
         return f"has {len(image.objects)} objects, more than {criteria.most_objects}"
     alone = [object_ for object_ in image.objects if image.count(object_.class_) == 1]
@@ -97,7 +97,7 @@ def _chosen(image: CocoImage, classes: Sequence[str], criteria: Criteria, with_c
 def _best_caption(
     image: CocoImage, alone: Sequence[CocoObject], classes: Sequence[str]
 ) -> tuple[str | None, list[CocoObject]]:
-    """The first of the captions that mention the most objects in the singular, and those objects."""
+    """Return the caption that mentions the most single objects, and these objects."""
     best: tuple[str | None, list[CocoObject]] = (None, [])
     for caption in image.captions:
         if "{" in caption or "}" in caption:  # it could not become a template
@@ -109,9 +109,9 @@ def _best_caption(
     return best
 
 
-def _share(each: CocoObject, image: CocoImage) -> float:
+def _share(object_: CocoObject, image: CocoImage) -> float:
     """How much of the square its box covers; the mask has the last word when the picture is cut."""
-    return box_area(each.box) / min(image.width, image.height) ** 2
+    return box_area(object_.box) / min(image.width, image.height) ** 2
 
 
 def _order(seed: int, number: int) -> bytes:
@@ -137,7 +137,7 @@ class EditableScene:
         return self.picture.captions[0] if self.picture.captions else None
 
     def instance(self, name: str) -> Instance:
-        """The object of that id."""
+        """Return the object of an id."""
         return next(item for item in self.picture.instances if item.id == name)
 
     @property
@@ -146,28 +146,30 @@ class EditableScene:
         return frozenset(item.class_ for item in self.picture.instances)
 
 
-def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria) -> EditableScene | OmittedTask:
-    """The image cut to its square and scaled to `size` with all its objects; or why it is left out after all."""
-    image = chosen.image
+def make_scene(
+    selected: Chosen, pixels: Pixels, file: str, size: int, criteria: Criteria
+) -> EditableScene | OmittedTask:
+    """Crop an image to its square and scale it with its objects, or return why it is left out."""
+    image = selected.image
     if pixels.shape[:2] != (image.height, image.width):
-        seen = f"{pixels.shape[1]} x {pixels.shape[0]}"
-        return OmittedTask(image.file, f"is {seen}, while its annotations are of {image.width} x {image.height}")
-    square = chosen.square.cut(pixels, size)
+        size_text = f"{pixels.shape[1]} x {pixels.shape[0]}"
+        return OmittedTask(image.file, f"is {size_text}, while its annotations are of {image.width} x {image.height}")
+    square = selected.square.cut(pixels, size)
     instances, editable, gone = [], [], []
     centers: dict[str, Point] = {}
     for name, item in image.named_objects():
         try:
-            whole = item.render(image.width, image.height)
+            full_mask = item.render(image.width, image.height)
         except BadInputError as unreadable:
             return OmittedTask(image.file, str(unreadable))
-        mask = chosen.square.cut_mask(whole, size)
+        mask = selected.square.cut_mask(full_mask, size)
         if not mask.any():
             gone.append(OmittedTask(f"{image.file}: {name}", "vanished when the picture was cut and scaled"))
             continue
-        why = _not_editable(item, whole, mask, chosen, criteria)
+        why = _not_editable(item, full_mask, mask, selected, criteria)
         if why is None:
             editable.append(name)
-        elif item in chosen.editable:
+        elif item in selected.editable:
             gone.append(OmittedTask(f"{image.file}: {name}", why))
         centers[name] = centroid(mask)
         color = None if item.class_ in UNPAINTED else color_word(square, mask)
@@ -176,24 +178,26 @@ def make_scene(chosen: Chosen, pixels: Pixels, file: str, size: int, criteria: C
         return OmittedTask(
             image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"
         )
-    captions = [chosen.caption] if chosen.caption else []
-    others = [caption for caption in image.captions if caption != chosen.caption]
+    captions = [selected.caption] if selected.caption else []
+    further_captions = [caption for caption in image.captions if caption != selected.caption]
     picture = ReviewPicture(
         file=file,
         width=size,
         height=size,
         number=image.number,
-        captions=[*captions, *others],
+        captions=[*captions, *further_captions],
         license=image.license,
         instances=instances,
     )
     return EditableScene(picture, square, tuple(editable), tuple(gone), centers)
 
 
-def _not_editable(each: CocoObject, whole: BoolMask, mask: BoolMask, chosen: Chosen, criteria: Criteria) -> str | None:
-    if each not in chosen.editable:
+def _not_editable(
+    object_: CocoObject, full_mask: BoolMask, mask: BoolMask, selected: Chosen, criteria: Criteria
+) -> str | None:
+    if object_ not in selected.editable:
         return "was not chosen"
-    inside = chosen.square.cut_mask(whole, chosen.square.side).sum() / whole.sum()
+    inside = selected.square.cut_mask(full_mask, selected.square.side).sum() / full_mask.sum()
     if inside < criteria.least_kept:
         return f"only {inside:.0%} of it is in the square"
     share = float(mask.mean())

@@ -32,20 +32,20 @@ class Square:
     side: int
 
     def cut(self, pixels: Pixels, size: int) -> Pixels:
-        """That part of a picture, scaled by Lanczos."""
+        """Crop an image and scale it (Lanczos)."""
         part = pixels[self.top : self.top + self.side, self.left : self.left + self.side]
         return resize_image(np.ascontiguousarray(part), size, size)
 
     def cut_mask(self, mask: BoolMask, size: int) -> BoolMask:
-        """That part of a mask, scaled alike: a pixel is inside where at least half of what it shows was inside."""
+        """Crop and scale a mask; a pixel is inside if at least half of its area is."""
         part = mask[self.top : self.top + self.side, self.left : self.left + self.side]
         if part.shape == (size, size):
             return np.ascontiguousarray(part)
         if size < self.side:
             shares = cv2.resize(part.astype(np.float32), (size, size), interpolation=cv2.INTER_AREA)
             return np.asarray(shares >= 0.5)
-        places = ((np.arange(size) + 0.5) * self.side / size).astype(np.intp)
-        return part[np.ix_(places, places)]
+        indices = ((np.arange(size) + 0.5) * self.side / size).astype(np.intp)
+        return part[np.ix_(indices, indices)]
 
     def share_of(self, box: Box) -> float:
         """How much of a box is in the square.
@@ -61,7 +61,7 @@ class Square:
 
 
 def best_square(width: int, height: int, boxes: Sequence[Box]) -> Square:
-    """The largest square that keeps the most objects whole, then the most of the rest, then the middle.
+    """Return the largest square that keeps the most objects, then the most of the others, then the center.
 
     >>> best_square(40, 20, [(25, 5, 38, 15)]), best_square(40, 20, [])
     (Square(left=18, top=0, side=20), Square(left=10, top=0, side=20))
@@ -71,14 +71,14 @@ def best_square(width: int, height: int, boxes: Sequence[Box]) -> Square:
     is_wide = width > height
     ends = [(box[0], box[2]) if is_wide else (box[1], box[3]) for box in boxes]
     starts = [slack // 2, 0, slack, *(int(low) for low, _ in ends), *(-int(side - high) for _, high in ends)]
-    places = sorted({min(max(start, 0), slack) for start in starts}, key=lambda start: abs(start - slack // 2))
+    starts_sorted = sorted({min(max(start, 0), slack) for start in starts}, key=lambda start: abs(start - slack // 2))
 
     def kept(start: int) -> tuple[int, float]:
         square = _at(start, side, is_wide)
         shares = [square.share_of(box) for box in boxes]
         return sum(share > 0.999 for share in shares), round(sum(shares), 6)
 
-    return _at(max(places, key=kept), side, is_wide)
+    return _at(max(starts_sorted, key=kept), side, is_wide)
 
 
 def _at(start: int, side: int, is_wide: bool) -> Square:
@@ -86,7 +86,7 @@ def _at(start: int, side: int, is_wide: bool) -> Square:
 
 
 def square_of(box: tuple[int, int, int], picture: ReviewPicture) -> Square:
-    """The square at left, top, side; raises `BadInputError` for one that is too small or not inside the picture."""
+    """Return the square at left, top, side; raise `BadInputError` if it is too small or outside."""
     left, top, side = box
     least = min(LEAST_SIDE, picture.width // 2)
     if side < least:
@@ -98,7 +98,7 @@ def square_of(box: tuple[int, int, int], picture: ReviewPicture) -> Square:
 
 
 def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPicture:
-    """The picture cut to the square and scaled to the width it had, written next to the old one.
+    """Crop an image to the square at its original width, and write it.
 
     Raises `BadInputError` when too few objects are left in it.
     """

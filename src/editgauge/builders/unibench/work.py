@@ -71,19 +71,19 @@ class ReviewWork:
 
     @contextmanager
     def saved(self, made: str, limit: int | None, quiet: bool) -> Iterator[None]:
-        """Shows progress; whatever happens, what was found until then is written."""
+        """Show progress; on any exit, write what was found so far."""
         try:
             with progress("images", limit or 0, quiet=quiet) as self.advance:
                 yield
         finally:
-            whole = self._whole()
-            write_review(whole, review_beside(self.file))
-            write_unibench(whole, self.file)
+            review = self._whole()
+            write_review(review, review_beside(self.file))
+            write_unibench(review, self.file)
             summary = f"{made}: {self.images} images, {self.candidates} candidates."
             write_report(self.report, summary, sorted(self.left_out, key=lambda item: item.what))
 
     def unless_left_out(self, image: T | OmittedTask) -> T | None:
-        """The image, if there is one; what was left out is noted."""
+        """Return the image, or note why it is left out."""
         if not isinstance(image, OmittedTask):
             return image
         self.leave_out(image)
@@ -103,18 +103,18 @@ class ReviewWork:
         return True
 
     def begin(self, scene: EditableScene | OmittedTask) -> EditableScene | None:
-        """The square picture, counted, if there is one; else the image is noted."""
+        """Count and return the square image, or note why it is left out."""
         self._tried += isinstance(scene, EditableScene)
         return self.unless_left_out(scene)
 
     def leave_out(self, what: OmittedTask) -> None:
-        """Notes an image that is left out."""
+        """Note an image that is left out."""
         self._images_out.append(what)
 
     def add(
         self, picture: ReviewPicture, candidates: Sequence[ReviewCandidate], left_out: Sequence[OmittedTask]
     ) -> bool:
-        """Adds an image with its candidates; says whether there is a task in them."""
+        """Add an image with its candidates; return whether they contain a task."""
         self.advance()
         group = CandidateGroup(name=picture.file, pictures=[picture])
         alone = self._review.model_copy(update={"groups": [group], "candidates": list(candidates)})
@@ -127,7 +127,7 @@ class ReviewWork:
         return True
 
     def _whole(self) -> Review:
-        """The review, in the order of the pictures' names."""
+        """Return the review ordered by image name."""
         return self._review.model_copy(
             update={
                 "groups": sorted(self._groups, key=lambda item: item.name),
@@ -141,11 +141,11 @@ def _earlier(file: Path, empty: Review) -> Review:
     if not file.exists():
         return empty
     review = read_review(file)
-    there, now = _options(review), _options(empty)
+    earlier_options, now = _options(review), _options(empty)
     pairs = [
-        f"{name}: {format_value(there.get(name))} there, {format_value(now.get(name))} now"
-        for name in {**there, **now}
-        if there.get(name) != now.get(name)
+        f"{name}: {format_value(earlier_options.get(name))} there, {format_value(now.get(name))} now"
+        for name in {**earlier_options, **now}
+        if earlier_options.get(name) != now.get(name)
     ]
     if pairs:
         raise BadInputError(f"'{file}' was built with other options; give those again, or choose another --out.", pairs)
@@ -153,5 +153,5 @@ def _earlier(file: Path, empty: Review) -> Review:
 
 
 def _options(review: Review) -> dict[str, object]:
-    """What must be the same for its candidates to be combined with others."""
+    """Return the options that must match for reviews to be combined."""
     return {"kind": review.kind, "by": review.by, **review.settings, "classes": review.classes}
