@@ -224,16 +224,9 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
             action_base(following) == following and not in_list("worn", following) and not in_list("parts", following)
         )
         ends = at + 2 >= len(tokens) or is_boundary(tokens, at + 2)
-        is_noun = following in words("noun_verbs") and following not in {
-            "smile",
-            "sleep",
-            "jump",
-            "dance",
-            "run",
-            "walk",
-            "stand",
-        }
-        return (acts and (ends or not is_noun)) or (known_kind(following) is not None and at + 2 >= len(tokens))
+        is_noun = following in words("noun_verbs") and following not in words("plain_verbs")
+        describes = all(known_kind(word) or word.tag in {"JJ", "JJR", "RB", "RBR", "VBG"} for word in tokens[at + 1 :])
+        return (acts and (ends or not is_noun)) or describes
     return token.dep not in {"det", "nmod", "amod", "mark"} and following.tag[:2] not in {"NN", "JJ"}
 
 
@@ -405,7 +398,8 @@ def read_phrases(tokens: Words, start: int = 0, *, predicate: bool = False) -> t
         if following == at or following >= len(tokens):
             break
         coordinated, _ = read_phrase(tokens, following)
-        if not coordinated or coordinated.pronoun:
+        is_verb = bool(match_any(("wear", "hold"), tokens, following)[1]) and tokens[following].tag[:2] == "VB"
+        if not coordinated or coordinated.pronoun or is_verb:
             break
         at = following
     return _joined(phrases), at

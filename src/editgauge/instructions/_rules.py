@@ -58,7 +58,7 @@ from editgauge.instructions._steps import (
     to_activity,
 )
 from editgauge.instructions._words import Word, skip, text_of, token_at
-from editgauge.types import ParsedStep, Position
+from editgauge.types import ParsedStep, Position, Relation
 
 Steps = list[ParsedStep]
 _CAUSATIVES = frozenset({"let", "have", "make", "get", "allow", "cause", "show", "force", "keep", "depict"})
@@ -66,7 +66,9 @@ _PREDICATIVE = frozenset({"cause", "change", "paint", "enlarge", "reduce", "resi
 """Groups of verbs after which something can be said of the object: "paint the door green"."""
 _LINKERS = frozenset({"with", "by", "for", "to", "into"})
 _STATE_TYPES = {"state": "action", "shape": "shape", "surface": "texture", "parts": "alter_parts"}
-_STYLE_NOUNS = frozenset({"effect", "filter", "style", "look", "feel", "vibe", "aesthetic", "mood", "atmosphere"})
+_STYLE_NOUNS = frozenset(
+    {"effect", "filter", "style", "look", "feel", "vibe", "aesthetic", "mood", "atmosphere", "tone", "tones"}
+)
 """Words for the manner of an image: "give it a vintage look"."""
 _STYLE_VERBS = {
     "cartoonize": "cartoon",
@@ -467,7 +469,7 @@ def _linker_at(tail: Words, linkers: frozenset[str]) -> int | None:
     positions = [at for at in range(len(tail) - 1) if tail[at] in linkers]
     for at in positions:
         placement = read_placement(tail, at)
-        is_side = tail[at] == "to" and placement is not None and placement.anchor is not None
+        is_side = tail[at] == "to" and placement is not None
         has_later = any(later > at + 1 for later in positions)
         in_noun = has_later and tail[at] not in {"to", "into"} and tail[at + 1] in words("definite")
         if not (is_side or in_noun):
@@ -590,7 +592,8 @@ def fill(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     inside = (
         holder is not None and in_list("containers", holder.split()[-1]) and verb.startswith(("fill", "stuff", "load"))
     )
-    position = Position("in" if inside else "on", holder) if holder else None
+    relation: Relation = "next to" if verb.startswith("surround") else "in" if inside or holder == "sky" else "on"
+    position = Position(relation, holder) if holder else None
     return [add(item, position=position) for item in read_phrases(tail, at + 1)[0]]
 
 
@@ -600,7 +603,9 @@ def empty(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
 
 
 def dress(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
-    """Read "dress the man in a kilt"."""
+    """Read "dress the man in a kilt", "put on sunglasses"."""
+    if phrase.is_worn:
+        return [add(phrase)]
     clothes, _end = read_phrases(tail, skip(tail, {"up", "in", "with", "as"}))
     return [give(phrase, item, context, "wear") for item in clothes]
 
@@ -639,13 +644,24 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     if phrase.head in words("text_words") and placement and placement.anchor and not phrase.owner:
         phrase = replace(phrase, owner=placement.anchor.name)
     is_causative = verb in _CAUSATIVES
-    linkers = frozenset({"into"} if verb == "make" else () if is_causative else {*_LINKERS, "as"})
+    is_property = bool(_property_of(phrase))
+    linkers = frozenset(
+        {"into", "to"}
+        if verb == "make" and is_property
+        else {"into"}
+        if verb == "make"
+        else ()
+        if is_causative
+        else {*_LINKERS, "as"}
+    )
     at = _linker_at(tail, linkers | {"in"} if verb in {"turn", "transform"} else linkers)
     if at is not None:
         new = tail[at + 1 :]
         if tail[at] == "into" and all(word in words("materials") for word in new):
             return [describe(phrase, Value("texture", text_of(new)), context.resolve(phrase))]
         return _change_into(phrase, tail[:at], new, context)
+    if verb == "turn" and placement and placement.anchor is None:  # "turn her head to the left"
+        return [ParsedStep(type="action", subject=context.resolve(phrase), to=f"turned {text_of(tail)}")]
     if verb in {"turn", "switch"} and list(tail[:1]) in (["on"], ["off"]):
         return [ParsedStep(type="action", subject=context.resolve(phrase), to=f"turned {tail[0]}", sure=True)]
     if verb == "get" and list(tail[:1]) in (["out"], ["off"], ["away"]):  # "get the tourists out of the picture"
@@ -686,12 +702,15 @@ def _change_into(phrase: Phrase, about: Words, new: Words, context: Discourse) -
         return [replace(add(counted, sure=False), count=count)]
     placement = find_placement(about)
     is_display = bool(placement and placement.anchor and in_list("text_holders", placement.anchor.head))
-    states_text = phrase.head in words("text_words") or (is_display and new[0][:1].isdigit())
+    names_text = bool(phrase.words) and phrase.words[0] in words("text_words") and not _property_of(phrase)
+    states_text = names_text or (is_display and new[0][:1].isdigit())
     if states_text or (phrase.words and phrase.words[-1].quoted):
         return [change_text(phrase, about, new, context, before)]
     if (new[0] in words("say") and len(new) > 1) or (new[0].quoted and in_list("text_holders", phrase.head)):
         return [ParsedStep(type="text", subject=context.resolve(phrase), to=written_text(new), sure=True)]
     new = new[1:] if new[0] == "be" and len(new) > 1 else new
+    if match_any(("wear", "hold"), new)[1]:
+        return say_of(phrase, new, context)
     step = becomes(phrase, new, context)
     if before and step.from_ in {None, step.subject}:
         return [replace(step, from_=read_value(before).text or None)]
@@ -760,7 +779,7 @@ def becomes(phrase: Phrase, new: Words, context: Discourse) -> ParsedStep:
         value = read_value(new[: placement.start])
     if value.phrase is None:
         return describe(phrase, value, subject)
-    if phrase.head in words("mood_subjects") and is_mood(new):
+    if (phrase.head in words("mood_subjects") or phrase.is_scene) and is_mood(new):
         return ParsedStep(type="style", subject=subject, to=style_text(new), sure=True)
     if phrase.pronoun and placement and placement.relation != "on":
         return add_placed(value.phrase, new[placement.start :], context, sure=False)
@@ -1073,6 +1092,8 @@ def _owns(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     if first.is_part and after and how != "wear" and (steps := _part_is(first, tail[length:], after, subject)):
         return steps
     steps = [give(phrase, item, context, how) for item in items]
+    if list(after[:1]) == ["and"] and len(after) > 2:  # "wear a dress and hold a bouquet"
+        return [*steps, *say_of(phrase, after[1:], context)]
     placement = find_placement(after)
     if (
         how == "have"
@@ -1113,7 +1134,7 @@ def _turns_into(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None
     is_change = (
         tail[0] in words("become") - {"go", "goes", "grow", "change", "transform", "get", "gets"} and len(tail) > 1
     )
-    if not is_change or tail[1] in {"around", "away"}:
+    if not is_change or tail[1] in {"around", "away", "on", "off"}:
         return None
     return [becomes(phrase, tail[2:] if tail[1] in {"into", "to", "in"} else tail[1:], context)]
 
