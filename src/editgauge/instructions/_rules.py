@@ -116,7 +116,8 @@ def mention(request: ClauseRequest, context: Discourse) -> None:
     tokens, phrases, at = parse_clause(request.words), list[Phrase](), 0
     while at < len(tokens):
         phrase, end = read_phrase(tokens, at, predicate=True)
-        if phrase.words and phrase.words[-1].tag[:2] == "NN" and not phrase.is_image:
+        is_noun = tokens[at].tag[:2] != "VB" and bool(phrase.words) and phrase.words[-1].tag in {"NN", "NNS"}
+        if is_noun and not phrase.is_image and phrase.head not in {"nothing", "something", "anything"}:
             phrases.append(phrase)
         at = max(end, at + 1)
     context.mentioned += reversed(phrases)
@@ -227,6 +228,8 @@ def command(clause: list[Word], context: Discourse) -> Steps:
     """Read a clause that begins with the verb of a command; empty if no rule applies."""
     name, length = match_any(lists_in("verbs"), clause)
     group = name.removeprefix("verbs.")
+    if group == "remove" and list(clause[length:]) in ([], ["any"]) and context.mentioned:
+        return [remove(context.mentioned[-1], [], context)]
     if group == "rotate" and length == len(clause):
         return [ParsedStep(type="viewpoint", to=text_of(clause), sure=True)]
     if not length or length == len(clause) or clause[length] in words("be") | {"should", "must", "could"}:
@@ -777,10 +780,12 @@ def becomes(phrase: Phrase, new: Words, context: Discourse) -> ParsedStep:
     placement = find_placement(new)
     if value.kind == "other" and placement and placement.start:  # "red on the traffic light"
         value = read_value(new[: placement.start])
+    has_mood = phrase.head in words("mood_subjects") | words("moods") or (phrase.is_scene and value.phrase is not None)
+    if has_mood and is_mood(new):
+        named = subject if phrase.head not in words("moods") else None
+        return ParsedStep(type="style", subject=named, to=style_text(new), sure=True)
     if value.phrase is None:
         return describe(phrase, value, subject)
-    if (phrase.head in words("mood_subjects") or phrase.is_scene) and is_mood(new):
-        return ParsedStep(type="style", subject=subject, to=style_text(new), sure=True)
     if phrase.pronoun and placement and placement.relation != "on":
         return add_placed(value.phrase, new[placement.start :], context, sure=False)
     if phrase.pronoun in {"it", "this", "that", "they", "them"}:
@@ -1189,7 +1194,11 @@ def _is_what(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
         return steps
     if (owned := _owns(phrase, tail, context)) is not None and tail[0] not in words("have"):
         return owned
-    if tail[0] in {"better", "nicer", "cooler", "prettier"} and tail[1:2] and tail[1] in {"with", "in"}:
+    if (
+        tail[0] in {"better", "nicer", "cooler", "prettier", "perfect"}
+        and tail[1:2]
+        and tail[1] in {"with", "in", "without"}
+    ):
         return say_of(phrase, tail[1:], context)
     if tail[0] in {"full", "filled"} and (steps := fill("fill", phrase, tail, context)):
         return steps
