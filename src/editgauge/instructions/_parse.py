@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,7 +11,16 @@ from editgauge.errors import BadInputError
 from editgauge.instructions._captions import caption_objects, compare_captions, is_caption, read_caption
 from editgauge.instructions._chinese import is_chinese, parse_chinese
 from editgauge.instructions._english import MissingParserError
-from editgauge.instructions._lexicon import is_function_word, lists_in, match, mentions, singular, words
+from editgauge.instructions._lexicon import (
+    action_base,
+    is_function_word,
+    known_kind,
+    lists_in,
+    match,
+    mentions,
+    singular,
+    words,
+)
 from editgauge.instructions._parser import parse_clause
 from editgauge.instructions._requests import ClauseRequest, split_requests
 from editgauge.instructions._rules import mention, read_fragment, read_request
@@ -20,6 +29,7 @@ from editgauge.instructions._words import MAX_WORDS, Word, tokenize
 from editgauge.types import ParsedInstruction, ParsedStep
 
 _LATIN = range(0x250)
+_MAX_NAME_WORDS = 5
 _MAX_IGNORED = 1
 """Content words that a sure parse may leave out; with two, one in seven was right (150 labeled instructions)."""
 
@@ -144,11 +154,45 @@ def _finished(
         steps = [_settled(_recolored(step, source, target), source, target) for step in steps]
         if any(_is_open(step) for step in steps):
             steps = _completed(steps, compare_captions(source, target))
-    if left or _ignored(requests, steps) > _MAX_IGNORED:
+    if left or _is_doubtful(requests) or _ignored(requests, steps) > _MAX_IGNORED:
         steps = [replace(step, sure=False) for step in steps]
+    tags = _tags(requests)
+    steps = [replace(step, sure=step.sure and _is_plausible(step, tags)) for step in steps]
     steps = [replace(step, also=alternatives(step)) for step in steps]
     unread = [step.to or step.subject or "" for step in steps if step.type == NOT_UNDERSTOOD]
     return ParsedInstruction(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
+
+
+def _tags(requests: Sequence[ClauseRequest]) -> dict[str, str]:
+    parsed = (parse_clause(request.words, command=request.kind == "command") for request in requests)
+    return {str(word): word.tag for words_ in parsed for word in words_}
+
+
+def _is_plausible(step: ParsedStep, tags: Mapping[str, str]) -> bool:
+    """Tell whether names end in nouns and activities are listed: what else it finds, the parser likely got wrong."""
+    names = [step.subject, step.position and step.position.anchor]
+    if step.type in {"object_addition", "positional_addition", "object_replacement", "alter_parts"}:
+        names += [step.to, step.from_]
+    for name in filter(None, names):
+        head = name.split(" of ")[0].split()[-1].removesuffix("'s")
+        if tags.get(head, "NN")[:2] not in {"NN", "CD", "FW"} or len(name.split()) > _MAX_NAME_WORDS:
+            return False
+    if step.type == "action" and step.to:
+        first = step.to.split()[0]
+        return action_base(first) is not None or known_kind(first) is not None or step.to in words("states")
+    return step.subject != step.to or not step.to
+
+
+def _is_doubtful(requests: Sequence[ClauseRequest]) -> bool:
+    """Tell whether the form of a text makes a wrong type likely: talk around the request, or misspelled words."""
+    kinds = {request.kind for request in requests}
+    if "description" in kinds and len(kinds) > 1:
+        return True
+    return any(
+        not word.quoted and word.isalpha() and word != word.raw.casefold()
+        for request in requests
+        for word in request.words
+    )
 
 
 def _ignored(requests: Sequence[ClauseRequest], steps: Sequence[ParsedStep]) -> int:
