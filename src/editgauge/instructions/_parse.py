@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -96,7 +96,8 @@ def _opens_fragment(words_: Sequence[Word]) -> bool:
     """Tell whether a text begins with a noun without an article, or is short: "hat on the dog"."""
     opening = words_[0] if words_ else Word("")
     has_article = opening in words("definite") | words("pronouns") | {"a", "an", "there", "no", "more", "less", "fewer"}
-    return not has_article or "for" in words_
+    is_command = len(words_) > 1 and words_[1] in words("definite")
+    return (not has_article or "for" in words_) and not is_command
 
 
 def _is_bare(tokens: Sequence[Word], step: ParsedStep) -> bool:
@@ -156,27 +157,17 @@ def _finished(
             steps = _completed(steps, compare_captions(source, target))
     if left or _is_doubtful(requests) or _ignored(requests, steps) > _MAX_IGNORED:
         steps = [replace(step, sure=False) for step in steps]
-    tags = _tags(requests)
-    steps = [replace(step, sure=step.sure and _is_plausible(step, tags)) for step in steps]
+    steps = [replace(step, sure=step.sure and _is_plausible(step)) for step in steps]
     steps = [replace(step, also=alternatives(step)) for step in steps]
     unread = [step.to or step.subject or "" for step in steps if step.type == NOT_UNDERSTOOD]
     return ParsedInstruction(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
 
 
-def _tags(requests: Sequence[ClauseRequest]) -> dict[str, str]:
-    parsed = (parse_clause(request.words, command=request.kind == "command") for request in requests)
-    return {str(word): word.tag for words_ in parsed for word in words_}
-
-
-def _is_plausible(step: ParsedStep, tags: Mapping[str, str]) -> bool:
-    """Tell whether names end in nouns and activities are listed: what else it finds, the parser likely got wrong."""
-    names = [step.subject, step.position and step.position.anchor]
-    if step.type in {"object_addition", "positional_addition", "object_replacement", "alter_parts"}:
-        names += [step.to, step.from_]
-    for name in filter(None, names):
-        head = name.split(" of ")[0].split()[-1].removesuffix("'s")
-        if tags.get(head, "NN")[:2] not in {"NN", "CD", "FW"} or len(name.split()) > _MAX_NAME_WORDS:
-            return False
+def _is_plausible(step: ParsedStep) -> bool:
+    """Tell whether names are short and an activity is a listed verb: else the parser likely went wrong."""
+    names = [step.subject, step.to if step.type in {"object_addition", "object_replacement"} else None]
+    if any(len(name.split()) > _MAX_NAME_WORDS for name in names if name):
+        return False
     if step.type == "action" and step.to:
         first = step.to.split()[0]
         return action_base(first) is not None or known_kind(first) is not None or step.to in words("states")

@@ -225,6 +225,8 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
         )
         ends = at + 2 >= len(tokens) or is_boundary(tokens, at + 2)
         is_noun = following in words("noun_verbs") and following not in words("plain_verbs")
+        if match_any(("wear", "hold", "have", "look"), tokens, at + 1)[1]:
+            return True
         describes = all(known_kind(word) or word.tag in {"JJ", "JJR", "RB", "RBR", "VBG"} for word in tokens[at + 1 :])
         return (acts and (ends or not is_noun)) or describes
     return token.dep not in {"det", "nmod", "amod", "mark"} and following.tag[:2] not in {"NN", "JJ"}
@@ -233,7 +235,13 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
 def is_boundary(tokens: Words, at: int) -> bool:
     """Tell whether no noun phrase goes on across this word."""
     token = tokens[at]
-    if token in MARKS or token in _COORDINATORS or token.quoted or token in words("relatives") or token == "there":
+    if (
+        token in MARKS
+        or token in _COORDINATORS
+        or token.quoted
+        or token in words("relatives")
+        or token in {"there", "so"}
+    ):
         return True
     _, length = match_any((*lists_in("relations"), "instead"), tokens, at)
     if token in _PREPOSITIONS or length:

@@ -311,6 +311,8 @@ def add_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps
     """Read "add a cat on the sofa", "add a hat to the dog", "add a car instead of the bike"."""
     if phrase.words == ("one",) and context.mentioned:
         phrase = replace(context.mentioned[-1], determiner="a", count=None)
+    if token_at(tail, 0) == "where" and (old := read_phrase(tail, 1)[0]).words:  # "put a bench where the bin is"
+        return [swap(old, phrase, context)]
     if match("in_its_place", tail) and context.mentioned:
         return [swap(context.mentioned[-1], phrase, context)]
     if "style" in phrase.words:
@@ -400,7 +402,7 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
     """Read "give the man a hat", "give a hat to the man", "give her jean pants"."""
     if not tail and phrase.owner == "her":
         return [give(Phrase(pronoun="her"), replace(phrase, owner=""), context)]
-    if not tail:
+    if not tail or tail[0].tag == "VBN":
         return _give_bare(phrase, context)
     if tail[0] == "to":
         return [give(read_phrase(tail, 1)[0], phrase, context)]
@@ -411,7 +413,7 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
         colors = [word for word in gifts[0].words[:-1] if word not in {"different", "new", "other"}]
         return [ParsedStep(type="color", subject=context.resolve(phrase), to=text_of(colors) or None, sure=True)]
     style = [word for word in gifts[0].words if word not in _STYLE_NOUNS]
-    has_style = phrase.pronoun in {"it", "this"} or phrase.is_image or phrase.head in words("mood_subjects")
+    has_style = phrase.pronoun in {"it", "this"} or phrase.is_image or phrase.is_scene or phrase.head == "sky"
     if has_style and 0 < len(style) < len(gifts[0].words):
         subject = phrase.name if phrase.head == "sky" else None
         return [ParsedStep(type="style", subject=subject, to=text_of(style), sure=True)]
@@ -437,7 +439,8 @@ def remove_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) ->
     if is_amount and context.mentioned:
         count = read_number(phrase.head)
         return [ParsedStep(type="single_instance_removal", subject=context.mentioned[-1].name, count=count, sure=True)]
-    return [remove(phrase, tail, context)]
+    step = remove(phrase, tail, context)
+    return [_unsure(step) if verb.startswith("shave") and phrase.head not in words("hair") else step]
 
 
 def replace_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
@@ -541,10 +544,13 @@ def _counted(phrase: Phrase) -> Phrase | None:
 
 
 def _is_writing(body: Words) -> bool:
-    names_text = any(
-        token.quoted or token in words("say") or token.raw.isupper() or token.isdigit() for token in body[1:]
-    )
-    return body[0].quoted or (names_text and bool(words("text_words") & set(body[:3])))
+    """Tell whether an addition is of text: a quotation, or "the word OPEN"."""
+    for at, token in enumerate(body[:4]):
+        following = token_at(body, at + 1)
+        is_literal = following.quoted or following in words("say") or following.raw.isupper() or following[:1].isdigit()
+        if token in words("text_words") and (is_literal or (following == "of" and token_at(body, at + 2).quoted)):
+            return True
+    return body[0].quoted
 
 
 def write(body: Words, context: Discourse) -> Steps:
@@ -1155,12 +1161,17 @@ def _looks(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     if tail[0] not in words("look") or len(tail) < 2 or read_placement(tail, 1) or tail[1] in _DIRECTIONS:
         return None
     is_image = bool(phrase.pronoun) or phrase.head in words("whole")
+    it = next((at for at in range(1, len(tail) - 1) if tail[at] == "it" and tail[at + 1] in words("be")), 0)
+    if it and is_image and tail[1] in {"like", "as"}:
+        return [ParsedStep(type="style", to=style_text(tail[1:]), sure=True)]
     of_image = list(tail[2:4]) in (["it", "was"], ["it", "were"], ["it", "is"], ["it", "'s"], ["if", "it"])
     if is_image and (of_image or ("like" in tail and is_style(tail))):
         return [ParsedStep(type="style", to=style_text(tail[1:]), sure=True)]
     if tail[1] in {"better", "good", "nice", "great", "cool"} and list(tail[2:3]) == ["in"]:
         return [becomes(phrase, tail[3:], context)]
     start = skip(tail, {"like", "as", "if", "though"}, 1)
+    if phrase.pronoun in {"it", "this"} and start > 1 and context.resolve(phrase) is None:
+        return [ParsedStep(type="style", to=style_text(tail[start:]))]  # "let it look like the 1980s"
     if token_at(tail, start) in words("pronouns.self"):  # "make it look like we are on the moon"
         return statement(parse_clause(tail[start:]), context)
     start = skip(tail, {"like", "as", "if", "though", "it", "they", "he", "she", "had", "been", *words("be")}, 1)
