@@ -52,7 +52,7 @@ class DamagedAnswerError(Exception):
 
 
 def pack(key: str, answer: Answer) -> bytes:
-    """The answer with a checksum over it and its key."""
+    """Encode an answer with a checksum over it and its key."""
     kind, plain, arrays = _apart(answer)
     bodies = [_squeezed(array) for array in arrays.values()]
     layout = [
@@ -64,7 +64,7 @@ def pack(key: str, answer: Answer) -> bytes:
 
 
 def unpack(key: str, packed: bytes) -> Answer:
-    """What was packed; raises `DamagedAnswerError` when these are other bytes, or were packed under another key."""
+    """Decode packed bytes; raise `DamagedAnswerError` when they are damaged or belong to another key."""
     content = memoryview(packed)[len(MAGIC) + CHECKSUM :]
     if not packed.startswith(MAGIC) or packed[len(MAGIC) :][:CHECKSUM] != _checksum(key, content):
         raise DamagedAnswerError(key)
@@ -78,7 +78,7 @@ def unpack(key: str, packed: bytes) -> Answer:
 
 
 def size_of(answer: Answer) -> int:
-    """How many bytes the answer takes in memory, about."""
+    """Estimate the memory of an answer in bytes."""
     _, plain, arrays = _apart(answer)
     return sum(array.nbytes for array in arrays.values()) + len(str(plain)) + 200
 
@@ -107,7 +107,7 @@ def _spread(body: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArra
 
 
 def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
-    """What it is, its plain part and its arrays."""
+    """Split an answer into its kind, its JSON part and its arrays."""
     match answer:
         case np.ndarray():
             return "array", None, {"": answer}
@@ -154,7 +154,7 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
 
 
 class Memory:
-    """The answers used last, as many as fit into some bytes. Several threads may use it."""
+    """A thread-safe LRU cache of answers, limited by bytes."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
@@ -163,7 +163,7 @@ class Memory:
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Answer | None:
-        """The answer, if it is still here."""
+        """Return a cached answer and mark it as recently used."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -171,7 +171,7 @@ class Memory:
             return self._kept[key][0]
 
     def put(self, key: str, answer: Answer) -> None:
-        """Keeps it, and lets go of those that were not used for longest."""
+        """Store an answer and evict the least recently used ones."""
         size = size_of(answer)
         with self._lock:
             _, before = self._kept.pop(key, (None, 0))
@@ -209,7 +209,7 @@ class StoredFile:
 
 
 class Store:
-    """The answers on disk.
+    """Answers on disk, evicted by time of last use.
 
     Args:
         folder: where they are; made when the first one is kept
@@ -227,7 +227,7 @@ class Store:
         self._named: set[str] = set()
 
     def get(self, key: str, model: str) -> Answer | None:
-        """The answer that was kept under the key; None if there is none, or only a damaged one."""
+        """Return the answer stored under the key; None if missing or damaged."""
         path = self._path(key, model)
         try:
             answer = unpack(key, path.read_bytes())
@@ -245,7 +245,7 @@ class Store:
         return answer
 
     def put(self, key: str, model: str, answer: Answer) -> None:
-        """Keeps it. A disk that refuses is reported once; everything goes on without remembering."""
+        """Store an answer. A disk error is logged once and disables storing."""
         if self._refused:
             return
         path = self._path(key, model)
@@ -258,12 +258,12 @@ class Store:
             self._give_up(error)
 
     def entries(self) -> Iterator[StoredFile]:
-        """Everything that is kept."""
+        """Yield all stored files."""
         for number in range(SHELVES):
             yield from _entries(self._shelves / f"{number:02x}")
 
     def names(self) -> dict[str, str]:
-        """The ids of models by what they are called in the names of files, where the two differ."""
+        """Map file-name forms of model ids to the ids, where they differ."""
         return {file.name: file.read_text("utf-8") for file in (self._shelves / NAMES).glob("[!.]*")}
 
     def _name(self, model: str) -> None:
@@ -299,7 +299,7 @@ class Store:
 
 
 class TwoLevels:
-    """What is asked is looked for near first; what was found far is kept near, and what is new goes to both.
+    """A local store backed by a shared one; answers are read through and written to both.
 
     Args:
         near: on a disk of this machine's own
@@ -312,7 +312,7 @@ class TwoLevels:
         self._far = far
 
     def get(self, key: str, model: str) -> Answer | None:
-        """The answer that was kept under the key, here or by another machine."""
+        """Return the answer stored under the key, locally or by another machine."""
         answer = self._near.get(key, model)
         if answer is None:
             answer = self._far.get(key, model)
@@ -321,13 +321,13 @@ class TwoLevels:
         return answer
 
     def put(self, key: str, model: str, answer: Answer) -> None:
-        """Keeps it on both levels."""
+        """Store an answer on both levels."""
         self._near.put(key, model, answer)
         self._far.put(key, model, answer)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """The whole file or none; not flushed to the disk: a checksum tells what a power cut left of an answer."""
+    """Write a file atomically. It is not synced: the checksum detects what a power cut damaged."""
     draft = path.with_name(f"{DRAFT_PREFIX}{secrets.token_hex(8)}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -340,7 +340,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def name_of(model: str) -> str:
-    """A model's id as it stands in the names of files.
+    """Convert a model id to a file-name suffix.
 
     >>> name_of("google/owlvit-base-patch32")
     'google+owlvit-base-patch32'
@@ -375,7 +375,7 @@ DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class ModelEntries:
-    """How much is remembered of one model."""
+    """Number and size of the cached answers of one model."""
 
     model: str
     entries: int
@@ -384,7 +384,7 @@ class ModelEntries:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """Where answers are remembered, and how much of what."""
+    """Folder, limit and content of the answer cache."""
 
     folder: Path
     most_bytes: int
@@ -392,12 +392,12 @@ class CacheInfo:
 
     @property
     def entries(self) -> int:
-        """How many answers there are."""
+        """Number of answers."""
         return sum(model.entries for model in self.models)
 
     @property
     def bytes(self) -> int:
-        """How much room they take."""
+        """Size in bytes."""
         return sum(model.bytes for model in self.models)
 
 
@@ -434,12 +434,12 @@ def clear(*, model: str | None = None, older_than: Amount | None = None) -> Cach
 
 
 def cache_dir() -> Path | None:
-    """The folder in which a run remembers answers; None when EDITGAUGE_CACHE_BYTES is 0."""
+    """Return the folder of cached answers; None when EDITGAUGE_CACHE_BYTES is 0."""
     return _folder() if most_bytes() else None
 
 
 def open_store(folder: Path | None) -> Store | TwoLevels | None:
-    """The answers kept in a folder, and behind it those of EDITGAUGE_SHARED_CACHE where that is set."""
+    """Open the answers in a folder, backed by EDITGAUGE_SHARED_CACHE if that is set."""
     if folder is None:
         return None
     near, shared = Store(folder, most_bytes()), os.environ.get(SHARED_SETTING, "").strip()
@@ -447,7 +447,7 @@ def open_store(folder: Path | None) -> Store | TwoLevels | None:
 
 
 def most_bytes() -> int:
-    """How much room answers may take: EDITGAUGE_CACHE_BYTES, or 10 GB."""
+    """Return the size limit of the cache: EDITGAUGE_CACHE_BYTES, or 10 GB."""
     setting = os.environ.get(SIZE_SETTING, "").strip()
     try:
         chosen = int(float(setting)) if setting else USUAL_BYTES

@@ -33,7 +33,7 @@ FAMILIES: dict[str, str] = {
 
 
 def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
-    """A model for each role. A model that was named for two roles is made once, and plays both.
+    """Create a model for each role; a model named for two roles is created once.
 
     Raises `MissingWeightsError` for weights that are not on this machine and `DamagedWeights` for those with another content
     than recorded: better now than at every single question.
@@ -56,7 +56,7 @@ def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
 
 
 def describe(chosen: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What the manifest keeps of each model, by role."""
+    """Return the manifest entry of each model, by role."""
     return {role: _described(chosen[role], model.card) for role, model in make_models(chosen).items()}
 
 
@@ -72,12 +72,12 @@ def _described(name: str, card: ModelCard) -> dict[str, str]:
 
 
 def is_here(model: Model) -> bool:
-    """Can it be asked on this machine: are its weights here, and what runs them?"""
+    """Tell whether a model can run on this machine: its weights and libraries are present."""
     return bool(getattr(model, "available", True)) and all(available(name) for name in model.weights)
 
 
 def plain_role(role: str) -> str:
-    """The role of a model that is asked by the protocols of one paper only.
+    """Strip the paper's prefix from a role.
 
     >>> plain_role("pixlens.detector"), plain_role("detector")
     ('detector', 'detector')
@@ -86,7 +86,7 @@ def plain_role(role: str) -> str:
 
 
 def make_model(name: str) -> Model:
-    """The model of a name, or at an address such as `owl:google/owlv2-base-patch16`; loads nothing yet.
+    """Create a model by name or address (`owl:google/owlv2-base-patch16`) without loading weights.
 
     Thresholds come behind it in brackets: `owlvit-base[threshold=0.2]`.
     """
@@ -110,7 +110,7 @@ def _made(name: str) -> Model:
 
 
 def by_address(text: str) -> Model:
-    """The model at FAMILY:FOLDER or FAMILY:OWNER/NAME, the latter with @REVISION behind it if need be."""
+    """Create the model at FAMILY:FOLDER or FAMILY:OWNER/NAME[@REVISION]."""
     family, _, place = text.partition(":")
     if family not in FAMILIES:
         raise UnknownNameError("family of models", family, FAMILIES)
@@ -123,7 +123,7 @@ def by_address(text: str) -> Model:
 
 
 def __getattr__(name: str) -> Callable[[], Model]:
-    """What makes a model of the hub that has a name here: `owlvit_base` for the row `owlvit-base` of the catalog."""
+    """Return the factory of a hub model by attribute name: `owlvit_base` for the catalog row `owlvit-base`."""
     row = next((row for model, row in MODELS.items() if row.is_of_hub and attribute_of(model) == name), None)
     if row is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

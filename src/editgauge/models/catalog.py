@@ -12,7 +12,7 @@ PACKAGE = "editgauge.models"
 
 
 class ModelRow(NamedTuple):
-    """One model."""
+    """Role, implementation and profiles of one model."""
 
     role: str
     place: str
@@ -22,7 +22,7 @@ class ModelRow(NamedTuple):
 
     @property
     def is_of_hub(self) -> bool:
-        """Is it a repository of the model hub?"""
+        """Whether it is a repository of the model hub."""
         return "/" in self.place
 
 
@@ -90,7 +90,7 @@ LARGER = {"lite-plus": "lite"}
 
 
 def import_paths() -> dict[str, str]:
-    """Where each model is made, by its name, as a registry wants it."""
+    """Return the import path of each model's factory, by name."""
     return {
         name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
         for name, row in MODELS.items()
@@ -98,7 +98,7 @@ def import_paths() -> dict[str, str]:
 
 
 def attribute_of(name: str) -> str:
-    """The name of a model as Python writes names.
+    """Convert a model name to a Python identifier.
 
     >>> attribute_of("clip-b16")
     'clip_b16'
@@ -107,7 +107,7 @@ def attribute_of(name: str) -> str:
 
 
 def profile_models(profile: str) -> dict[str, tuple[str, ...]]:
-    """The models of a profile by role, in order of preference.
+    """Return the models of a profile by role, in order of preference.
 
     >>> profile_models("lite")["detector"]
     ('efficientdet-lite2', 'ssd-mobilenet-v2')

@@ -19,7 +19,7 @@ from editgauge.models.weights import available
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
-    """A network of a paper, and why it is the one."""
+    """A network of a paper, and where the paper names it."""
 
     name: str
     """A model with its options, such as `grounding-dino-tiny[threshold=0.3]`."""
@@ -95,7 +95,7 @@ _OF_PROTOCOL = {
 
 
 def paper_of(protocol: str) -> str | None:
-    """The paper whose networks a protocol wants; None for a protocol of no paper.
+    """Return the paper of a protocol; None if it belongs to none.
 
     >>> paper_of("pixlens@released"), paper_of("unibench-detect"), paper_of("preservation")
     ('pixlens', 'unibench', None)
@@ -120,7 +120,7 @@ ALONGSIDE = (("wordnet",), ("en-core-web-sm",))
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The models of a run by role, and what is to be said about them."""
+    """The models of a run by role, with remarks for the user."""
 
     models: dict[str, str]
     remarks: tuple[str, ...]
@@ -129,7 +129,7 @@ class ModelChoice:
 
 
 def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[str]) -> ModelChoice:
-    """A model for each of the roles: the one that was named, or the profile's first that is on this machine.
+    """Choose a model per role: the override, or the profile's first that is on this machine.
 
     A role whose model is named `none` is left out.
     """
@@ -158,7 +158,7 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
 
 
 def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapping[str, Sequence[str]]) -> ModelChoice:
-    """A model for each role that the protocols ask for; in the profile `paper`, those of each protocol's own paper.
+    """Choose models for all protocols of a run; the profile `paper` uses each protocol's paper.
 
     A role that two papers fill differently is there once for each, as `pixlens.detector`.
 
@@ -192,7 +192,7 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
 
 
 def models_for(protocol: str, models: Mapping[str, str]) -> dict[str, str]:
-    """The models that one protocol asks, by plain role.
+    """Return the models of one protocol by role, without paper prefixes.
 
     >>> models_for("pixlens@released", {"pixlens.detector": "dino", "editval.detector": "owl", "segmenter": "sam"})
     {'segmenter': 'sam', 'detector': 'dino'}
@@ -216,25 +216,25 @@ def _who_has(role: str, profile: str) -> str:
 
 
 def models_of(profile: str) -> dict[str, tuple[str, ...]]:
-    """The profile's models by role, in order of preference."""
+    """Return the models of a profile by role, in order of preference."""
     if profile not in PROFILES:
         raise UnknownNameError("profile", profile, PROFILES)
     return PROFILES[profile]
 
 
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
-    """The sets of weights a profile wants, each with those that serve in its place."""
+    """Return the sets of weights of a profile, each with its alternatives."""
     wanted = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
     return list(dict.fromkeys([*wanted, *ALONGSIDE]))
 
 
 def weights_of_model(name: str) -> list[tuple[str, ...]]:
-    """The sets of weights that a model needs."""
+    """Return the sets of weights that a model needs."""
     return [(weights,) for weights in make_model(name).weights]
 
 
 def _with_alternatives(names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The sets of the first model; where it is one set, those of the other models serve in its place."""
+    """Return the sets of the first model; a single set may be replaced by those of the other models."""
     first, *others = (make_model(name).weights for name in names)
     if len(first) != 1:
         return [(weights,) for weights in first]

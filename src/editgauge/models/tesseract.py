@@ -1,6 +1,6 @@
 """Tesseract (Smith 2007) as a second reader of text, where the program `tesseract` is installed.
 
-The program is given a picture and writes a table with a row per word; words of one line are put together here.
+The program is given an image and writes a table with a row per word; words of one line are put together here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from editgauge.models.weights._store import measured_sha256
 PROGRAM = "tesseract"
 LANGUAGE = "eng"
 SPARSE = "11"
-"""Its way to look for text anywhere in a picture, in no order; the others expect a page."""
+"""Its way to look for text anywhere in an image, in no order; the others expect a page."""
 WORD = "5"
 """The level of a word in its table; lower ones are pages, blocks, paragraphs and lines."""
 IS_READ = 0.5
@@ -37,7 +37,7 @@ MOST_SECONDS = 120
 
 
 class Tesseract:
-    """Role `text_reader`: lines of English text, read by a program that is installed apart."""
+    """Role `text_reader`: lines of English text, read by an external program."""
 
     batch = 1
     weights: tuple[str, ...] = ()
@@ -48,12 +48,12 @@ class Tesseract:
 
     @property
     def available(self) -> bool:
-        """Is the program installed?"""
+        """Whether the program is installed."""
         return shutil.which(PROGRAM) is not None
 
     @cached_property
     def card(self) -> ModelCard:
-        """What it is: the version of the program that is installed, and the hash of what it knows of the language."""
+        """Identity: version of the installed program and hash of its language data."""
         version, sha256 = self._installed() if self.available else ("not installed", "")
         return ModelCard(
             role="text_reader",
@@ -65,7 +65,7 @@ class Tesseract:
         )
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
-        """The lines of each picture, from top to bottom."""
+        """Read the lines of each image, from top to bottom."""
         return [lines_of(self._table(image)) for image in images]
 
     def _table(self, image: Pixels) -> str:
@@ -82,7 +82,7 @@ class Tesseract:
 
 
 def lines_of(table: str) -> TextLines:
-    """The lines of a table of words as Tesseract writes it: a row per word with its line, box and confidence."""
+    """Group Tesseract's table of words (line, box, confidence) into lines."""
     lines: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
         if row["level"] == WORD and float(row["conf"]) >= 0 and row["text"].strip():
@@ -112,7 +112,7 @@ def _corners(words: Sequence[dict[str, str]]) -> NDArray[np.float32]:
 
 
 def _output(arguments: Sequence[str], content: bytes = b"") -> str:
-    """What the program writes; raises `EditGaugeError` with its own words when it fails."""
+    """Run the program and return its output; raise `EditGaugeError` with its message when it fails."""
     one_thread = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program with fixed arguments

@@ -1,4 +1,4 @@
-"""BLIP (Li et al. 2022) and Florence-2 (Xiao et al. 2023): a sentence that says what is in a picture."""
+"""BLIP (Li et al. 2022) and Florence-2 (Xiao et al. 2023): a sentence that says what is in an image."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TASK = "<CAPTION>"
 
 
 class HubCaptioner(Network):
-    """Captions by beam search, so that the same picture gets the same sentence every time."""
+    """Role `captioner`: deterministic captions by beam search."""
 
     role = "captioner"
     kinds: ClassVar[Mapping[str, str]] = {
@@ -29,7 +29,7 @@ class HubCaptioner(Network):
     batch = 4
 
     def caption(self, images: Sequence[Pixels]) -> list[str]:
-        """One sentence per picture."""
+        """Write one sentence per image."""
         if not images:
             return []
         with self.thinking():

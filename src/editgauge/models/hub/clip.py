@@ -1,9 +1,9 @@
-"""Where in a picture a similarity comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
+"""Where in an image a similarity comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
 attention-model explainability").
 
 For each layer the attention of all heads is weighted by how much the similarity would grow with it; negative values
 are dropped, and the mean over the heads carries relevance from token to token. What the token that stands for
-the picture has gathered in the end is each patch's share.
+the image has gathered in the end is each patch's share.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -> torch.Tensor:
-    """Each patch's share in the similarity of one picture with a vector: rows x columns, nothing below zero.
+    """Compute each patch's relevance for the similarity with a vector: rows x columns, at least 0.
 
     Args:
         network: CLIP or SigLIP, with attention that can be looked at ("eager")
-        pixels: the picture as the network wants it, 1 x 3 x height x width
+        pixels: the image as the network wants it, 1 x 3 x height x width
         towards: a vector of the joint space
 
     """
@@ -65,7 +65,7 @@ def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -
 
 
 def attention_pooled(head: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """What SigLIP's pooling head makes of the tokens, and its attention: 1 x heads x 1 x tokens, part of the graph.
+    """Run SigLIP's pooling head; also return its attention (1 x heads x 1 x tokens) with gradients.
 
     The head itself computes the same but keeps its attention to itself.
     """
@@ -81,12 +81,12 @@ def attention_pooled(head: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, tor
 
 
 def _positive(gradient: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
-    """Gradient times attention where it raises the similarity, mean over the heads."""
+    """Average the positive part of gradient times attention over the heads."""
     return (gradient * attention)[0].clamp(min=0).mean(dim=0)
 
 
 def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Whose relevance each token holds after all layers; at first every token holds its own."""
+    """Accumulate relevance over the layers, starting from the identity."""
     import torch
 
     held = torch.eye(carried[0].shape[0], device=carried[0].device)
@@ -96,11 +96,11 @@ def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
 
 
 def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Map:
-    """The shares as a map of the picture, in the unit they came in; what the network never saw has no share.
+    """Resize relevances to the image; pixels outside the network's crop get 0.
 
     Args:
         shares: rows x columns
-        size: height and width of the picture
+        size: height and width of the image
         cropped: does the network see only the square in the middle?
 
     """
@@ -114,28 +114,28 @@ def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Ma
 
 
 class ClipEmbedder(Network):
-    """Pictures and texts as unit vectors. A text that is longer than the network can read is cut off, as CLIP does."""
+    """Role `joint_embedder`: unit vectors of images and texts; long texts are truncated as in CLIP."""
 
     role = "joint_embedder"
     kinds: ClassVar[Mapping[str, str]] = {"clip": "CLIPModel", "siglip": "SiglipModel"}
     batch = 16
 
     def embed_images(self, images: Sequence[Pixels]) -> Vector:
-        """One unit vector per picture."""
+        """Embed each image as a unit vector."""
         if not images:
             return self._nothing()
         with self.thinking():
             return _unit(self.network.get_image_features(pixel_values=self.prepared(images)).pooler_output)
 
     def embed_texts(self, texts: Sequence[str]) -> Vector:
-        """One unit vector per text."""
+        """Embed each text as a unit vector."""
         if not texts:
             return self._nothing()
         with self.thinking():
             return _unit(self.network.get_text_features(**self._tokens(texts)).pooler_output)
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
-        """Where in each picture the similarity with a vector comes from, in full precision."""
+        """Compute a relevance map of each image, in full precision."""
         if self.precision == "int8":
             raise BadInputError("int8 has no gradients, so nothing can be explained with it; use float32.")
         with self._attention_in_sight():
@@ -151,7 +151,7 @@ class ClipEmbedder(Network):
 
     @contextmanager
     def _attention_in_sight(self) -> Iterator[None]:
-        """The faster ways to compute attention never hold it whole, so it could not be looked at."""
+        """Request eager attention: the fused kernels never materialize the attention matrix."""
         usual = self.network.config._attn_implementation
         self.network.set_attn_implementation("eager")
         try:

@@ -31,7 +31,7 @@ ONEFORMER_TASK = "the task is instance"
 
 
 class InstanceNetwork(Network):
-    """What both roles share: everything the network sees in a picture."""
+    """Base class of both roles: all instances in an image."""
 
     kinds: ClassVar[Mapping[str, str]] = {
         "detr": "DetrForObjectDetection",
@@ -39,15 +39,15 @@ class InstanceNetwork(Network):
         "oneformer": "OneFormerForUniversalSegmentation",
     }
     batch = 1
-    """Pictures of different shape would have to be padded, and the padding changes what the backbone sees."""
+    """Images of different shape would have to be padded, and the padding changes what the backbone sees."""
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """All instances of each picture: class, confidence, box, and where there is one the outline."""
+        """Return all instances of each image: class, confidence, box and, if available, mask."""
         return [self._see(image) for image in images]
 
     @cached_property
     def image_processor(self) -> Any:
-        """What makes pictures ready. OneFormer's would fetch a list of classes from the hub, which is not needed."""
+        """The image processor. OneFormer's would download a class list, which is not needed."""
         kept = {"class_info_file": None} if self.source.config["model_type"] == "oneformer" else {}
         return _network.load_image_processor(self.source, **kept)
 
@@ -98,7 +98,7 @@ class InstanceNetwork(Network):
 
 
 class InstanceDetector(InstanceNetwork):
-    """Where the things are that some words name, of those it knows."""
+    """Role `detector`: detection of the classes of an instance segmentation network."""
 
     role = "detector"
     words_are_independent = True
@@ -106,7 +106,7 @@ class InstanceDetector(InstanceNetwork):
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """Every class it was trained on; unknown, and so empty, while its files are not on this machine."""
+        """All classes; empty while the files are not on this machine."""
         return self._words if self.available else ()
 
     @cached_property
@@ -114,11 +114,11 @@ class InstanceDetector(InstanceNetwork):
         return tuple(sorted({name for name in self._names.values() if not _placeholder(name)}))
 
     def word_for(self, phrase: str) -> str:
-        """Its own word for a phrase; raises `UnscorableError` when it knows none."""
+        """Map a phrase to a class; raise `UnscorableError` when there is none."""
         return resolve(phrase, self._words).word
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """Those of what it saw that carry one of the words, most confident first."""
+        """Select the instances of the words, most confident first."""
         return [self._choose(features, set(words)) for features, words in questions]
 
     def _choose(self, features: Features, words: set[str]) -> Detections:
@@ -133,12 +133,12 @@ class InstanceDetector(InstanceNetwork):
 
 
 class InstanceSegmenter(InstanceNetwork):
-    """The outline of the instance that is in a box or under a point."""
+    """Role `segmenter`: the mask of the instance in a box or under a point."""
 
     role = "segmenter"
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
-        """For each question one mask per box or point; raises `UnscorableError` where it sees no instance."""
+        """Return one mask per box or point; raise `UnscorableError` where there is no instance."""
         if not self._outlines:
             raise BadInputError(
                 f"'{self.source.name}' gives boxes without outlines; Mask2Former and OneFormer give both."
@@ -177,7 +177,7 @@ def _instances(classes: torch.Tensor, masks: torch.Tensor) -> tuple[torch.Tensor
 
 
 def in_picture(masks: torch.Tensor, shown: tuple[float, float], size: tuple[int, int]) -> torch.Tensor:
-    """Masks at the picture's size; `shown` is the part of what the network saw that is picture and not padding."""
+    """Masks at the image's size; `shown` is the part of what the network saw that is image and not padding."""
     rows, columns = (max(1, round(share * side)) for share, side in zip(shown, masks.shape[1:], strict=True))
     return resized(masks[:, :rows, :columns], size)
 
@@ -199,5 +199,5 @@ def _features(
 
 
 def _placeholder(name: str) -> bool:
-    """COCO numbers its 80 classes up to 90; the gaps are called N/A."""
+    """Tell whether a class name is a gap: COCO numbers its 80 classes up to 90."""
     return name == "N/A" or name.startswith("LABEL_")

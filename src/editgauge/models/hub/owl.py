@@ -1,6 +1,6 @@
-"""OWL-ViT and OWLv2: detectors for any phrase, which see a picture once and are then asked at almost no cost.
+"""OWL-ViT and OWLv2: detectors for any phrase, which see an image once and are then asked at almost no cost.
 
-Minderer et al. 2022, 2023. A picture becomes one embedding and one box per patch; a phrase becomes one embedding; how
+Minderer et al. 2022, 2023. An image becomes one embedding and one box per patch; a phrase becomes one embedding; how
 well they fit depends on those two alone. So `look` keeps what the patches show and their boxes, and `find` compares:
 the network's class head, in two halves.
 """
@@ -27,7 +27,7 @@ NO_DIVISION_BY_ZERO = 1e-6
 
 
 class OwlDetector(Network):
-    """Where the things are that some phrases name."""
+    """Role `detector`: open-vocabulary detection of phrases."""
 
     role = "detector"
     kinds: ClassVar[Mapping[str, str]] = {"owlvit": "OwlViTForObjectDetection", "owlv2": "Owlv2ForObjectDetection"}
@@ -38,11 +38,11 @@ class OwlDetector(Network):
     """As in the EditVal and PixLens papers."""
 
     def word_for(self, phrase: str) -> str:
-        """The phrase itself: any may be asked."""
+        """Return the phrase: the vocabulary is open."""
         return phrase
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """What each patch of each picture shows, how its answers are scaled, and its box."""
+        """Encode each image: per patch an embedding, a logit scale and a box."""
         with self.thinking():
             from torch.nn.functional import elu
 
@@ -62,7 +62,7 @@ class OwlDetector(Network):
         ]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """What each patch is sure of for each word, from FAINTEST on, most confident first."""
+        """Score every patch for every word; return detections, most confident first."""
         self._remember({word for _, words in questions for word in words})
         return [self._compare(features, words) for features, words in questions]
 
@@ -78,7 +78,7 @@ class OwlDetector(Network):
         return Detections(features["boxes"][places], sure[places, which], answered, answered, places.astype(np.int32))
 
     def _remember(self, words: set[str]) -> None:
-        """Embeds the words that were never asked before. Each costs a pass of the text tower; a run asks few."""
+        """Embed new words and remember them; each costs a pass of the text tower."""
         if new := sorted(words - self._known.keys()):
             with self.thinking():
                 longest = self.network.config.text_config.max_position_embeddings
@@ -95,7 +95,7 @@ class OwlDetector(Network):
         return {}
 
     def _frame(self, image: Pixels) -> tuple[int, int]:
-        """Width and height of what the network's boxes are fractions of: OWLv2 sees the picture in a square."""
+        """Return width and height of the frame of the boxes: OWLv2 pads the image to a square."""
         height, width = image.shape[:2]
         if self.network.config.model_type == "owlv2":
             return max(height, width), max(height, width)

@@ -1,6 +1,6 @@
 """SAM (Kirillov et al. 2023) and SAM 2 (Ravi et al. 2024): the outline of what is in a box or under a point.
 
-The encoder sees a picture once; each prompt then costs a fiftieth of that. For a box the single mask is taken, as
+The encoder sees an image once; each prompt then costs a fiftieth of that. For a box the single mask is taken, as
 the authors advise; under a point, where a part and the whole are both right, the most confident of three.
 """
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class SamSegmenter(Network):
-    """Masks for boxes and points."""
+    """Role `segmenter`: masks for boxes and points."""
 
     role = "segmenter"
     kinds: ClassVar[Mapping[str, str]] = {"sam": "SamModel", "sam2": "Sam2Model", "sam2_video": "Sam2Model"}
     batch = 4
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """What the encoder makes of each picture, and the picture's size."""
+        """Encode each image and record its size."""
         with self.thinking():
             outputs = self.network.get_image_embeddings(self.prepared(images))
         levels = outputs if isinstance(outputs, list) else [outputs]
@@ -39,11 +39,11 @@ class SamSegmenter(Network):
         return [{"size": np.array(image.shape[:2]), **row_of(kept, index)} for index, image in enumerate(images)]
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[Masks]:
-        """For each question one mask per box or point, in the picture's size."""
+        """Return one mask per box or point, in the size of the image."""
         return [self._cut(features, prompt) for features, prompt in questions]
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
-        """The pictures as the encoder wants them."""
+        """Preprocess the images for the encoder."""
         if self._squeezes:
             return squeezed(images, self.source.preprocessing).to(self.device)
         return super().prepared(images)
@@ -67,7 +67,7 @@ class SamSegmenter(Network):
             return numbers(self._in_picture(masks.float(), size)) > 0
 
     def _placed(self, prompt: SegmentPrompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
-        """The prompt in the pixels of what the encoder saw."""
+        """Scale a prompt to the pixels of the encoder's input."""
         import torch
 
         seen = self._seen(size)
@@ -82,14 +82,14 @@ class SamSegmenter(Network):
         }
 
     def _in_picture(self, masks: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
-        """Masks as the decoder gives them, at the picture's size; SAM saw the picture in the corner of a square."""
+        """Resize the decoder's masks to the image; SAM pads the image to a square."""
         if not self._squeezes:
             height, width = self._seen(size)
             masks = resized(masks, (self._side, self._side))[:, :height, :width]
         return resized(masks, size)
 
     def _seen(self, size: tuple[int, int]) -> tuple[int, int]:
-        """Height and width of the picture inside what the encoder saw."""
+        """Return height and width of the image inside the encoder's input."""
         if self._squeezes:
             return self._side, self._side
         scale = self._side / max(size)
@@ -97,7 +97,7 @@ class SamSegmenter(Network):
 
     @property
     def _squeezes(self) -> bool:
-        """SAM 2 takes the whole square for the picture, whatever its shape; SAM keeps the shape and pads."""
+        """Whether the image is resized to a square (SAM 2) instead of padded (SAM)."""
         return bool(self.source.config["model_type"] != "sam")
 
     @property

@@ -1,4 +1,4 @@
-"""AugNet (Chen et al. 2021): pictures that look alike lie close together, learned without labels.
+"""AugNet (Chen et al. 2021): images that look alike lie close together, learned without labels.
 
 A ResNet-50 (He et al. 2016, with the stride in the 3 x 3 layer) whose last layer gives 768 numbers between -1 and 1.
 The graph is built here from the paper and the verified weights, so torch is not needed.
@@ -32,18 +32,18 @@ Weights = Mapping[str, Floats]
 
 
 class AugNet(FromCatalog):
-    """Role `image_embedder`: 768 numbers per picture; about a fifth of a second."""
+    """Role `image_embedder`: 768 dimensions; about 0.2 s per image."""
 
     batch = 4
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "image_embedder", ID, shorter_side=SHORTER_SIDE)
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """One vector per picture, as the network gives it."""
+        """Return one vector per image, not normalized."""
         vectors = [self._session.run(None, {"pictures": _small(image)[np.newaxis]})[0][0] for image in images]
         return np.array(vectors, np.float32).reshape(-1, LENGTH)
 
@@ -55,7 +55,7 @@ class AugNet(FromCatalog):
 
 
 def _small(image: Pixels) -> Pixels:
-    """The picture with its shorter side at 350 pixels, as the network was trained and published."""
+    """Resize the shorter side to 350 pixels, as in training."""
     height, width = image.shape[:2]
     scale = SHORTER_SIDE / min(height, width)
     size = tuple(int(max(side * scale, SHORTER_SIDE)) for side in (width, height))
@@ -77,7 +77,7 @@ def _graph(weights: Weights) -> bytes:
 
 
 def _bottleneck(graph: Graph, weights: Weights, planes: str, name: str, stride: int) -> str:
-    """Three layers with a way around them."""
+    """Add a residual bottleneck block."""
     around = planes
     if f"{name}.downsample.0.weight" in weights:
         around = _normalized_conv(graph, weights, planes, f"{name}.downsample.0", f"{name}.downsample.1", stride)

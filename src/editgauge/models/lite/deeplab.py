@@ -26,18 +26,18 @@ CLASSES = (
 
 
 class DeepLabV3(FromCatalog):
-    """Role `semantic_segmenter`: coarse outlines, and most things are background to it; a fiftieth of a second."""
+    """Role `semantic_segmenter`: coarse masks of 20 classes; 0.02 s per image."""
 
     batch = 8
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "semantic_segmenter", ID, (SIDE, SIDE), resize="bilinear, to the whole square")
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
-        """The class of every pixel of each picture."""
+        """Return the class of every pixel of each image."""
         return [ClassMap(self._places(image), CLASSES) for image in images]
 
     def _places(self, image: Pixels) -> Pixels:

@@ -1,7 +1,7 @@
 """MI-GAN (Sargsyan et al. 2023), run by onnxruntime: what could be where something was cut out.
 
 The file holds the whole way: it looks at a square around the hole, fills it at 512 x 512 pixels, and lays the filling
-back into the picture. It also touches a rim outside of the hole, which is put back here.
+back into the image. It also touches a rim outside of the hole, which is put back here.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ KNOWN = 255
 
 
 class MiGan(FromCatalog):
-    """Role `inpainter`: about a second a hole, whatever its size."""
+    """Role `inpainter`: about 1 s per hole."""
 
     batch = 1
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "inpainter", ID)
 
     def fill(self, questions: Sequence[tuple[Pixels, BoolMask]]) -> list[Pixels]:
-        """Each picture with its hole filled; every pixel outside of it stays."""
+        """Fill the hole of each image; pixels outside stay unchanged."""
         return [self._filled(image, hole) for image, hole in questions]
 
     def _filled(self, image: Pixels, hole: BoolMask) -> Pixels:

@@ -26,7 +26,7 @@ PEOPLE_FILE = "yolox_tiny_8xb8-300e_humanart-6f3252f9.onnx"
 JOINTS_FILE = "rtmpose-s_simcc-body7_pt-body7-halpe26_700e-256x192-7f134165_20230605.onnx"
 PEOPLE_SIDE = 416
 GRAY = 114
-"""What the square around a picture is filled with."""
+"""What the square around an image is filled with."""
 IS_PERSON = 0.5
 WIDTH, HEIGHT = 192, 256
 """Of what the second network sees."""
@@ -38,18 +38,18 @@ Boxes = NDArray[np.float32]
 
 
 class RtmPose(FromCatalog):
-    """Role `pose_reader`: people with 26 joints each; a tenth of a second a picture, and 0.03 s a person."""
+    """Role `pose_reader`: people with 26 joints; 0.1 s per image plus 0.03 s per person."""
 
     batch = 1
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "pose_reader", ID, joints=len(JOINTS), threshold=IS_PERSON)
 
     def find_poses(self, images: Sequence[Pixels]) -> list[Poses]:
-        """The people of each picture, most confident first."""
+        """Detect the people in each image, most confident first."""
         return [self._poses(image) for image in images]
 
     def _poses(self, image: Pixels) -> Poses:
@@ -78,7 +78,7 @@ class RtmPose(FromCatalog):
         return np.asarray(boxes, np.float32).reshape(-1, 4), np.asarray(rows[:, 4], np.float32)
 
     def _joints(self, image: Pixels, box: Boxes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Places in pixels of the picture, and how sure the less sure axis is."""
+        """Return joint positions in pixels of the image, and the lower confidence of both axes."""
         matrix = _person_upright(box)
         seen = np.asarray(cv2.warpAffine(image, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_LINEAR), np.uint8)
         across, down = (output[0] for output in self._joint_finder.run(None, {"input": imagenet_scaled(seen)}))
@@ -97,7 +97,7 @@ class RtmPose(FromCatalog):
 
 
 def _person_upright(box: Boxes) -> NDArray[np.float64]:
-    """From pixels of the picture to the network's: the box and its surroundings, at the network's aspect ratio."""
+    """Return the affine map from the image to the network's input around a box."""
     left, top, right, bottom = (float(side) for side in box)
     width, height = max(right - left, 1.0), max(bottom - top, 1.0)
     scale = 1 / (AROUND * max(width / WIDTH, height / HEIGHT))

@@ -1,4 +1,4 @@
-"""PP-OCR (PaddleOCR), run by onnxruntime: which words stand in a picture, and where.
+"""PP-OCR (PaddleOCR), run by onnxruntime: which words stand in an image, and where.
 
 A first network marks the pixels of text; each marked stretch is cut out upright and read letter by letter by a second
 one (Du et al. 2020, `arXiv:2009.09941`; the boxes after Liao et al. 2020). The steps between the networks are written
@@ -23,7 +23,7 @@ from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
 NAME = "pp-ocr"
 ID = "PP-OCRv6 small"
 SHORTEST_SIDE, LONGEST_SIDE = 640, 1280
-"""Small pictures are enlarged, so that small letters can be seen, and large ones reduced."""
+"""Small images are enlarged, so that small letters can be seen, and large ones reduced."""
 STEP = 32
 IS_TEXT = 0.3
 """How sure the first network has to be of a pixel."""
@@ -43,18 +43,18 @@ Corners = NDArray[np.float32]
 
 
 class PpOcr(FromCatalog):
-    """Role `text_reader`: lines of text in most scripts; a third of a second a picture and more where there is text."""
+    """Role `text_reader`: lines of text in most scripts; 0.3 s per image, more with text."""
 
     batch = 1
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "text_reader", ID, shorter_side=SHORTEST_SIDE, longer_side=LONGEST_SIDE, threshold=IS_READ)
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
-        """The lines of each picture, from top to bottom."""
+        """Read the lines of each image, from top to bottom."""
         return [self._lines(image) for image in images]
 
     def _lines(self, image: Pixels) -> TextLines:
@@ -69,7 +69,7 @@ class PpOcr(FromCatalog):
         )
 
     def _find(self, image: Pixels) -> list[Corners]:
-        """The corners of every line, in pixels of the picture."""
+        """Return the corners of every line, in pixels of the image."""
         height, width = image.shape[:2]
         scale = min(max(SHORTEST_SIDE / min(height, width), 1.0), LONGEST_SIDE / max(height, width))
         seen_width, seen_height = (max(round(side * scale / STEP), 1) * STEP for side in (width, height))
@@ -80,7 +80,7 @@ class PpOcr(FromCatalog):
         return [corners * back for corners in lines_in(sure)]
 
     def _spell(self, line: Pixels) -> tuple[str, float]:
-        """The letters of a line and how sure they are: the likeliest at each step, repeated ones once (CTC)."""
+        """Decode a line greedily (CTC) and return its text and confidence."""
         height, width = line.shape[:2]
         seen = cv2.resize(line, (max(round(width * LETTER_HEIGHT / height), 16), LETTER_HEIGHT))
         steps = self._reader.run(None, {"x": _planes(np.asarray(seen, np.uint8))})[0][0]
@@ -91,7 +91,7 @@ class PpOcr(FromCatalog):
 
     @cached_property
     def _letters(self) -> list[str]:
-        """By the outputs of the reader: the first means no letter, the last a blank."""
+        """Characters by output index: the first is CTC's blank, the last a space."""
         listed = self._reader.get_modelmeta().custom_metadata_map["character"].splitlines()
         return ["", *listed, " "]
 
@@ -105,7 +105,7 @@ class PpOcr(FromCatalog):
 
 
 def lines_in(sure: NDArray[np.float32]) -> list[Corners]:
-    """The corners of the lines in a map that says how sure each pixel is text."""
+    """Extract the corners of text lines from a probability map."""
     marked = (sure > IS_TEXT).astype(np.uint8)
     outlines, _ = cv2.findContours(marked, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
     rectangles = [cv2.minAreaRect(outline) for outline in sorted(outlines, key=cv2.contourArea)[::-1][:MOST_LINES]]
@@ -133,7 +133,7 @@ def _mean_inside(sure: NDArray[np.float32], rectangle: Any) -> float:
 
 
 def _corners(rectangle: Any) -> Corners:
-    """From the top left one in the direction of a clock."""
+    """Order corners clockwise from the top left."""
     points = np.asarray(cv2.boxPoints(rectangle), np.float32)
     by_x = points[np.argsort(points[:, 0], kind="stable")]
     left, right = by_x[:2], by_x[2:]
@@ -142,7 +142,7 @@ def _corners(rectangle: Any) -> Corners:
 
 
 def _upright(image: Pixels, corners: Corners) -> Pixels:
-    """What lies between the corners as a rectangle; a line from top to bottom is laid down."""
+    """Warp the area between the corners to a rectangle; rotate a vertical line by 90 degrees."""
     top, right, bottom, left = (float(np.linalg.norm(corners[index] - corners[index - 3])) for index in range(4))
     size = (max(round(max(top, bottom)), 1), max(round(max(left, right)), 1))
     target = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
@@ -153,5 +153,5 @@ def _upright(image: Pixels, corners: Corners) -> Pixels:
 
 
 def _planes(image: Pixels) -> NDArray[np.float32]:
-    """1 x 3 x height x width from -1 to 1, blue first, as the networks were trained."""
+    """Convert to 1 x 3 x height x width in BGR from -1 to 1, as in training."""
     return np.ascontiguousarray((image[..., ::-1].astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[np.newaxis])

@@ -30,7 +30,7 @@ PULL = "`editgauge models pull wordnet` brings WordNet, which knows more words"
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A word that a model knows, and by which steps a phrase led to it."""
+    """A word of the vocabulary, and the steps that led to it."""
 
     word: str
     how: str
@@ -39,7 +39,7 @@ class Resolution:
 
 @cache
 def table() -> dict[str, Any]:
-    """The documented synonyms and the pinned senses: `table.yaml`."""
+    """Read the synonyms and pinned senses of `table.yaml`."""
     rows: dict[str, Any] = read_table("table.yaml")
     return rows
 
@@ -54,7 +54,7 @@ PHRASES_KEPT = 4096
 
 
 class Resolver:
-    """Finds the words of one vocabulary."""
+    """Maps phrases to the words of one vocabulary."""
 
     def __init__(self, vocabulary: Sequence[str], wordnet: WordNet | None) -> None:
         self._words = {word.casefold(): word for word in vocabulary}
@@ -66,14 +66,14 @@ class Resolver:
                 self._word_of.setdefault(sense, word)
 
     def resolve(self, phrase: str) -> Resolution:
-        """The word for the phrase; raises `UnscorableError` when there is none, or more than one."""
+        """Map a phrase to a word; raise `UnscorableError` when there is none, or more than one."""
         resolution = self._latest(phrase)
         if isinstance(resolution, UnscorableError):
             raise UnscorableError(resolution.reason, resolution.detail)
         return resolution
 
     def _answer(self, phrase: str) -> Resolution | UnscorableError:
-        """The answer in a form that can be kept: every picture of an edit is asked about the same words."""
+        """Return errors as values, so that they can be cached like answers."""
         try:
             return self._resolve(phrase)
         except UnscorableError as unknown:
@@ -99,7 +99,7 @@ class Resolver:
         raise self._unknown(phrase, "" if self._wordnet else PULL)
 
     def _named(self, name: str) -> Resolution | None:
-        """The word that a name is, or that the table gives for it."""
+        """Look up a name in the vocabulary and the synonym table."""
         for form, step in _forms(name):
             if form in self._words:
                 return Resolution(self._words[form], step or "same")
@@ -108,7 +108,7 @@ class Resolver:
         return None
 
     def _by_wordnet(self, words: list[str], phrase: str) -> Resolution | None:
-        """What WordNet knows about a name. A name of several words that it knows as something else is not shortened."""
+        """Resolve a name by WordNet. A compound that WordNet knows as something else is not shortened."""
         if self._wordnet is None:
             return None
         for form, step in _forms(" ".join(words)):
@@ -130,7 +130,7 @@ class Resolver:
         return None
 
     def _reached(self, sense: Sense) -> str | None:
-        """The nearest known word of which a sense is a kind."""
+        """Return the nearest vocabulary word among the hypernyms of a sense."""
         above = self._wordnet.ancestors(sense) if self._wordnet else ()
         return next((self._word_of[item] for item in above if item in self._word_of), None)
 
@@ -139,7 +139,7 @@ class Resolver:
         return f"WordNet: {form} is {'another word for' if same else 'a kind of'} {word}"
 
     def _check_description(self, describing: list[str], word: str, phrase: str) -> None:
-        """Does it stay the same thing with these words before it?"""
+        """Check that words before a noun only describe it."""
         if fault := why_not_the_same_thing(describing, word, word in english().grown, self._wordnet):
             raise self._unknown(phrase, fault)
 
@@ -151,7 +151,7 @@ class Resolver:
 
 
 def why_not_the_same_thing(describing: list[str], noun: str, is_grown: bool, wordnet: WordNet | None) -> str:
-    """Why words before a noun may make something else of it; empty when they only describe it.
+    """Explain why modifiers may change what a noun names; empty when they only describe it.
 
     >>> why_not_the_same_thing(["toy"], "car", False, None)
     "with 'toy' before it, it may be no car"
@@ -168,7 +168,7 @@ def why_not_the_same_thing(describing: list[str], noun: str, is_grown: bool, wor
 
 
 def sense_of(word: str, wordnet: WordNet) -> Sense | None:
-    """What a word means in a picture: the sense that the table pins, or else WordNet's first."""
+    """Return the sense of a word in images: the one pinned in the table, else WordNet's first."""
     pinned: dict[str, str] = table()["senses"].get(word, {})
     senses = wordnet.senses(pinned.get("name", word))
     if "kind_of" in pinned:

@@ -25,7 +25,7 @@ LEAST_COMPLETENESS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a phrase covers of ImageNet."""
+    """The ImageNet classes of a phrase."""
 
     classes: frozenset[int]
     completeness: float
@@ -41,23 +41,23 @@ def _table() -> dict[str, Any]:
 
 @cache
 def class_words() -> tuple[tuple[str, ...], ...]:
-    """The words of each class, the usual one first."""
+    """Return the words of each class, the usual one first."""
     return tuple(tuple(words.split(", ")) for words in _table()["classes"].values())
 
 
 @cache
 def class_names() -> tuple[str, ...]:
-    """The usual word of each class."""
+    """Return the usual word of each class."""
     return tuple(words[0] for words in class_words())
 
 
 def classes_of(phrase: str) -> frozenset[int]:
-    """The classes that a phrase covers; raises `UnscorableError("unknown_word", …)` when there are none, or too many."""
+    """Return the classes of a phrase; raise `UnscorableError("unknown_word", …)` if none or too many."""
     return coverage_of(phrase).classes
 
 
 def coverage_of(phrase: str) -> Coverage:
-    """The classes that a phrase covers, and how completely; raises `UnscorableError` as `classes_of` does."""
+    """Return the classes of a phrase and their completeness; raise like `classes_of`."""
     from editgauge.models.vocabulary import needed_wordnet
 
     return _vocabulary(needed_wordnet(f"the classes of '{phrase}' come from")).coverage(phrase)
@@ -69,7 +69,7 @@ def _vocabulary(wordnet: WordNet) -> ImageNetVocabulary:
 
 
 class ImageNetVocabulary:
-    """Finds the classes of phrases."""
+    """Maps phrases to ImageNet classes."""
 
     def __init__(self, wordnet: WordNet) -> None:
         self._wordnet = wordnet
@@ -84,7 +84,7 @@ class ImageNetVocabulary:
         self._is_covered = cache(self._at_or_below_a_class)
 
     def sense_of_class(self, number: int) -> Sense:
-        """What a class means: the sense that has all its words and, where there are several, is of the right kind."""
+        """Return the sense of a class: the best match of its words, of the kind given in the table."""
         words = {word.casefold() for word in class_words()[number]}
         senses = dict.fromkeys(sense for word in class_words()[number] for sense in self._wordnet.senses(word))
         kind = _table()["kind_of"].get(number)
@@ -94,11 +94,11 @@ class ImageNetVocabulary:
         return max(shared, key=lambda sense: shared[sense])
 
     def senses_above_classes(self) -> Iterator[tuple[Sense, frozenset[int]]]:
-        """Every sense that is a class or more general than one, with its classes."""
+        """Yield every sense at or above a class, with its classes."""
         return ((sense, frozenset(classes)) for sense, classes in self._below.items())
 
     def coverage(self, phrase: str) -> Coverage:
-        """The classes of a phrase; raises `UnscorableError("unknown_word", …)` when there are none, or too many."""
+        """Return the coverage of a phrase; raise `UnscorableError("unknown_word", …)` if none or too many."""
         answer = self._cached(phrase)
         if isinstance(answer, str):
             why = f": {answer}" if answer else ""
@@ -129,7 +129,7 @@ class ImageNetVocabulary:
         return "WordNet has no such noun"
 
     def _of_noun(self, noun: str, senses: tuple[Sense, ...]) -> Coverage | str:
-        """By the sense that is meant in a picture: the pinned one, or the first that is a physical thing."""
+        """Cover a noun by its pinned sense, or by its first physical one."""
         pinned: str | int | None = _table()["meant"].get(noun)
         if isinstance(pinned, int):
             return Coverage(frozenset({pinned}), 1.0)
@@ -149,7 +149,7 @@ class ImageNetVocabulary:
         return Coverage(frozenset(below), completeness)
 
     def _says_little(self, sense: Sense) -> bool:
-        """Is its usual word one of those whose kinds have no look in common?"""
+        """Tell whether the kinds of a sense have no common appearance."""
         return self._wordnet.names(sense)[0] in _table()["says_little"]
 
     def _wider(self, sense: Sense) -> Coverage | str:
@@ -166,12 +166,12 @@ class ImageNetVocabulary:
         return Coverage(frozenset({wider}), 1.0)
 
     def _is_called(self, sense: Sense, words: tuple[str, ...]) -> bool:
-        """Does a name of the sense end with one of the words?"""
+        """Tell whether a name of the sense ends with one of the words."""
         names = tuple(name.casefold() for name in self._wordnet.names(sense))
         return any(name.endswith(word.casefold()) for name in names for word in words)
 
     def _completeness(self, sense: Sense) -> float:
-        """The share of the most special kinds of a sense that are at or below a class."""
+        """Return the fraction of a sense's leaf hyponyms that are at or below a class."""
         kinds = {item for item in self._kinds(sense) if not self._wordnet.kinds(item)}
         return sum(self._is_covered(kind) for kind in kinds) / len(kinds)
 
@@ -179,7 +179,7 @@ class ImageNetVocabulary:
         return sense in self._class_of or any(self._is_covered(above) for above in self._wordnet.kind_of(sense))
 
     def _kinds(self, sense: Sense) -> set[Sense]:
-        """A sense and all its kinds, down to the most special ones."""
+        """Return a sense and all its hyponyms."""
         seen: set[Sense] = set()
         rest = [sense]
         while rest:
@@ -201,7 +201,7 @@ class ImageNetVocabulary:
 
 
 def _forms(words: list[str]) -> Iterator[str]:
-    """A noun as it may stand in WordNet: as it is, with hyphens ("t-shirt"), in the singular."""
+    """Yield forms of a noun as WordNet may list it: as is, with hyphens ("t-shirt"), singular."""
     same = _table()["same_as"]
     name = " ".join(words)
     yield from dict.fromkeys(same.get(form, form) for form in (name, "-".join(words), *singulars(name)))

@@ -35,12 +35,12 @@ class MissingWeightsError(FatalError):
 
 
 class DamagedWeightsError(FatalError):
-    """Weights on this machine whose content is not the one that was recorded."""
+    """Weights on this machine whose hash is not the recorded one."""
 
 
 @dataclass(frozen=True)
 class WeightFiles:
-    """A whole set of weights: where it is, what it is, under which license."""
+    """A complete set of weights: files, revision and license."""
 
     name: str
     license: str
@@ -54,7 +54,7 @@ class WeightFiles:
     """SHA-256 of the files as they were recorded; None when there is no record and they are computed when asked for."""
 
     def path(self, name: str) -> Path:
-        """The file of that name; raises `DamagedWeightsError` when its content is not the recorded one."""
+        """Return the path of a file; raise `DamagedWeightsError` when its hash is not the recorded one."""
         inside = [name] if name in self.files else [file for file in self.files if PurePosixPath(file).name == name]
         if len(inside) != 1:
             raise UnknownNameError(f"file of the weights '{self.name}'", name, self.files)
@@ -62,13 +62,13 @@ class WeightFiles:
         return self.files[inside[0]]
 
     def check(self) -> None:
-        """Raises `DamagedWeightsError` when the content of any file is not the recorded one."""
+        """Raise `DamagedWeightsError` when the hash of any file is not the recorded one."""
         for name in self.hashes or ():
             self._check(name)
 
     @cached_property
     def sha256(self) -> str:
-        """One hash for the whole set: that of the sorted hashes of its files, as they are on this machine."""
+        """One hash of the whole set: that of the sorted hashes of its files."""
         self.check()
         return sha256_of_set(measured_sha256(path) for path in self.files.values())
 
@@ -86,7 +86,7 @@ _measured: dict[tuple[int, ...], str] = {}
 
 
 def measured_sha256(path: Path) -> str:
-    """SHA-256 of a file as it is now; read again only when its inode, its size or its time changed."""
+    """Hash a file; memoized until its inode, size or time changes."""
     status = path.stat()
     identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     if identity not in _measured:
@@ -95,7 +95,7 @@ def measured_sha256(path: Path) -> str:
 
 
 def sha256_of_set(hashes: Iterable[str]) -> str:
-    """SHA-256 of the sorted hashes, each on a line of its own."""
+    """Hash the sorted hashes, one per line."""
     return hashlib.sha256("".join(f"{hash}\n" for hash in sorted(hashes)).encode("ascii")).hexdigest()
 
 
@@ -103,13 +103,13 @@ VARIABLE = "EDITGAUGE_WEIGHTS"
 
 
 def folder_given() -> Path | None:
-    """The user's own folder of weights, if one was named."""
+    """Return the folder of EDITGAUGE_WEIGHTS; None if it is not set."""
     named = os.environ.get(VARIABLE, "").strip()
     return Path(named).expanduser().absolute() if named else None
 
 
 def given_files(entry: WeightsEntry) -> WeightFiles | None:
-    """The set from the user's folder, when every file is somewhere in it with the right hash."""
+    """Return the set from the user's folder if it holds every file with the right hash."""
     folder = folder_given()
     if folder is None or entry.package is None:
         return None
@@ -120,14 +120,14 @@ def given_files(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def other_files(entry: WeightsEntry) -> list[Path]:
-    """Files of the user's folder that have the right name but another content."""
+    """Return files of the user's folder with the right name but another hash."""
     folder = folder_given()
     names = [file.name for file in entry.files if folder and not _find_local(file, folder)]
     return [path for name in names if folder for path in _named(name, folder)]
 
 
 def given_folder(entry: WeightsEntry) -> WeightFiles | None:
-    """A model of the hub that is in the user's folder, under its name here or on the hub."""
+    """Return a hub model from the user's folder, by its name here or on the hub."""
     root = folder_given()
     if root is None or entry.hub is None:
         return None
@@ -140,7 +140,7 @@ def given_folder(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def installed_files(entry: WeightsEntry) -> WeightFiles | None:
-    """The set as an operating system installed it; the revision says which release that is."""
+    """Return the set as installed by the operating system; its revision names the release."""
     if entry.system is None or not (folder := Path(entry.system)).is_dir():
         return None
     files = {file.name: folder / file.name for file in entry.files}
@@ -150,7 +150,7 @@ def installed_files(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def _release(files: dict[str, Path]) -> str:
-    """WordNet tells its release in the license at the head of its files."""
+    """Read WordNet's release from the license at the head of its files."""
     with files["data.noun"].open(encoding="latin-1") as file:
         match = re.search(r"WordNet (\d+\.\d+) Copyright", file.read(4096))
     return f"WordNet {match[1]}" if match else "WordNet of unknown release"
@@ -173,7 +173,7 @@ FORMS = (".safetensors", ".bin")
 
 @dataclass(frozen=True, slots=True)
 class RepositoryRecord:
-    """What was brought of a repository."""
+    """Record of a downloaded repository."""
 
     hub: str
     commit: str
@@ -183,7 +183,7 @@ class RepositoryRecord:
 
 
 def recorded(entry: WeightsEntry, revision: str | None = None) -> RepositoryRecord | None:
-    """What was brought earlier, if it was."""
+    """Read the record of an earlier download; None if there is none."""
     try:
         return RepositoryRecord(**json.loads(_place(entry, revision).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
@@ -191,7 +191,7 @@ def recorded(entry: WeightsEntry, revision: str | None = None) -> RepositoryReco
 
 
 def pulled_files(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | None:
-    """The set in the hub's cache, when it was pulled and every file still has its size."""
+    """Return the set from the hub's cache if it was pulled and all file sizes match."""
     record = recorded(entry, revision)
     if record is None:
         return None
@@ -205,7 +205,7 @@ def pulled_files(entry: WeightsEntry, revision: str | None = None) -> WeightFile
 def pull_from_hub(
     entry: WeightsEntry, say: MessageCallback, grown: GrowthCallback | None, revision: str | None = None
 ) -> WeightFiles:
-    """Brings the set, at the commit asked for, pinned or recorded, and writes down what came."""
+    """Download the set at the requested, pinned or recorded commit, and record its hashes."""
     assert entry.hub is not None, "chosen by the caller"  # noqa: S101
     earlier = recorded(entry, revision)
     wanted = revision or entry.revision or (earlier.commit if earlier else None)
@@ -226,7 +226,7 @@ def pull_from_hub(
 
 
 def wanted_files(names: Iterable[str]) -> list[str]:
-    """The files of a repository that are worth bringing: settings, and the weights in one form.
+    """Select the files to download: settings, and the weights in one format.
 
     >>> wanted_files(["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "onnx/model.onnx"])
     ['config.json', 'model.safetensors']
@@ -239,7 +239,7 @@ def wanted_files(names: Iterable[str]) -> list[str]:
 def _bring(
     hub: str, wanted: str | None, say: MessageCallback, grown: GrowthCallback | None
 ) -> tuple[Path, dict[str, str | None]]:
-    """The folder, and the files that the hub lists with the hashes it tells; no list when the hub was not reached."""
+    """Download; return the folder and the listed files with hashes (empty when the hub is unreachable)."""
     client = _client()
     try:
         repository = client.HfApi().model_info(hub, revision=wanted, files_metadata=True)
@@ -276,13 +276,13 @@ def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expec
 
 
 def _shards(folder: Path) -> set[str]:
-    """The files that the weights of a big model are spread over, as its index tells."""
+    """Return the shards of a large model, according to its index."""
     indices = [json.loads(index.read_text("utf-8")) for index in folder.glob("*.safetensors.index.json")]
     return {name for index in indices for name in index["weight_map"].values()}
 
 
 def _named_by_hash(folder: Path, files: Iterable[str]) -> dict[str, str]:
-    """The hub's cache keeps big files under their SHA-256; small ones under a shorter name that does not help here."""
+    """Return the SHA-256 that the hub's cache uses as the name of large files."""
     names = {name: (folder / name).resolve().name for name in files}
     return {name: kept for name, kept in names.items() if len(kept) == 64}
 
@@ -310,7 +310,7 @@ def _client() -> Any:
 
 @contextmanager
 def _without_bars(client: Any) -> Iterator[None]:
-    """The caller shows progress; two bars would write over each other."""
+    """Hide the client's progress bars: the caller shows its own."""
     silent = client.utils.are_progress_bars_disabled()
     client.utils.disable_progress_bars()
     try:
@@ -322,7 +322,7 @@ def _without_bars(client: Any) -> Iterator[None]:
 
 @contextmanager
 def _errors(entry: WeightsEntry) -> Iterator[None]:
-    """What goes wrong at the hub, as a sentence with a way out."""
+    """Convert errors of the hub client to `FetchError` with advice."""
     client = _client()
     by_hand = f"or put a folder with the model into {VARIABLE} as '{entry.name}'"
     try:
@@ -371,7 +371,7 @@ class LicenseNotAcceptedError(EditGaugeError):
 
 @dataclass(frozen=True, slots=True)
 class WeightInfo:
-    """What there is to know about a set of weights, whether it is on this machine or not."""
+    """Description of a set of weights, present or not."""
 
     name: str
     about: str
@@ -393,7 +393,7 @@ class WeightInfo:
 
 
 def weights_of(name: str, revision: str | None = None) -> WeightFiles:
-    """The set of that name on this machine; never downloads.
+    """Return a set of weights on this machine; never download.
 
     Args:
         name: A name of the catalog, or a repository of the model hub (`owner/name`).
@@ -410,7 +410,7 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
 
 
 def available(name: str) -> bool:
-    """Are the weights on this machine? Looks at names and sizes; `verify` looks at the content."""
+    """Tell whether the weights are on this machine, by names and sizes; `verify` checks hashes."""
     return _find(entry_of(name)) is not None
 
 
@@ -422,7 +422,7 @@ def pull(
     accept: str | None = None,
     revision: str | None = None,
 ) -> WeightFiles:
-    """Brings a set of weights onto this machine and verifies it; what is there already is only verified.
+    """Download a set of weights and verify it; existing files are only verified.
 
     Args:
         name: As of `weights_of`.
@@ -446,7 +446,7 @@ def pull(
 
 
 def verify(name: str) -> WeightFiles:
-    """Hashes every file of a set again; raises `BadInputError` with all that are missing or damaged."""
+    """Hash every file of a set; raise `BadInputError` with all that are missing or damaged."""
     weights = weights_of(name)
     faults = [find_fault(weights.files[key], key, sha256) for key, sha256 in (weights.hashes or {}).items()]
     if problems := [fault for fault in faults if fault]:
@@ -455,7 +455,7 @@ def verify(name: str) -> WeightFiles:
 
 
 def info(name: str) -> WeightInfo:
-    """What there is to know about a set of weights."""
+    """Describe a set of weights."""
     entry = entry_of(name)
     here = _find(entry)
     record = recorded(entry) if entry.hub else None
@@ -477,7 +477,7 @@ def info(name: str) -> WeightInfo:
 
 
 def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """The sets of weights that names ask for, each with those that serve in its place; each one once.
+    """Return the sets of weights that names require, each with its alternatives, without duplicates.
 
     Args:
         names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
@@ -501,7 +501,7 @@ def _wanted(name: str) -> list[tuple[str, ...]]:
 
 @cache
 def _roles_of_models() -> dict[str, tuple[str, ...]]:
-    """The roles of the models that use each set of weights."""
+    """Return the roles of the models that use each set of weights."""
     from editgauge.models._factory import make_model
     from editgauge.models.catalog import MODELS
 
@@ -513,7 +513,7 @@ def _roles_of_models() -> dict[str, tuple[str, ...]]:
 
 
 def _find(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | None:
-    """The set wherever it is on this machine, the user's own folder first."""
+    """Find a set on this machine, in the user's folder first."""
     return (
         given_files(entry)
         or given_folder(entry)
@@ -524,7 +524,7 @@ def _find(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | Non
 
 
 def _cached_files(entry: WeightsEntry) -> WeightFiles | None:
-    """The set as `pull` brought it; the hashes were checked then, now the sizes are."""
+    """Return the set that `pull` fetched. Hashes were verified then; only sizes are checked."""
     if entry.package is None:
         return None
     carrier = entry.carrier
@@ -535,7 +535,7 @@ def _cached_files(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def _accept(entry: WeightsEntry, accept: str | None) -> None:
-    """Refuses what was not accepted by name; an acceptance is remembered next to the files."""
+    """Reject a license that was not accepted by name; acceptance is stored next to the files."""
     if not entry.accept:
         return
     note = entry.carrier.folder / ACCEPTED

@@ -137,12 +137,12 @@ def path(name: str) -> Path:
 
 
 def license_of(about: WeightInfo) -> str:
-    """The license; with a star when it is that of the project that trained the weights."""
+    """Return the license, with a star when it is that of the upstream project."""
     return about.license + ("*" if about.license_from == "upstream" else "")
 
 
 def _set_of(name: str) -> str:
-    """The set of weights that a name stands for: its own, or that of a model."""
+    """Resolve the name of a set of weights or of a model to one set."""
     ((weights_name, *_), *_) = _store.wanted([name])
     return weights_name
 
@@ -153,7 +153,7 @@ def _listed(name: str | Sequence[str]) -> list[str]:
 
 @contextmanager
 def downloads_shown(*, quiet: bool = False) -> Iterator[ShowDownload]:
-    """Shows on standard error how much has come of each download."""
+    """Show download progress on standard error."""
     if quiet:
         yield lambda what, total: lambda so_far: None
     elif sys.stderr.isatty():
