@@ -43,10 +43,10 @@ from editgauge.models.vocabulary.imagenet import classes_of
 
 __all__ = ["CachedModel", "ModelService", "describe"]
 
-MOST_BYTES_ON_DISK = 4_000_000
+MAX_BYTES_ON_DISK = 4_000_000
 """Larger answers stay in memory. What OWL-ViT keeps of an image (1.8 MB for a second of work) is worth a place on the
 disk; what SAM keeps (4.2 MB and more) would push out ten thousand answers for every few hundred images."""
-AFTER_THE_ANSWER = {"operating_point"}
+POSTPROCESSING_SETTINGS = {"operating_point"}
 """Settings that are applied to what was answered, so that another value costs nothing."""
 
 
@@ -70,7 +70,7 @@ class CachedModel:
         self._kinds: dict[type, bool] = {}
         self._stage = "load"
         """What a model does besides its forward pass: it loads itself when it is first asked, and prepares images."""
-        settings = {name: value for name, value in self.card.settings.items() if name not in AFTER_THE_ANSWER}
+        settings = {name: value for name, value in self.card.settings.items() if name not in POSTPROCESSING_SETTINGS}
         card = self.card
         self._identity = [
             __version__,  # another version may prepare images in another way
@@ -131,7 +131,7 @@ class CachedModel:
 
     def _keep(self, key: str, answer: Answer) -> None:
         self._memory.put(key, answer)
-        if self._store and size_of(answer) <= MOST_BYTES_ON_DISK and not is_picture(answer):
+        if self._store and size_of(answer) <= MAX_BYTES_ON_DISK and not is_image(answer):
             self._store.put(key, self.card.id, answer)
 
 
@@ -148,16 +148,16 @@ def _frozen(answer: Any) -> Answer:
                     value.setflags(write=False)
         case np.floating():
             return float(answer)
-    kept: Answer = answer
-    return kept
+    result: Answer = answer
+    return result
 
 
-def is_picture(answer: Answer) -> bool:
+def is_image(answer: Answer) -> bool:
     """Tell whether features are the image itself, which is not worth caching."""
     return isinstance(answer, dict) and set(answer) == {"pixels"}
 
 
-BYTES_IN_MEMORY = 128_000_000
+MAX_BYTES_IN_MEMORY = 128_000_000
 """What models keep of some thirty images, at SAM's four megabytes each."""
 
 
@@ -165,15 +165,15 @@ class ModelService:
     """The models of a run, one per role.
 
     Args:
-        chosen: the name of a model for each role
+        names: the name of a model for each role
         cache: the folder in which answers are remembered from run to run; nowhere when left out
         ask: the ask layer it shares with others, such as judges; one of its own when left out
 
     """
 
-    def __init__(self, chosen: Mapping[str, str], cache: Path | None = None, ask: Ask | None = None) -> None:
-        memory, store = Memory(BYTES_IN_MEMORY), open_store(cache)
-        models = make_models(chosen)
+    def __init__(self, names: Mapping[str, str], cache: Path | None = None, ask: Ask | None = None) -> None:
+        memory, store = Memory(MAX_BYTES_IN_MEMORY), open_store(cache)
+        models = make_models(names)
         cached = {id(model): CachedModel(model, memory, store) for model in models.values()}
         self._models = {role: cached[id(model)] for role, model in models.items()}
         self._ask = ask or Ask()
@@ -209,7 +209,6 @@ class ModelService:
         self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
     ) -> Detections:
         """Detect objects that match the phrases.
-
         With `compete`, each box answers only the phrase that it fits best.
         """
         model, detector = self._detector()
@@ -221,8 +220,8 @@ class ModelService:
             detections = together(await asyncio.gather(*(self._find(model, image, (word,)) for word in queries)))
         else:
             detections = await self._find(model, image, tuple(queries))
-        seen = answered(detections, words).over(detector.operating_point if least is None else least)
-        return seen.best_phrase_of_each_box() if compete else seen
+        matches = answered(detections, words).over(detector.operating_point if least is None else least)
+        return matches.best_phrase_of_each_box() if compete else matches
 
     @in_native_resolution(_native.rescale_detections)
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
@@ -243,7 +242,7 @@ class ModelService:
         alone = [np.asarray(row, np.float32)[np.newaxis] for row in rows]
         masks = await asyncio.gather(
             *(
-                self._second_look(model, image, "cut", SegmentPrompt(**{kind: row}), kind, _numbers(row))
+                self._ask_features(model, image, "cut", SegmentPrompt(**{kind: row}), kind, _numbers(row))
                 for row in alone
             )
         )
@@ -265,7 +264,7 @@ class ModelService:
         """Embed an image as a unit vector of the image embedder."""
         model = self._model_for("image_embedder")
         if model.is_a(PatchEmbedder):  # one pass through the network gives both
-            return _unit((await self.patches(image)).whole.astype(np.float32))
+            return _unit((await self.patches(image)).class_token.astype(np.float32))
         return _unit(await self._about(model, "embed", image))
 
     @in_native_resolution(_native.unchanged)
@@ -350,16 +349,18 @@ class ModelService:
         return float(np.clip(np.dot(_unit(one), _unit(two)), -1, 1))
 
     async def _find(self, model: CachedModel, image: Pixels, words: tuple[str, ...]) -> Detections:
-        return cast(Detections, await self._second_look(model, image, "find", words, words))
+        return cast(Detections, await self._ask_features(model, image, "find", words, words))
 
-    async def _second_look(self, model: CachedModel, image: Pixels, question: str, queries: Any, *about: object) -> Any:
+    async def _ask_features(
+        self, model: CachedModel, image: Pixels, question: str, queries: Any, *about: object
+    ) -> Any:
         """Ask about the features of an image, computing them first if necessary."""
-        picture = pixel_hash(image)
-        known = model.recall(model.key(question, picture, *about))
-        if known is not None:
-            return known
-        kept: Features = await self._about(model, "look", image)
-        return await self._answer(model, question, image.shape, (kept, queries), picture, *about)
+        image_hash = pixel_hash(image)
+        cached = model.recall(model.key(question, image_hash, *about))
+        if cached is not None:
+            return cached
+        features: Features = await self._about(model, "look", image)
+        return await self._answer(model, question, image.shape, (features, queries), image_hash, *about)
 
     async def _about(self, model: CachedModel, question: str, image: Pixels) -> Any:
         """Ask about one whole image."""
@@ -370,8 +371,8 @@ class ModelService:
     ) -> Any:
         """Return the cached answer, or ask the model."""
         key = model.key(question, *about)
-        known = model.recall(key)
-        return await self._ask(model, key, payload, model.group(question, shape)) if known is None else known
+        cached = model.recall(key)
+        return await self._ask(model, key, payload, model.group(question, shape)) if cached is None else cached
 
     def _detector(self) -> tuple[CachedModel, Detector]:
         model = self._model_for("detector")
@@ -419,14 +420,14 @@ def together(detections: Iterable[Detections]) -> Detections:
     order = np.argsort(-confidences, kind="stable").tolist()
     phrases = [phrase for part in parts for phrase in part.phrases]
     words = [word for part in parts for word in part.words]
-    places = [part.places for part in parts if len(part)]
-    known = [position for position in places if position is not None]
+    indices = [part.output_indices for part in parts if len(part)]
+    available = [position for position in indices if position is not None]
     return Detections(
         np.concatenate([part.boxes for part in parts])[order],
         confidences[order],
-        tuple(phrases[place] for place in order),
-        tuple(words[place] for place in order),
-        np.concatenate(known)[order] if known and len(known) == len(places) else None,
+        tuple(phrases[index] for index in order),
+        tuple(words[index] for index in order),
+        np.concatenate(available)[order] if available and len(available) == len(indices) else None,
     )
 
 

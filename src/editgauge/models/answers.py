@@ -38,8 +38,8 @@ class Detections:
     """The phrase each object answers, as it was asked."""
     words: tuple[str, ...]
     """The model's own word for it, which differs from the phrase where a synonym was used."""
-    places: NDArray[np.int32] | None = None
-    """Where each box stands in the network's own output, for detectors that say so."""
+    output_indices: NDArray[np.int32] | None = None
+    """Index of each box in the network's output, for detectors that report it."""
 
     def __post_init__(self) -> None:
         counts = {len(self.boxes), len(self.confidences), len(self.phrases), len(self.words)}
@@ -72,19 +72,19 @@ class Detections:
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """Return the boxes, labeled by the phrase and, where a synonym was used, by the model's word."""
         labels = [
-            phrase if phrase == own else f"{phrase} (seen as {own})"
-            for phrase, own in zip(self.phrases, self.words, strict=True)
+            phrase if phrase == word else f"{phrase} (seen as {word})"
+            for phrase, word in zip(self.phrases, self.words, strict=True)
         ]
         return _labeled_boxes(on, self.boxes, labels, self.confidences)
 
-    def only(self, places: list[int]) -> Detections:
+    def only(self, indices: list[int]) -> Detections:
         """Select by index, in this order."""
         return Detections(
-            self.boxes[places],
-            self.confidences[places],
-            tuple(self.phrases[place] for place in places),
-            tuple(self.words[place] for place in places),
-            None if self.places is None else self.places[places],
+            self.boxes[indices],
+            self.confidences[indices],
+            tuple(self.phrases[index] for index in indices),
+            tuple(self.words[index] for index in indices),
+            None if self.output_indices is None else self.output_indices[indices],
         )
 
     def best_phrase_of_each_box(self) -> Detections:
@@ -114,7 +114,7 @@ class SegmentPrompt:
             raise ValueError("a prompt has boxes or points, and not both")
 
     @property
-    def places(self) -> NDArray[np.float32]:
+    def coordinates(self) -> NDArray[np.float32]:
         """The boxes or points as one array."""
         return np.asarray(self.points if self.boxes is None else self.boxes, np.float32)
 
@@ -130,9 +130,9 @@ class Instances:
     def __len__(self) -> int:
         return len(self.detections)
 
-    def only(self, places: list[int]) -> Instances:
+    def only(self, indices: list[int]) -> Instances:
         """Select by index, in this order."""
-        return Instances(self.detections.only(places), self.masks[places])
+        return Instances(self.detections.only(indices), self.masks[indices])
 
     @property
     def together(self) -> BoolMask:
@@ -152,13 +152,13 @@ class Instances:
 class ClassMap:
     """The class of every pixel of an image."""
 
-    places: NDArray[np.uint8]
-    """height x width: the place of the class among `classes`."""
+    labels: NDArray[np.uint8]
+    """height x width: index of the class in `classes`."""
     classes: tuple[str, ...]
 
     def mask(self, name: str) -> BoolMask:
         """Return the mask of one class."""
-        return np.asarray(self.places == self.classes.index(name))
+        return np.asarray(self.labels == self.classes.index(name))
 
 
 Keys = NDArray[np.float16]
@@ -171,8 +171,7 @@ class Patches:
 
     tokens: NDArray[np.float16]
     """rows x columns x length; the grid covers the whole image, whatever its shape."""
-    whole: NDArray[np.float16]
-    """The class token."""
+    class_token: NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,7 +190,7 @@ class ClassScores:
     def top(self, count: int = 5) -> list[tuple[str, float]]:
         """Return the most likely classes with their probabilities."""
         order = np.argsort(-self.probabilities, kind="stable")[:count].tolist()
-        return [(class_names()[place], float(self.probabilities[place])) for place in order]
+        return [(class_names()[index], float(self.probabilities[index])) for index in order]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,8 +240,9 @@ EXPRESSIONS = (
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Faces:
-    """The faces in an image, most confident first. Vectors are for comparing the faces of two given images, no
-    more.
+    """Faces in an image, most confident first.
+
+    Embeddings serve to compare the faces of two images, not to identify people.
     """
 
     boxes: NDArray[np.float32]
@@ -315,7 +315,7 @@ class Poses:
         return len(self.boxes)
 
     @property
-    def seen(self) -> NDArray[np.bool_]:
+    def visible(self) -> NDArray[np.bool_]:
         """Visible joints, n x 26."""
         return np.asarray(self.joint_confidences >= SURE_JOINT)
 
@@ -324,9 +324,9 @@ class Poses:
         boxes = _labeled_boxes(on, self.boxes, ["person"] * len(self), self.confidences)
         limbs = [
             Arrow(on, *joints[start].tolist(), *joints[end].tolist())
-            for joints, seen in zip(self.joints, self.seen, strict=True)
+            for joints, visible in zip(self.joints, self.visible, strict=True)
             for start, end in LIMBS
-            if seen[start] and seen[end]
+            if visible[start] and visible[end]
         ]
         return (*boxes, *limbs)
 

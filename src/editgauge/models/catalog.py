@@ -15,7 +15,7 @@ class ModelRow(NamedTuple):
     """Role, implementation and profiles of one model."""
 
     role: str
-    place: str
+    target: str
     """Its class below `editgauge.models`, such as `lite.augnet:AugNet`; or FAMILY:REPOSITORY of the model hub."""
     profiles: tuple[str, ...] = ()
     """The profiles that take it for its role; of several models in one profile the first of this table is preferred."""
@@ -23,7 +23,7 @@ class ModelRow(NamedTuple):
     @property
     def is_of_hub(self) -> bool:
         """Whether it is a repository of the model hub."""
-        return "/" in self.place
+        return "/" in self.target
 
 
 MODELS: dict[str, ModelRow] = {
@@ -92,7 +92,7 @@ LARGER = {"lite-plus": "lite"}
 def import_paths() -> dict[str, str]:
     """Return the import path of each model's factory, by name."""
     return {
-        name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
+        name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.target}"
         for name, row in MODELS.items()
     }
 

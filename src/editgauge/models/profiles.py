@@ -142,17 +142,17 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
             raise UnknownNameError("role", role, ROLES, "editgauge list models")
     left_out = {role for role, name in overrides.items() if name == LEFT_OUT}
     for role in dict.fromkeys(role for role in [*roles, *overrides] if role not in left_out):
-        wanted = listed.get(role, ())
-        here = overrides.get(role) or next((name for name in wanted if is_here(make_model(name))), None)
-        if here:
-            models[role] = here
+        candidates = listed.get(role, ())
+        model = overrides.get(role) or next((name for name in candidates if is_here(make_model(name))), None)
+        if model:
+            models[role] = model
         if role not in overrides and role in PAPERS.get(profile, {}):
-            sources.append(f"{profile}, {role}: {wanted[0]}. {PAPERS[profile][role].source}.")
-        if here and role not in overrides and here != wanted[0]:
-            remarks.append(f"{role}: {here} is taken, because {wanted[0]} is not on this machine.")
-        elif wanted and not here:
-            remarks.append(f"{role}: {' or '.join(wanted)} is not on this machine; {_how_to_get(wanted[0])}.")
-        elif not here:
+            sources.append(f"{profile}, {role}: {candidates[0]}. {PAPERS[profile][role].source}.")
+        if model and role not in overrides and model != candidates[0]:
+            remarks.append(f"{role}: {model} is taken, because {candidates[0]} is not on this machine.")
+        elif candidates and not model:
+            remarks.append(f"{role}: {' or '.join(candidates)} is not on this machine; {_how_to_get(candidates[0])}.")
+        elif not model:
             remarks.append(f"{role}: the profile '{profile}' has no model for it; {_who_has(role, profile)}.")
     return ModelChoice(models, tuple(remarks), tuple(sources))
 
@@ -224,8 +224,8 @@ def models_of(profile: str) -> dict[str, tuple[str, ...]]:
 
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
     """Return the sets of weights of a profile, each with its alternatives."""
-    wanted = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
-    return list(dict.fromkeys([*wanted, *ALONGSIDE]))
+    required = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
+    return list(dict.fromkeys([*required, *ALONGSIDE]))
 
 
 def weights_of_model(name: str) -> list[tuple[str, ...]]:
@@ -235,7 +235,7 @@ def weights_of_model(name: str) -> list[tuple[str, ...]]:
 
 def _with_alternatives(names: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the sets of the first model; a single set may be replaced by those of the other models."""
-    first, *others = (make_model(name).weights for name in names)
+    first, *alternatives = (make_model(name).weights for name in names)
     if len(first) != 1:
         return [(weights,) for weights in first]
-    return [(*first, *(weights for other in others if len(other) == 1 for weights in other))]
+    return [(*first, *(weights for other in alternatives if len(other) == 1 for weights in other))]

@@ -92,11 +92,11 @@ def lines_of(table: str) -> TextLines:
         (" ".join(word["text"].strip() for word in words), _corners(words), _confidence(words))
         for words in lines.values()
     ]
-    kept = sorted((line for line in read if line[2] >= IS_READ), key=lambda line: (line[1][0, 1], line[1][0, 0]))
+    accepted = sorted((line for line in read if line[2] >= IS_READ), key=lambda line: (line[1][0, 1], line[1][0, 0]))
     return TextLines(
-        tuple(text for text, _, _ in kept),
-        np.array([corners for _, corners, _ in kept], np.float32).reshape(-1, 4, 2),
-        np.array([confidence for _, _, confidence in kept], np.float32),
+        tuple(text for text, _, _ in accepted),
+        np.array([corners for _, corners, _ in accepted], np.float32).reshape(-1, 4, 2),
+        np.array([confidence for _, _, confidence in accepted], np.float32),
     )
 
 

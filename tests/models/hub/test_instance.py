@@ -14,7 +14,7 @@ from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.hub._network import around, overlap
-from editgauge.models.hub.instance import FAINTEST, InstanceDetector, InstanceSegmenter, in_picture
+from editgauge.models.hub.instance import FAINTEST, InstanceDetector, InstanceSegmenter, resize_masks
 from editgauge.models.interfaces import Detector, Segmenter
 
 pytestmark = pytest.mark.slow
@@ -227,7 +227,7 @@ def test_padding_is_not_taken_for_picture() -> None:
     """
     masks = torch.full((1, 4, 8), -1.0)
     masks[:, :, 2:6] = 1.0
-    large = (in_picture(masks, (1.0, 0.75), (20, 60)) > 0).numpy()
+    large = (resize_masks(masks, (1.0, 0.75), (20, 60)) > 0).numpy()
     assert np.abs(around(large) - [20, 0, 60, 20]).max() <= 1
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 UNLISTED_LICENSE = "see its card"
 """What the catalog says about a repository it does not list."""
-NEVER_RUN = "not pulled"
+NO_HASH = "not pulled"
 """What stands for a hash while the weights are not on this machine; no answer is ever remembered under it."""
 
 
@@ -128,7 +128,7 @@ class Source:
     def sha256(self) -> str:
         """Hash of the weight file, or of the list of hashes when there are several."""
         recorded = {} if self.is_folder else self._pulled.hashes or {}
-        hashes = [recorded.get(path.name) or _remembered_hash(path) for path in self.weight_files]
+        hashes = [recorded.get(path.name) or _cached_hash(path) for path in self.weight_files]
         if len(hashes) == 1:
             return hashes[0]
         listed = "\n".join(f"{value}  {path.name}" for value, path in zip(hashes, self.weight_files, strict=True))
@@ -159,7 +159,7 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _remembered_hash(path: Path) -> str:
+def _cached_hash(path: Path) -> str:
     """Hash a file, remembered on disk until its size or time changes: weights are gigabytes."""
     real = path.resolve()
     state = real.stat()
@@ -225,15 +225,16 @@ def load(
             output_loading_info=True,
             **options,
         )
-        _whole(source, report)
+        _check_complete(source, report)
         network.eval()
-        placed: torch.nn.Module = _rounded(network, device) if precision == "int8" else network.to(device)
+        placed: torch.nn.Module = _quantize_int8(network, device) if precision == "int8" else network.to(device)
     return placed
 
 
 def load_image_processor(source: Source, **options: Any) -> Any:
-    """What makes images ready. Always the one that works on the processor with Pillow, so that scores do not
-    depend on whether torchvision happens to be installed.
+    """Load the image processor.
+
+    It always uses the Pillow backend, so that scores do not depend on whether torchvision is installed.
     """
     library = transformers(f"The model '{source.name}'")
     with clear_errors(source, "image processor"):
@@ -269,7 +270,7 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
             shows.enable_progress_bar()
 
 
-def _whole(source: Source, report: Mapping[str, Any]) -> None:
+def _check_complete(source: Source, report: Mapping[str, Any]) -> None:
     """Reject missing tensors: the library would fill them with random numbers and only warn."""
     gaps = [*report["missing_keys"], *(str(item[0]) for item in report["mismatched_keys"])]
     if gaps:
@@ -279,7 +280,7 @@ def _whole(source: Source, report: Mapping[str, Any]) -> None:
         )
 
 
-def _rounded(network: torch.nn.Module, device: str) -> torch.nn.Module:
+def _quantize_int8(network: torch.nn.Module, device: str) -> torch.nn.Module:
     if device != "cpu":
         raise BadInputError(f"int8 runs on a CPU only, and '{device}' was requested; use float16 on a GPU.")
     import torch
@@ -349,14 +350,14 @@ class Network:
     @property
     def card(self) -> ModelCard:
         """Identity of the model; hash, input size and commit need its files."""
-        here = self.available
+        is_available = self.available
         return ModelCard(
             role=self.role,
             id=self.source.id,
             revision=self.source.commit,
-            sha256=self.source.sha256 if here else NEVER_RUN,
+            sha256=self.source.sha256 if is_available else NO_HASH,
             license=self.source.license,
-            input_size=self._input_size() if here else None,
+            input_size=self._input_size() if is_available else None,
             device=self.device,
             settings={"precision": self.precision, **self._settings()},
         )
@@ -477,12 +478,12 @@ def around(masks: NDArray[np.bool_]) -> Boxes:
     return np.stack(sides, axis=1).astype(np.float32)
 
 
-def overlap(boxes: Boxes, others: Boxes) -> NDArray[np.float32]:
+def overlap(boxes: Boxes, other_boxes: Boxes) -> NDArray[np.float32]:
     """Compute the pairwise intersection over union, n x m."""
-    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
+    low = np.maximum(boxes[:, None, :2], other_boxes[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], other_boxes[None, :, 2:])
     shared = np.clip(high - low, 0, None).prod(axis=2)
-    total = _area(boxes)[:, None] + _area(others)[None] - shared
+    total = _area(boxes)[:, None] + _area(other_boxes)[None] - shared
     return np.asarray(np.divide(shared, total, out=np.zeros_like(shared), where=total > 0), dtype=np.float32)
 
 

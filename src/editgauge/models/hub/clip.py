@@ -44,12 +44,12 @@ def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -
     import torch
 
     with torch.enable_grad():
-        seen = network.vision_model(pixel_values=pixels.requires_grad_(), output_attentions=True)
-        attentions = list(seen.attentions)
+        outputs = network.vision_model(pixel_values=pixels.requires_grad_(), output_attentions=True)
+        attentions = list(outputs.attentions)
         if network.config.model_type == "clip":
-            vector = network.visual_projection(seen.pooler_output)
+            vector = network.visual_projection(outputs.pooler_output)
         else:
-            vector, pooling = attention_pooled(network.vision_model.head, seen.last_hidden_state)
+            vector, pooling = attention_pooled(network.vision_model.head, outputs.last_hidden_state)
             attentions.append(pooling)
         likeness = torch.nn.functional.cosine_similarity(vector, towards[None]).sum()
         gradients = torch.autograd.grad(likeness, attentions)
@@ -95,7 +95,7 @@ def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
     return held
 
 
-def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Map:
+def to_image_size(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Map:
     """Resize relevances to the image; pixels outside the network's crop get 0.
 
     Args:
@@ -108,9 +108,9 @@ def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Ma
     height, width = (side, side) if cropped else size
     spread = resized(shares[None].float(), (height, width))[0]
     top, left = (size[0] - height) // 2, (size[1] - width) // 2
-    whole = np.zeros(size, np.float32)
-    whole[top : top + height, left : left + width] = spread.cpu().numpy()
-    return whole
+    relevance = np.zeros(size, np.float32)
+    relevance[top : top + height, left : left + width] = spread.cpu().numpy()
+    return relevance
 
 
 class ClipEmbedder(Network):
@@ -147,7 +147,7 @@ class ClipEmbedder(Network):
         vector = torch.tensor(np.asarray(towards, np.float32), device=self.device)
         shares = patch_relevance(self.network, self.prepared([image]), vector)
         height, width = image.shape[:2]
-        return on_picture(shares, (height, width), bool(self.source.preprocessing.get("do_center_crop")))
+        return to_image_size(shares, (height, width), bool(self.source.preprocessing.get("do_center_crop")))
 
     @contextmanager
     def _attention_in_sight(self) -> Iterator[None]:

@@ -49,8 +49,8 @@ class DinoEmbedder(Network):
 
     def _tokens(self, image: Pixels) -> Patches:
         tokens, grid = self._without_registers(self._pass(image)), self._grid
-        places = tokens[1:].reshape(grid, grid, -1)
-        return Patches(places.astype(np.float16), tokens[0].astype(np.float16))
+        patch_tokens = tokens[1:].reshape(grid, grid, -1)
+        return Patches(patch_tokens.astype(np.float16), tokens[0].astype(np.float16))
 
     def keys(self, images: Sequence[Pixels]) -> list[Keys]:
         """Return the keys of the last attention layer for each image: class token first, then patches."""

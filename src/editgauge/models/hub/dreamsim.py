@@ -90,8 +90,8 @@ class DreamSimBranch:
         count, length, width = tokens.shape
         mixed = self._linear(self._normalized(tokens, f"{layer}.norm1"), f"{layer}.attn.qkv")
         queries, keys, values = mixed.reshape(count, length, 3, width // HEAD, HEAD).permute(2, 0, 3, 1, 4)
-        seen = layers.scaled_dot_product_attention(queries, keys, values)
-        tokens = tokens + self._linear(seen.transpose(1, 2).reshape(count, length, width), f"{layer}.attn.proj")
+        attended = layers.scaled_dot_product_attention(queries, keys, values)
+        tokens = tokens + self._linear(attended.transpose(1, 2).reshape(count, length, width), f"{layer}.attn.proj")
         hidden = self._linear(self._normalized(tokens, f"{layer}.norm2"), f"{layer}.mlp.fc1")
         active = hidden * (1.702 * hidden).sigmoid() if self.quick else layers.gelu(hidden)
         return tokens + self._linear(active, f"{layer}.mlp.fc2")
@@ -163,20 +163,20 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSi
 
     """
     starts = sorted(element.removesuffix(MARK) for element in tensors if element.endswith(MARK))
-    own: dict[str, dict[str, torch.Tensor]] = {start: {} for start in starts}
+    tensors_by_prefix: dict[str, dict[str, torch.Tensor]] = {start: {} for start in starts}
     projections: list[torch.Tensor] = []
     faults: list[str] = [] if starts else [f"no tensor is called …{MARK}"]
     for key in sorted(tensors):
         start = max((item for item in starts if key.startswith(item)), key=len, default=None)
         part = key.removeprefix(start or "")
         if start is not None and (part in OUTER or part.startswith("blocks.")):
-            own[start][part] = tensors[key]
+            tensors_by_prefix[start][part] = tensors[key]
         elif key.endswith(("proj", "proj.weight", "projection", "projection.weight")) and tensors[key].ndim == 2:
             projections.append(tensors[key].T if key.endswith(".weight") else tensors[key])
         elif not DINO_HEAD.search(key):
             faults.append(f"'{key}' is not understood")
-    faults += [f"'{start}{part}' is missing" for start in starts for part in _missing(own[start])]
-    towers = [start for start in starts if "pos_drop.weight" in own[start]]
+    faults += [f"'{start}{part}' is missing" for start in starts for part in _missing(tensors_by_prefix[start])]
+    towers = [start for start in starts if "pos_drop.weight" in tensors_by_prefix[start]]
     if len(towers) != len(projections):
         faults.append(f"there are {len(towers)} towers of CLIP and {len(projections)} projections")
     if faults:
@@ -186,14 +186,16 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSi
             faults,
         )
     by_tower = dict(zip(towers, projections, strict=True))
-    return tuple(DreamSimBranch(own[start], by_tower.get(start), quick=[start] == towers[:1]) for start in starts)
+    return tuple(
+        DreamSimBranch(tensors_by_prefix[start], by_tower.get(start), quick=[start] == towers[:1]) for start in starts
+    )
 
 
 def _missing(weights: Mapping[str, torch.Tensor]) -> list[str]:
     layers = sum(name.endswith("attn.qkv.weight") for name in weights)
     parts = [f"{part}.{kind}" for part in LAYER for kind in ("weight", "bias")]
-    wanted = [*OUTER[:5], *(f"blocks.{layer}.{part}" for layer in range(layers) for part in parts)]
-    return [part for part in wanted if part not in weights]
+    expected = [*OUTER[:5], *(f"blocks.{layer}.{part}" for layer in range(layers) for part in parts)]
+    return [part for part in expected if part not in weights]
 
 
 def _square(image: Pixels) -> Any:

@@ -68,20 +68,20 @@ class GroundingDetector(Network):
         answered = [
             word for (_, boxes), group in zip(parts, self._groups(words), strict=True) for word in group * len(boxes)
         ]
-        order = [place for place in np.argsort(-sure, kind="stable").tolist() if sure[place] >= FAINTEST]
-        chosen = tuple(answered[place] for place in order)
-        return Detections(boxes[order], sure[order], chosen, chosen)
+        order = [index for index in np.argsort(-sure, kind="stable").tolist() if sure[index] >= FAINTEST]
+        labels = tuple(answered[index] for index in order)
+        return Detections(boxes[order], sure[order], labels, labels)
 
     def _forward(self, image: Pixels, words: tuple[str, ...]) -> tuple[NDArray[np.float32], Boxes]:
         """Return the confidence of every box for every word, and the boxes."""
         text, spans = joined(words)
         tokens = self.tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
-        places = tokens.pop("offset_mapping")[0].tolist()
-        seen = self.image_processor([image], return_tensors="pt")
+        offsets = tokens.pop("offset_mapping")[0].tolist()
+        inputs = self.image_processor([image], return_tensors="pt")
         with self.thinking():
-            outputs = self.network(**tokens.to(self.device), **seen.to(self.device))
+            outputs = self.network(**tokens.to(self.device), **inputs.to(self.device))
         fits = numbers(outputs.logits[0].float().sigmoid())
-        sure = np.stack([self._sure(fits[:, tokens_within(places, span)]) for span in spans], axis=1)
+        sure = np.stack([self._sure(fits[:, tokens_within(offsets, span)]) for span in spans], axis=1)
         height, width = image.shape[:2]
         return sure, corners(numbers(outputs.pred_boxes[0]), (width, height))
 
@@ -123,6 +123,6 @@ def joined(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
     return text.rstrip(), spans
 
 
-def tokens_within(places: Sequence[Sequence[int]], span: tuple[int, int]) -> list[int]:
+def tokens_within(spans: Sequence[Sequence[int]], span: tuple[int, int]) -> list[int]:
     """Return the indices of the tokens inside a text span; start and end marks are empty and never match."""
-    return [token for token, (start, stop) in enumerate(places) if span[0] <= start < stop <= span[1]]
+    return [token for token, (start, stop) in enumerate(spans) if span[0] <= start < stop <= span[1]]

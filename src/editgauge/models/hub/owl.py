@@ -49,15 +49,15 @@ class OwlDetector(Network):
             maps = self.network.image_embedder(pixel_values=self.prepared(images))[0]
             patches = maps.flatten(1, 2)
             head = self.network.class_head
-            shown = head.dense0(patches).float()
-            kept = {
-                "shown": numbers(shown / (shown.norm(dim=-1, keepdim=True) + NO_DIVISION_BY_ZERO)),
+            image_classes = head.dense0(patches).float()
+            features = {
+                "shown": numbers(image_classes / (image_classes.norm(dim=-1, keepdim=True) + NO_DIVISION_BY_ZERO)),
                 "shift": numbers(head.logit_shift(patches)),
                 "scale": numbers(elu(head.logit_scale(patches)) + 1),
             }
             boxes = numbers(self.network.box_predictor(patches, maps))
         return [
-            {"boxes": corners(boxes[index], self._frame(image)), **row_of(kept, index)}
+            {"boxes": corners(boxes[index], self._frame(image)), **row_of(features, index)}
             for index, image in enumerate(images)
         ]
 
@@ -69,17 +69,19 @@ class OwlDetector(Network):
     def _compare(self, features: Features, words: tuple[str, ...]) -> Detections:
         if not words:
             return Detections.none()
-        likeness = features["shown"] @ np.stack([self._known[word] for word in words]).T
+        likeness = features["shown"] @ np.stack([self._embeddings[word] for word in words]).T
         sure = np.asarray(expit((likeness + features["shift"]) * features["scale"]), np.float32)
-        places, which = np.nonzero(sure >= FAINTEST)
-        order = np.argsort(-sure[places, which], kind="stable")
-        places, which = places[order], which[order]
+        indices, which = np.nonzero(sure >= FAINTEST)
+        order = np.argsort(-sure[indices, which], kind="stable")
+        indices, which = indices[order], which[order]
         answered = tuple(words[item] for item in which.tolist())
-        return Detections(features["boxes"][places], sure[places, which], answered, answered, places.astype(np.int32))
+        return Detections(
+            features["boxes"][indices], sure[indices, which], answered, answered, indices.astype(np.int32)
+        )
 
     def _remember(self, words: set[str]) -> None:
         """Embed new words and remember them; each costs a pass of the text tower."""
-        if new := sorted(words - self._known.keys()):
+        if new := sorted(words - self._embeddings.keys()):
             with self.thinking():
                 longest = self.network.config.text_config.max_position_embeddings
                 tokens = self.tokenizer(
@@ -88,10 +90,10 @@ class OwlDetector(Network):
                 towers = self.network.owlvit if self.network.config.model_type == "owlvit" else self.network.owlv2
                 embedded = towers.get_text_features(**tokens).pooler_output.float()
                 unit = embedded / embedded.norm(dim=-1, keepdim=True)
-            self._known.update(zip(new, numbers(unit / (1 + NO_DIVISION_BY_ZERO)), strict=True))
+            self._embeddings.update(zip(new, numbers(unit / (1 + NO_DIVISION_BY_ZERO)), strict=True))
 
     @cached_property
-    def _known(self) -> dict[str, Vector]:
+    def _embeddings(self) -> dict[str, Vector]:
         return {}
 
     def _frame(self, image: Pixels) -> tuple[int, int]:

@@ -35,8 +35,8 @@ class SamSegmenter(Network):
         with self.thinking():
             outputs = self.network.get_image_embeddings(self.prepared(images))
         levels = outputs if isinstance(outputs, list) else [outputs]
-        kept = {f"level{index}": numbers(level) for index, level in enumerate(levels)}
-        return [{"size": np.array(image.shape[:2]), **row_of(kept, index)} for index, image in enumerate(images)]
+        features = {f"level{index}": numbers(level) for index, level in enumerate(levels)}
+        return [{"size": np.array(image.shape[:2]), **row_of(features, index)} for index, image in enumerate(images)]
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[Masks]:
         """Return one mask per box or point, in the size of the image."""
@@ -50,29 +50,29 @@ class SamSegmenter(Network):
 
     def _cut(self, features: Features, prompt: SegmentPrompt) -> Masks:
         size: tuple[int, int] = tuple(features["size"].tolist())
-        if len(prompt.places) == 0:
+        if len(prompt.coordinates) == 0:
             return np.zeros((0, *size), np.bool_)
         import torch
 
         levels = [features[f"level{index}"] for index in range(len(features) - 1)]
-        seen = [torch.tensor(level, device=self.device)[None] for level in levels]
+        embeddings = [torch.tensor(level, device=self.device)[None] for level in levels]
         with self.thinking():
             outputs = self.network(
-                image_embeddings=seen if self._squeezes else seen[0],
+                image_embeddings=embeddings if self._squeezes else embeddings[0],
                 multimask_output=prompt.boxes is None,
-                **self._placed(prompt, size),
+                **self._scale_prompt(prompt, size),
             )
             surest = outputs.iou_scores[0].argmax(dim=1)
             masks = outputs.pred_masks[0][torch.arange(len(surest)), surest]
-            return numbers(self._in_picture(masks.float(), size)) > 0
+            return numbers(self._resize_masks(masks.float(), size)) > 0
 
-    def _placed(self, prompt: SegmentPrompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
+    def _scale_prompt(self, prompt: SegmentPrompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
         """Scale a prompt to the pixels of the encoder's input."""
         import torch
 
-        seen = self._seen(size)
-        scale = np.array([seen[1] / size[1], seen[0] / size[0]])
-        points = (prompt.places.reshape(-1, 2) * scale).astype(np.float32)
+        input_size = self._content_size(size)
+        scale = np.array([input_size[1] / size[1], input_size[0] / size[0]])
+        points = (prompt.coordinates.reshape(-1, 2) * scale).astype(np.float32)
         if prompt.boxes is not None:
             return {"input_boxes": torch.tensor(points.reshape(1, -1, 4), device=self.device)}
         placed = torch.tensor(points.reshape(1, -1, 1, 2), device=self.device)
@@ -81,14 +81,14 @@ class SamSegmenter(Network):
             "input_labels": torch.ones(placed.shape[:3], dtype=torch.int, device=self.device),
         }
 
-    def _in_picture(self, masks: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    def _resize_masks(self, masks: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
         """Resize the decoder's masks to the image; SAM pads the image to a square."""
         if not self._squeezes:
-            height, width = self._seen(size)
+            height, width = self._content_size(size)
             masks = resized(masks, (self._side, self._side))[:, :height, :width]
         return resized(masks, size)
 
-    def _seen(self, size: tuple[int, int]) -> tuple[int, int]:
+    def _content_size(self, size: tuple[int, int]) -> tuple[int, int]:
         """Return height and width of the image inside the encoder's input."""
         if self._squeezes:
             return self._side, self._side

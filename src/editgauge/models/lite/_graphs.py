@@ -21,10 +21,10 @@ LARGEST_WEIGHT = 63
 class Graph:
     """Builder of an ONNX graph. Every layer takes the name of its input and returns that of its output."""
 
-    def __init__(self, wanted: str) -> None:
-        self._onnx = library("onnx", wanted)
-        self._helper = library("onnx.helper", wanted)
-        self._arrays = library("onnx.numpy_helper", wanted)
+    def __init__(self, feature: str) -> None:
+        self._onnx = library("onnx", feature)
+        self._helper = library("onnx.helper", feature)
+        self._arrays = library("onnx.numpy_helper", feature)
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._inputs: list[Any] = []
@@ -112,15 +112,17 @@ class Graph:
         return content
 
 
-def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_row: Callable[[str], bool]) -> None:
+def int8_products(
+    network: Any, feature: str, is_selected: Callable[[str], bool], by_row: Callable[[str], bool]
+) -> None:
     """Quantize products with constant matrices, in place.
 
     Weights are rounded once, column by column. What they are multiplied with is rounded at each run, on one scale.
 
     Args:
         network: an ONNX model
-        wanted: what it is called in messages
-        chosen: is the product with this name replaced?
+        feature: what it is called in messages
+        is_selected: is the product with this name replaced?
         by_row: does each row of its input get a scale of its own, because a few rows are far larger than the others?
 
     """
@@ -128,10 +130,10 @@ def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_r
     nodes = list(network.graph.node)
     del network.graph.node[:]
     for node in nodes:
-        if node.op_type == "MatMul" and node.input[1] in constants and chosen(node.name):
+        if node.op_type == "MatMul" and node.input[1] in constants and is_selected(node.name):
             matrix = constants[node.input[1]]
             network.graph.initializer.remove(matrix)
-            _Product(network.graph, node, wanted).replace(matrix, by_row(node.name))
+            _Product(network.graph, node, feature).replace(matrix, by_row(node.name))
         else:
             network.graph.node.append(node)
 
@@ -139,8 +141,8 @@ def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_r
 class _Product:
     """One matrix product, rewritten as int8 operations."""
 
-    def __init__(self, graph: Any, node: Any, wanted: str) -> None:
-        self._graph, self._node, self._onnx = graph, node, library("onnx", wanted)
+    def __init__(self, graph: Any, node: Any, feature: str) -> None:
+        self._graph, self._node, self._onnx = graph, node, library("onnx", feature)
 
     def replace(self, matrix: Any, by_row: bool) -> None:
         """Append the quantized operations to the graph."""

@@ -28,10 +28,10 @@ IMAGENET_SPREAD = np.array([0.229, 0.224, 0.225], np.float32)
 class UnloadableWeightsError(EditGaugeError):
     """A file of weights that its library cannot load."""
 
-    def __init__(self, wanted: str, model: Path | bytes, error: Exception) -> None:
-        place = "its weights" if isinstance(model, bytes) else f"'{model}'"
+    def __init__(self, feature: str, model: Path | bytes, error: Exception) -> None:
+        source = "its weights" if isinstance(model, bytes) else f"'{model}'"
         super().__init__(
-            f"{wanted} cannot load {place}: {summarize_error(error)}. `editgauge models verify` lists damaged files; "
+            f"{feature} cannot load {source}: {summarize_error(error)}. `editgauge models verify` lists damaged files; "
             "`editgauge models pull` downloads them again."
         )
 
@@ -84,17 +84,17 @@ def card_of(
     )
 
 
-def onnx_session(model: Path | bytes, wanted: str, threads: int, *, one_size: bool = False) -> Any:
+def onnx_session(model: Path | bytes, feature: str, threads: int, *, one_size: bool = False) -> Any:
     """Open an ONNX graph from a file or bytes on the CPU.
 
     Args:
         model: the file, or its content
-        wanted: what the graph is called in messages
+        feature: what the graph is called in messages
         threads: how many run it
         one_size: every input has the same shape, so memory may be kept from image to image; a fifth faster
 
     """
-    runtime = library("onnxruntime", wanted)
+    runtime = library("onnxruntime", feature)
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -104,20 +104,20 @@ def onnx_session(model: Path | bytes, wanted: str, threads: int, *, one_size: bo
     try:
         session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime has a class of its own for every mistake
-        raise UnloadableWeightsError(wanted, model, error) from error
+        raise UnloadableWeightsError(feature, model, error) from error
     return _watched(session, "run")
 
 
-def litert(model: Path | bytes, wanted: str, threads: int) -> Any:
+def litert(model: Path | bytes, feature: str, threads: int) -> Any:
     """Open a TensorFlow Lite model from a file or bytes."""
-    make = library("ai_edge_litert.interpreter", wanted).Interpreter
+    make = library("ai_edge_litert.interpreter", feature).Interpreter
     arguments = {"model_content": model} if isinstance(model, bytes) else {"model_path": str(model)}
     with native_output_silenced():
         try:
             interpreter = make(**arguments, num_threads=threads)
             interpreter.allocate_tensors()
         except (ValueError, RuntimeError, OSError) as error:
-            raise UnloadableWeightsError(wanted, model, error) from error
+            raise UnloadableWeightsError(feature, model, error) from error
     return _watched(interpreter, "invoke")
 
 
@@ -156,13 +156,13 @@ def _watched(runs: Any, how: str) -> Any:
 def native_output_silenced() -> Iterator[None]:
     """Silence what native libraries print to standard error on start."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    saved_stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved_stderr, 2)
+        os.close(saved_stderr)
         os.close(nowhere)
 
 

@@ -73,8 +73,8 @@ class CocoDetector(FromCatalog, ABC):
         parts, confidences, numbers = self._run(np.asarray(square, dtype=np.uint8))
         height, width = image.shape[:2]
         boxes = (np.clip(parts, 0, 1) * (width, height, width, height)).astype(np.float32)
-        there = (boxes[:, 2:] > boxes[:, :2]).all(axis=1) & np.isin(numbers, list(coco_words()))
-        order = np.flatnonzero(there)[np.argsort(-confidences[there], kind="stable")]
+        is_valid = (boxes[:, 2:] > boxes[:, :2]).all(axis=1) & np.isin(numbers, list(coco_words()))
+        order = np.flatnonzero(is_valid)[np.argsort(-confidences[is_valid], kind="stable")]
         return {
             "boxes": boxes[order],
             "confidences": confidences[order].astype(np.float32),
@@ -87,12 +87,12 @@ class CocoDetector(FromCatalog, ABC):
 
 
 def _of_words(features: Features, words: tuple[str, ...]) -> Detections:
-    known = {word: number for number, word in coco_words().items()}
-    if strangers := [word for word in words if word not in known]:
-        raise UnscorableError("unknown_word", f"the detector has no word {', '.join(map(repr, strangers))}")
-    places = np.flatnonzero(np.isin(features["numbers"], [known[word] for word in words]))
-    seen = tuple(coco_words()[number] for number in features["numbers"][places].tolist())
-    return Detections(features["boxes"][places], features["confidences"][places], seen, seen)
+    ids = {word: number for number, word in coco_words().items()}
+    if unknown := [word for word in words if word not in ids]:
+        raise UnscorableError("unknown_word", f"the detector has no word {', '.join(map(repr, unknown))}")
+    indices = np.flatnonzero(np.isin(features["numbers"], [ids[word] for word in words]))
+    labels = tuple(coco_words()[number] for number in features["numbers"][indices].tolist())
+    return Detections(features["boxes"][indices], features["confidences"][indices], labels, labels)
 
 
 BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{place}" for place in (3, 2, 1, 0))

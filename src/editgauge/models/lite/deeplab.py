@@ -38,9 +38,9 @@ class DeepLabV3(FromCatalog):
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
         """Return the class of every pixel of each image."""
-        return [ClassMap(self._places(image), CLASSES) for image in images]
+        return [ClassMap(self._labels(image), CLASSES) for image in images]
 
-    def _places(self, image: Pixels) -> Pixels:
+    def _labels(self, image: Pixels) -> Pixels:
         square = cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR).astype(np.float32) / 127.5 - 1
         scores, *_ = litert_outputs(self._network, square).values()
         return np.asarray(

@@ -53,7 +53,7 @@ class DinoV2Small(FromCatalog):
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
         """Return the class token of each image."""
-        return np.array([patch.whole for patch in self.patches(images)], np.float32).reshape(-1, LENGTH)
+        return np.array([patch.class_token for patch in self.patches(images)], np.float32).reshape(-1, LENGTH)
 
     def patches(self, images: Sequence[Pixels]) -> list[Patches]:
         """Return all tokens of each image."""

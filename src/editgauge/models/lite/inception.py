@@ -112,10 +112,10 @@ def scaled_from_corner(image: Pixels, side: int) -> Floats:
 
 def _blend(length: int, side: int) -> Floats:
     """Return the interpolation matrix, side x length."""
-    places = np.arange(side) * (length / side)
-    before = np.floor(places).astype(int)
+    positions = np.arange(side) * (length / side)
+    before = np.floor(positions).astype(int)
     after = np.minimum(before + 1, length - 1)
-    share = (places - before).astype(np.float32)
+    share = (positions - before).astype(np.float32)
     matrix = np.zeros((side, length), np.float32)
     np.add.at(matrix, (np.arange(side), before), 1 - share)
     np.add.at(matrix, (np.arange(side), after), share)

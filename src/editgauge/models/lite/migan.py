@@ -47,8 +47,8 @@ class MiGan(FromCatalog):
         if not hole.any():
             return image
         planes = np.ascontiguousarray(image.transpose(2, 0, 1)[np.newaxis])
-        known = np.where(hole, 0, KNOWN).astype(np.uint8)[np.newaxis, np.newaxis]
-        (filled,) = self._session.run(None, {"image": planes, "mask": known})
+        keep_mask = np.where(hole, 0, KNOWN).astype(np.uint8)[np.newaxis, np.newaxis]
+        (filled,) = self._session.run(None, {"image": planes, "mask": keep_mask})
         return np.where(hole[..., np.newaxis], filled[0].transpose(1, 2, 0), image)
 
     @cached_property

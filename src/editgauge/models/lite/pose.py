@@ -58,7 +58,7 @@ class RtmPose(FromCatalog):
         return Poses(
             boxes=boxes,
             confidences=confidences,
-            joints=np.array([places for places, _ in joints], np.float32).reshape(-1, len(JOINTS), 2),
+            joints=np.array([positions for positions, _ in joints], np.float32).reshape(-1, len(JOINTS), 2),
             joint_confidences=np.array([sure for _, sure in joints], np.float32).reshape(-1, len(JOINTS)),
         )
 
@@ -80,12 +80,14 @@ class RtmPose(FromCatalog):
     def _joints(self, image: Pixels, box: Boxes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return joint positions in pixels of the image, and the lower confidence of both axes."""
         matrix = _person_upright(box)
-        seen = np.asarray(cv2.warpAffine(image, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_LINEAR), np.uint8)
-        across, down = (output[0] for output in self._joint_finder.run(None, {"input": imagenet_scaled(seen)}))
-        places = np.stack([across.argmax(axis=1), down.argmax(axis=1)], axis=1) / BINS_PER_PIXEL
+        crop = np.asarray(cv2.warpAffine(image, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_LINEAR), np.uint8)
+        across, down = (output[0] for output in self._joint_finder.run(None, {"input": imagenet_scaled(crop)}))
+        positions = np.stack([across.argmax(axis=1), down.argmax(axis=1)], axis=1) / BINS_PER_PIXEL
         back = cv2.invertAffineTransform(matrix)
         sure = np.minimum(across.max(axis=1), down.max(axis=1))
-        return np.asarray(places @ back[:, :2].T + back[:, 2], np.float32), np.asarray(np.clip(sure, 0, 1), np.float32)
+        return np.asarray(positions @ back[:, :2].T + back[:, 2], np.float32), np.asarray(
+            np.clip(sure, 0, 1), np.float32
+        )
 
     @cached_property
     def _person_detector(self) -> Any:

@@ -58,14 +58,14 @@ class PpOcr(FromCatalog):
         return [self._lines(image) for image in images]
 
     def _lines(self, image: Pixels) -> TextLines:
-        places = self._find(image)
-        read = [(self._spell(_upright(image, corners)), corners) for corners in places]
-        kept = [(text, sure, corners) for (text, sure), corners in read if text and sure >= IS_READ]
-        kept.sort(key=lambda line: (round(float(line[2][:, 1].min()) / 10), float(line[2][:, 0].min())))
+        outlines = self._find(image)
+        read = [(self._spell(_upright(image, corners)), corners) for corners in outlines]
+        lines = [(text, sure, corners) for (text, sure), corners in read if text and sure >= IS_READ]
+        lines.sort(key=lambda line: (round(float(line[2][:, 1].min()) / 10), float(line[2][:, 0].min())))
         return TextLines(
-            tuple(text for text, _, _ in kept),
-            np.array([corners for _, _, corners in kept], np.float32).reshape(-1, 4, 2),
-            np.array([sure for _, sure, _ in kept], np.float32),
+            tuple(text for text, _, _ in lines),
+            np.array([corners for _, _, corners in lines], np.float32).reshape(-1, 4, 2),
+            np.array([sure for _, sure, _ in lines], np.float32),
         )
 
     def _find(self, image: Pixels) -> list[Corners]:
@@ -74,19 +74,19 @@ class PpOcr(FromCatalog):
         scale = min(max(SHORTEST_SIDE / min(height, width), 1.0), LONGEST_SIDE / max(height, width))
         seen_width, seen_height = (max(round(side * scale / STEP), 1) * STEP for side in (width, height))
         mode = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-        seen = cv2.resize(image, (seen_width, seen_height), interpolation=mode)
-        sure = self._finder.run(None, {"x": _planes(np.asarray(seen, np.uint8))})[0][0, 0]
+        resized = cv2.resize(image, (seen_width, seen_height), interpolation=mode)
+        sure = self._finder.run(None, {"x": _planes(np.asarray(resized, np.uint8))})[0][0, 0]
         back = np.array([width / seen_width, height / seen_height], np.float32)
         return [corners * back for corners in lines_in(sure)]
 
     def _spell(self, line: Pixels) -> tuple[str, float]:
         """Decode a line greedily (CTC) and return its text and confidence."""
         height, width = line.shape[:2]
-        seen = cv2.resize(line, (max(round(width * LETTER_HEIGHT / height), 16), LETTER_HEIGHT))
-        steps = self._reader.run(None, {"x": _planes(np.asarray(seen, np.uint8))})[0][0]
+        resized = cv2.resize(line, (max(round(width * LETTER_HEIGHT / height), 16), LETTER_HEIGHT))
+        steps = self._reader.run(None, {"x": _planes(np.asarray(resized, np.uint8))})[0][0]
         best = steps.argmax(axis=1)
         starts = (best != 0) & (best != np.concatenate([[-1], best[:-1]]))
-        text = "".join(self._letters[place] for place in best[starts].tolist()).strip()
+        text = "".join(self._letters[index] for index in best[starts].tolist()).strip()
         return text, float(steps.max(axis=1)[starts].mean()) if text else 0.0
 
     @cached_property

@@ -52,8 +52,8 @@ class Sam2Tiny(FromCatalog):
     def _look(self, image: Pixels) -> Features:
         square = np.asarray(cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR), np.uint8)
         names = [output.name for output in self._encoder.get_outputs()]
-        seen = self._encoder.run(names, {"image": imagenet_scaled(square)})
-        return {"size": np.array(image.shape[:2]), **dict(zip(names, seen, strict=True))}
+        features = self._encoder.run(names, {"image": imagenet_scaled(square)})
+        return {"size": np.array(image.shape[:2]), **dict(zip(names, features, strict=True))}
 
     def _cut(self, features: Features, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         height, width = features["size"].tolist()
@@ -72,7 +72,7 @@ class Sam2Tiny(FromCatalog):
         offered, quality = self._decoder.run(
             ["masks", "iou_predictions"],
             {
-                **{name: seen for name, seen in features.items() if name != "size"},
+                **{name: feature for name, feature in features.items() if name != "size"},
                 "point_coords": corners[np.newaxis],
                 "point_labels": np.array([kinds], np.float32),
                 "mask_input": np.zeros((1, 1, MASK_SIDE, MASK_SIDE), np.float32),

@@ -106,7 +106,7 @@ class U2NetForeground(_U2Net):
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
         """Segment foreground and background of each image."""
         maps = [(self.outstanding(image) > OUTSTANDING).astype(np.uint8) for image in images]
-        return [ClassMap(places, ("background", "foreground")) for places in maps]
+        return [ClassMap(labels, ("background", "foreground")) for labels in maps]
 
 
 def _pixels_of(box: list[float], image: Pixels) -> tuple[slice, slice]:

@@ -42,14 +42,14 @@ def wordnet_here() -> WordNet | None:
     from editgauge.models.weights import MissingWeightsError, weights_of
     from editgauge.models.weights._store import folder_given
 
-    places = (cache_root(), folder_given())
-    if places not in _opened_by_place:
+    folders = (cache_root(), folder_given())
+    if folders not in _opened_by_place:
         try:
             files = weights_of("wordnet")
         except MissingWeightsError:
             return None
-        _opened_by_place[places] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
-    return _opened_by_place[places]
+        _opened_by_place[folders] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
+    return _opened_by_place[folders]
 
 
 def needed_wordnet(purpose: str) -> WordNet:

@@ -47,10 +47,10 @@ def plain_words(phrase: str) -> list[str]:
     ['teddy', 'bears']
     """
     words = re.findall(r"[^\W_]+(?:['’][^\W_]+)?", phrase.casefold().replace("’", "'"))
-    kept = list(words)
-    while len(kept) > 1 and (kept[0] in english().determiners or kept[0].isdigit()):
-        kept.pop(0)
-    return kept
+    remaining = list(words)
+    while len(remaining) > 1 and (remaining[0] in english().determiners or remaining[0].isdigit()):
+        remaining.pop(0)
+    return remaining
 
 
 def without_what_follows(words: list[str]) -> list[str]:
@@ -60,11 +60,11 @@ def without_what_follows(words: list[str]) -> list[str]:
     (['dog'], ['cake'])
     """
     if "of" in words[1:-1]:
-        place = words.index("of", 1)
-        before, after = words[:place], words[place + 1 :]
+        index = words.index("of", 1)
+        before, after = words[:index], words[index + 1 :]
         measured = bool({before[-1], *singulars(before[-1])} & english().measures)
         return without_what_follows(plain_words(" ".join(after)) if measured else before)
-    ends = (place for place, word in enumerate(words) if place and word in english().openers)
+    ends = (index for index, word in enumerate(words) if index and word in english().openers)
     return words[: next(ends, len(words))]
 
 

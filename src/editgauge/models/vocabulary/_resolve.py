@@ -46,7 +46,7 @@ def table() -> dict[str, Any]:
 
 @cache
 def _synonyms() -> dict[str, str]:
-    return {said: word for word, rows in table()["synonyms"].items() for said in rows}
+    return {synonym: word for word, rows in table()["synonyms"].items() for synonym in rows}
 
 
 PHRASES_KEPT = 4096
@@ -83,9 +83,9 @@ class Resolver:
         words = plain_words(phrase)
         if not words:
             raise self._unknown(phrase, "it holds no word")
-        whole = self._named(" ".join(words))
-        if whole:
-            return whole
+        exact = self._named(" ".join(words))
+        if exact:
+            return exact
         if "and" in words or "or" in words:
             raise self._unknown(phrase, "it names more than one thing")
         head = without_what_follows(words)
@@ -119,9 +119,9 @@ class Resolver:
             word = reached[0]
             if word == PERSON and set(reached) != {PERSON}:
                 raise self._unknown(phrase, f"by WordNet '{form}' can be a person or something else")
-            others = {item for item in reached if item and item not in {word, PERSON}}
-            if word and others:
-                either = join_words([with_article(candidate) for candidate in (word, *sorted(others))], "or")
+            candidates = {item for item in reached if item and item not in {word, PERSON}}
+            if word and candidates:
+                either = join_words([with_article(candidate) for candidate in (word, *sorted(candidates))], "or")
                 raise self._unknown(phrase, f"by WordNet '{form}' can be {either}")
             if word:
                 return Resolution(word, _steps(step, self._note(form, word, senses[0])))
@@ -160,9 +160,9 @@ def why_not_the_same_thing(describing: list[str], noun: str, is_grown: bool, wor
     for word in describing:
         if word in lists.not_the_thing or (word in lists.materials and is_grown):
             return f"with '{word}' before it, it may be no {noun}"
-        known = word in lists.looks | lists.uses | lists.materials | lists.determiners
+        is_listed = word in lists.looks | lists.uses | lists.materials | lists.determiners
         adjective = wordnet is not None and wordnet.is_adjective(word)
-        if not (known or adjective or is_possessive(word)):
+        if not (is_listed or adjective or is_possessive(word)):
             return f"'{word}' may make something else of {with_article(noun)}"
     return ""
 
@@ -172,8 +172,8 @@ def sense_of(word: str, wordnet: WordNet) -> Sense | None:
     pinned: dict[str, str] = table()["senses"].get(word, {})
     senses = wordnet.senses(pinned.get("name", word))
     if "kind_of" in pinned:
-        wanted = pinned["kind_of"]
-        senses = tuple(s for s in senses if any(wanted in wordnet.names(above) for above in wordnet.ancestors(s)))
+        hypernym = pinned["kind_of"]
+        senses = tuple(s for s in senses if any(hypernym in wordnet.names(above) for above in wordnet.ancestors(s)))
     return senses[0] if senses else None
 
 

@@ -29,7 +29,7 @@ class WordNet:
     def senses(self, noun: str) -> tuple[Sense, ...]:
         """Return the senses of a noun, most frequent first; empty when WordNet lacks it."""
         fields = _entry(self._nouns, noun)
-        return tuple(int(place) for place in fields[-int(fields[2]) :]) if fields else ()
+        return tuple(int(offset) for offset in fields[-int(fields[2]) :]) if fields else ()
 
     def is_adjective(self, word: str) -> bool:
         """Tell whether the word can be an adjective."""
@@ -49,15 +49,15 @@ class WordNet:
 
     def ancestors(self, sense: Sense) -> Iterator[Sense]:
         """Yield the sense and all its hypernyms, nearest first."""
-        row, seen = [sense], {sense}
+        row, visited = [sense], {sense}
         while row:
             yield from row
             above = dict.fromkeys(parent for item in row for parent in self.kind_of(item))
-            row = [parent for parent in above if parent not in seen]
-            seen.update(row)
+            row = [parent for parent in above if parent not in visited]
+            visited.update(row)
 
     def _pointed(self, sense: Sense, sign: str) -> tuple[Sense, ...]:
-        return tuple(target for said, target in self._line_of(sense)[1] if said == sign)
+        return tuple(target for symbol, target in self._line_of(sense)[1] if symbol == sign)
 
     def _read(self, sense: Sense) -> tuple[tuple[str, ...], tuple[tuple[str, Sense], ...]]:
         """Parse the line of a sense: its words, and its pointers to nouns by symbol."""
@@ -78,7 +78,7 @@ def _mapped(path: Path) -> mmap.mmap:
 
 def _entry(index: mmap.mmap, word: str) -> list[str] | None:
     """Find the line of a word in an index file by bisection; lines are sorted by bytes."""
-    wanted = word.lower().replace(" ", "_").encode("utf-8")
+    target = word.lower().replace(" ", "_").encode("utf-8")
     low, high = 0, len(index)
     while low < high:
         start = index.rfind(b"\n", 0, (low + high) // 2) + 1
@@ -87,9 +87,9 @@ def _entry(index: mmap.mmap, word: str) -> list[str] | None:
         line = index[start:end]
         is_license = line.startswith(b"  ")  # which stands first, indented
         entry = line.split(b" ", 1)[0]
-        if entry == wanted and not is_license:
+        if entry == target and not is_license:
             return line.decode("latin-1").split()
-        if entry < wanted or is_license:
+        if entry < target or is_license:
             low = end + 1
         else:
             high = start

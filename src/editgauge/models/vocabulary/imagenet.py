@@ -17,9 +17,9 @@ from editgauge.models.vocabulary._phrases import english, plain_words, read_tabl
 from editgauge.models.vocabulary._resolve import why_not_the_same_thing
 from editgauge.models.vocabulary._wordnet import Sense, WordNet
 
-MOST_CLASSES = 150
+MAX_CLASSES = 150
 """A phrase that covers more says too little: all breeds of dogs are 118 classes, all mammals 218."""
-LEAST_COMPLETENESS = 0.01
+MIN_COMPLETENESS = 0.01
 """Of 5,430 kinds of persons the classes cover 25, of 396 flowers 2: such words would be missed almost always."""
 
 
@@ -139,12 +139,12 @@ class ImageNetVocabulary:
         if sense is None:
             return f"'{noun}' is nothing that can be seen"
         below = self._below.get(sense, set())
-        if len(below) > MOST_CLASSES or self._says_little(sense):
+        if len(below) > MAX_CLASSES or self._says_little(sense):
             return f"'{noun}' is too general, it covers {len(below)} of 1,000 classes"
         if not below:
             return self._wider(sense)
         completeness = 1.0 if sense in self._class_of else self._completeness(sense)
-        if completeness < LEAST_COMPLETENESS:
+        if completeness < MIN_COMPLETENESS:
             return f"{len(below)} classes are too few of all the kinds of '{noun}'"
         return Coverage(frozenset(below), completeness)
 
@@ -153,8 +153,10 @@ class ImageNetVocabulary:
         return self._wordnet.names(sense)[0] in _table()["says_little"]
 
     def _wider(self, sense: Sense) -> Coverage | str:
-        """The nearest class of which a sense is a kind, if it is called so: a coffee cup is seen where a cup is, but an
-        arrow is not seen where a projectile is."""
+        """Cover a sense by the nearest class above it whose name it shares.
+
+        A coffee cup is detected where a cup is, but an arrow is not detected where a projectile is.
+        """
         wider = next(
             (self._class_of[ancestor] for ancestor in self._wordnet.ancestors(sense) if ancestor in self._class_of),
             None,
@@ -180,14 +182,14 @@ class ImageNetVocabulary:
 
     def _kinds(self, sense: Sense) -> set[Sense]:
         """Return a sense and all its hyponyms."""
-        seen: set[Sense] = set()
-        rest = [sense]
-        while rest:
-            each = rest.pop()
-            if each not in seen:
-                seen.add(each)
-                rest.extend(self._wordnet.kinds(each))
-        return seen
+        visited: set[Sense] = set()
+        stack = [sense]
+        while stack:
+            current = stack.pop()
+            if current not in visited:
+                visited.add(current)
+                stack.extend(self._wordnet.kinds(current))
+        return visited
 
     def _match(self, sense: Sense, words: set[str]) -> tuple[int, int]:
         names = {name.casefold() for name in self._wordnet.names(sense)}

@@ -113,12 +113,12 @@ def entry_of(name: str) -> WeightsEntry:
     >>> entry_of("google/owlvit-base-patch32").name
     'owlvit-base-patch32'
     """
-    known = catalog_entries()
-    if name in known:
-        return known[name]
+    entries = catalog_entries()
+    if name in entries:
+        return entries[name]
     if not HUB_ID.fullmatch(name):
-        raise UnknownNameError("set of weights", name, known, SHOWN_BY)
-    listed = next((entry for entry in known.values() if entry.hub == name), None)
+        raise UnknownNameError("set of weights", name, entries, SHOWN_BY)
+    listed = next((entry for entry in entries.values() if entry.hub == name), None)
     return listed or WeightsEntry(
         name=name,
         about="a repository of the model hub",

@@ -129,29 +129,29 @@ class _Reader(pickle.Unpickler):
     and words are safe, functions and objects of ours are not.
     """
 
-    def __init__(self, file: IO[bytes], known: Mapping[str, object], path: Path) -> None:
+    def __init__(self, file: IO[bytes], allowed: Mapping[str, object], path: Path) -> None:
         super().__init__(file)
-        self._known = {"collections.OrderedDict": OrderedDict, **known}
+        self._allowed = {"collections.OrderedDict": OrderedDict, **allowed}
         self._path = path
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the allowed object of that name; never import anything."""
         global_name = f"{module}.{name}"
-        if global_name not in self._known:
+        if global_name not in self._allowed:
             raise UnsafePickleError(
                 f"'{self._path}' asks for '{global_name}', which weights have no need of. It was not run. Do not use "
                 "this file unless you know where it comes from."
             )
-        return self._known[global_name]
+        return self._allowed[global_name]
 
 
 class _TensorReader(_Reader):
     """Unpickler of torch tensors; subclasses provide the storages."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        known = {f"torch.{name}": name for name in STORAGES}
+        allowed = {f"torch.{name}": name for name in STORAGES}
         rebuild = {"torch._utils._rebuild_tensor_v2": self._tensor, "torch._utils._rebuild_parameter": self._parameter}
-        super().__init__(file, {**known, **rebuild}, path)
+        super().__init__(file, {**allowed, **rebuild}, path)
         self.blocks: dict[str, Array] = {}
 
     def persistent_load(self, pid: Any) -> Array:
@@ -214,8 +214,8 @@ class _NumberKind:
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
         """Accept the byte order only; reject structured and object types."""
-        _, order, *others = state
-        if order not in {"<", ">", "|", "="} or any(part is not None for part in others[:3]):
+        _, order, *remaining = state
+        if order not in {"<", ">", "|", "="} or any(part is not None for part in remaining[:3]):
             raise ValueError(f"numbers of the kind {state!r:.60}")
         self.dtype = self.dtype.newbyteorder(order)
 
@@ -243,12 +243,12 @@ def _array(content: object, kind: object, shape: object, order: object) -> Array
 
 class _NumpyReader(_Reader):
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        known: dict[str, object] = {"numpy.ndarray": PLAIN_ARRAY, "numpy.dtype": self._kind}
+        allowed: dict[str, object] = {"numpy.ndarray": PLAIN_ARRAY, "numpy.dtype": self._kind}
         for core in ("numpy.core", "numpy._core"):  # renamed by numpy 2
-            known[f"{core}.multiarray._reconstruct"] = self._empty
-            known[f"{core}.multiarray.scalar"] = self._scalar
-            known[f"{core}.numeric._frombuffer"] = self._from_buffer
-        super().__init__(file, known, path)
+            allowed[f"{core}.multiarray._reconstruct"] = self._empty
+            allowed[f"{core}.multiarray.scalar"] = self._scalar
+            allowed[f"{core}.numeric._frombuffer"] = self._from_buffer
+        super().__init__(file, allowed, path)
 
     def _kind(self, code: object, *_: object) -> _NumberKind:
         return _NumberKind(code)
@@ -289,16 +289,16 @@ def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
 TORCH_SUFFIXES = {".pt", ".pth"}
 
 
-def arrays_of(name: str, own: Path | None = None) -> dict[str, Array]:
+def arrays_of(name: str, path_override: Path | None = None) -> dict[str, Array]:
     """Read the arrays of a set of weights that is one pickle.
 
     Args:
         name: the set of weights in the catalog
-        own: another file to read: an `.npz` file, or the catalog's own pickle at another place
+        path_override: another file to read: an `.npz` file, or the catalog's own pickle at another place
 
     """
     (file,) = entry_of(name).files
-    path = own or weights_of(name).path(file.name)
+    path = path_override or weights_of(name).path(file.name)
     if path.suffix == ".npz":
         return _read(path)
     sha256 = measured_sha256(path)

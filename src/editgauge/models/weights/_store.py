@@ -96,7 +96,7 @@ def measured_sha256(path: Path) -> str:
 
 def sha256_of_set(hashes: Iterable[str]) -> str:
     """Hash the sorted hashes, one per line."""
-    return hashlib.sha256("".join(f"{hash}\n" for hash in sorted(hashes)).encode("ascii")).hexdigest()
+    return hashlib.sha256("".join(f"{digest}\n" for digest in sorted(hashes)).encode("ascii")).hexdigest()
 
 
 VARIABLE = "EDITGAUGE_WEIGHTS"
@@ -131,8 +131,8 @@ def given_folder(entry: WeightsEntry) -> WeightFiles | None:
     root = folder_given()
     if root is None or entry.hub is None:
         return None
-    places = [root / entry.name, root / entry.hub]
-    folder = next((place for place in places if (place / "config.json").is_file()), None)
+    folders = [root / entry.name, root / entry.hub]
+    folder = next((candidate for candidate in folders if (candidate / "config.json").is_file()), None)
     if folder is None:
         return None
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -165,9 +165,9 @@ def _named(name: str, folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob(name) if path.is_file())
 
 
-TEXTS = (".json", ".txt", ".model", ".md")
+TEXT_SUFFIXES = (".json", ".txt", ".model", ".md")
 """Settings, vocabularies, tokenizers, and the card with the license."""
-FORMS = (".safetensors", ".bin")
+WEIGHT_SUFFIXES = (".safetensors", ".bin")
 """Weights, the safer form first; a repository that has it is not asked for the other."""
 
 
@@ -185,7 +185,7 @@ class RepositoryRecord:
 def recorded(entry: WeightsEntry, revision: str | None = None) -> RepositoryRecord | None:
     """Read the record of an earlier download; None if there is none."""
     try:
-        return RepositoryRecord(**json.loads(_place(entry, revision).read_text("utf-8")))
+        return RepositoryRecord(**json.loads(_record_path(entry, revision).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -208,17 +208,17 @@ def pull_from_hub(
     """Download the set at the requested, pinned or recorded commit, and record its hashes."""
     assert entry.hub is not None, "chosen by the caller"  # noqa: S101
     earlier = recorded(entry, revision)
-    wanted = revision or entry.revision or (earlier.commit if earlier else None)
-    say(f"asking the model hub for {entry.hub}" + (f" at {wanted[:12]}" if wanted else ""))
-    with _errors(entry):
-        folder, expected = _bring(entry.hub, wanted, say, grown)
+    commit = revision or entry.revision or (earlier.commit if earlier else None)
+    say(f"asking the model hub for {entry.hub}" + (f" at {commit[:12]}" if commit else ""))
+    with _hub_errors(entry):
+        folder, expected = _download(entry.hub, commit, say, grown)
         say(f"checking {entry.hub}")
         files = [name for name in wanted_files(_names(folder)) if not expected or name in expected]
         hashes = {name: sha256_of(folder / name) for name in files}
         _compare(entry, folder, hashes, {**_named_by_hash(folder, files), **expected})
     sizes = {name: (folder / name).stat().st_size for name in files}
     record = RepositoryRecord(entry.hub, folder.name, str(folder), sizes, hashes)
-    write_json(_place(entry, revision), asdict(record))
+    write_json(_record_path(entry, revision), asdict(record))
     pulled = pulled_files(entry, revision)
     if pulled is None:
         raise FetchError(f"{entry.hub} was brought into '{folder}', but is gone from there again.")
@@ -232,23 +232,23 @@ def wanted_files(names: Iterable[str]) -> list[str]:
     ['config.json', 'model.safetensors']
     """
     top = [name for name in names if "/" not in name and not name.startswith(".")]
-    form = next((form for form in FORMS if any(name.endswith(form) for name in top)), FORMS[0])
-    return sorted(name for name in top if PurePosixPath(name).suffix in {*TEXTS, form})
+    form = next((form for form in WEIGHT_SUFFIXES if any(name.endswith(form) for name in top)), WEIGHT_SUFFIXES[0])
+    return sorted(name for name in top if PurePosixPath(name).suffix in {*TEXT_SUFFIXES, form})
 
 
-def _bring(
-    hub: str, wanted: str | None, say: MessageCallback, grown: GrowthCallback | None
+def _download(
+    hub: str, commit: str | None, say: MessageCallback, grown: GrowthCallback | None
 ) -> tuple[Path, dict[str, str | None]]:
     """Download; return the folder and the listed files with hashes (empty when the hub is unreachable)."""
     client = _client()
     try:
-        repository = client.HfApi().model_info(hub, revision=wanted, files_metadata=True)
+        repository = client.HfApi().model_info(hub, revision=commit, files_metadata=True)
     except client.errors.HfHubHTTPError:
         raise
     except (client.errors.OfflineModeIsEnabled, client.errors.HTTPError) as error:
         say(f"the model hub was not reached ({_first_line(error)}): taking what its cache holds")
-        there = client.snapshot_download(hub, revision=wanted, local_files_only=True, allow_patterns=["config.json"])
-        return Path(there), {}
+        cached = client.snapshot_download(hub, revision=commit, local_files_only=True, allow_patterns=["config.json"])
+        return Path(cached), {}
     listed = {item.rfilename: item.lfs.sha256 if item.lfs else None for item in repository.siblings or []}
     files = wanted_files(listed)
     say(f"fetching {len(files)} files of {hub} at {repository.sha[:12]}")
@@ -260,7 +260,7 @@ def _bring(
 
 def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expected: Mapping[str, str | None]) -> None:
     missing = [name for name in {*expected, *_shards(folder)} if name not in hashes]
-    if missing or not any(name.endswith(FORMS) for name in hashes):
+    if missing or not any(name.endswith(WEIGHT_SUFFIXES) for name in hashes):
         raise FetchError(
             f"{entry.hub} is not whole in '{folder}': there is no {', '.join(missing) or 'file of weights'}. "
             "Go online and pull again."
@@ -284,14 +284,14 @@ def _shards(folder: Path) -> set[str]:
 def _named_by_hash(folder: Path, files: Iterable[str]) -> dict[str, str]:
     """Return the SHA-256 that the hub's cache uses as the name of large files."""
     names = {name: (folder / name).resolve().name for name in files}
-    return {name: kept for name, kept in names.items() if len(kept) == 64}
+    return {name: blob_name for name, blob_name in names.items() if len(blob_name) == 64}
 
 
 def _names(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
 
-def _place(entry: WeightsEntry, revision: str | None) -> Path:
+def _record_path(entry: WeightsEntry, revision: str | None) -> Path:
     name = str(entry.hub).replace("/", "--") + (f"@{revision.replace('/', '-')}" if revision else "")
     return cache_root() / "hub" / f"{name}.json"
 
@@ -321,7 +321,7 @@ def _without_bars(client: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _errors(entry: WeightsEntry) -> Iterator[None]:
+def _hub_errors(entry: WeightsEntry) -> Iterator[None]:
     """Convert errors of the hub client to `FetchError` with advice."""
     client = _client()
     by_hand = f"or put a folder with the model into {VARIABLE} as '{entry.name}'"
@@ -361,7 +361,7 @@ def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "")
 
 
-ACCEPTED = "accepted-license.json"
+ACCEPTANCE_FILE = "accepted-license.json"
 Where = Literal["here", "can be pulled", "hub"]
 
 
@@ -404,8 +404,12 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
     entry = entry_of(name)
     if files := _find(entry, revision):
         return files
-    seen = other_files(entry)
-    hint = f" In {VARIABLE}, '{seen[0]}' has the name but not the content (SHA-256) of a file of it." if seen else ""
+    mismatched = other_files(entry)
+    hint = (
+        f" In {VARIABLE}, '{mismatched[0]}' has the name but not the content (SHA-256) of a file of it."
+        if mismatched
+        else ""
+    )
     raise MissingWeightsError(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{hint}")
 
 
@@ -457,7 +461,7 @@ def verify(name: str) -> WeightFiles:
 def info(name: str) -> WeightInfo:
     """Describe a set of weights."""
     entry = entry_of(name)
-    here = _find(entry)
+    local_files = _find(entry)
     record = recorded(entry) if entry.hub else None
     return WeightInfo(
         name=entry.name,
@@ -469,23 +473,23 @@ def info(name: str) -> WeightInfo:
         revision=entry.revision or (record.commit if record else None),
         bytes=sum(record.bytes.values()) if record else sum(file.bytes for file in entry.files) or None,
         bytes_to_fetch=entry.package.bytes if entry.package else None,
-        where="here" if here else "hub" if entry.hub else "can be pulled",
-        folder=here.folder if here else None,
-        files=dict(here.files) if here else {},
+        where="here" if local_files else "hub" if entry.hub else "can be pulled",
+        folder=local_files.folder if local_files else None,
+        files=dict(local_files.files) if local_files else {},
         sha256=dict(record.hashes) if record else entry.hashes,
     )
 
 
-def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
+def required_weights(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the sets of weights that names require, each with its alternatives, without duplicates.
 
     Args:
         names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
     """
-    return list(dict.fromkeys(item for name in names for item in _wanted(name)))
+    return list(dict.fromkeys(item for name in names for item in _required_weights(name)))
 
 
-def _wanted(name: str) -> list[tuple[str, ...]]:
+def _required_weights(name: str) -> list[tuple[str, ...]]:
     from editgauge.models import models, profiles
 
     if name in catalog_entries() or "/" in name:
@@ -538,7 +542,7 @@ def _accept(entry: WeightsEntry, accept: str | None) -> None:
     """Reject a license that was not accepted by name; acceptance is stored next to the files."""
     if not entry.accept:
         return
-    note = entry.carrier.folder / ACCEPTED
+    note = entry.carrier.folder / ACCEPTANCE_FILE
     if accept == entry.license:
         write_json(note, {"weights": entry.name, "license": entry.license})
     elif not note.is_file():

@@ -69,15 +69,19 @@ def pull(
         quiet: print no progress or remarks.
 
     """
-    return pull_each(_store.wanted(_listed(name)), accept, revision, quiet=quiet)
+    return pull_each(_store.required_weights(_listed(name)), accept, revision, quiet=quiet)
 
 
 def pull_each(
-    wanted: Sequence[Sequence[str]], accept: str | None = None, revision: str | None = None, *, quiet: bool = False
+    alternatives: Sequence[Sequence[str]],
+    accept: str | None = None,
+    revision: str | None = None,
+    *,
+    quiet: bool = False,
 ) -> list[WeightFiles]:
     """Download, several at a time, the first set that can be had of each list of alternatives."""
     with downloads_shown(quiet=quiet) as show, ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
-        downloads = [pool.submit(_pull_first, name, show, accept, revision, quiet=quiet) for name in wanted]
+        downloads = [pool.submit(_pull_first, name, show, accept, revision, quiet=quiet) for name in alternatives]
         try:
             return [download.result() for download in downloads]
         except BaseException:
@@ -118,8 +122,8 @@ def verify(name: str | Sequence[str]) -> list[WeightFiles]:
         name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
 
     """
-    chosen = [next(filter(_store.available, element), element[0]) for element in _store.wanted(_listed(name))]
-    return [_store.verify(item) for item in chosen]
+    names = [next(filter(_store.available, element), element[0]) for element in _store.required_weights(_listed(name))]
+    return [_store.verify(item) for item in names]
 
 
 def path(name: str) -> Path:
@@ -143,7 +147,7 @@ def license_of(about: WeightInfo) -> str:
 
 def _set_of(name: str) -> str:
     """Resolve the name of a set of weights or of a model to one set."""
-    ((weights_name, *_), *_) = _store.wanted([name])
+    ((weights_name, *_), *_) = _store.required_weights([name])
     return weights_name
 
 
