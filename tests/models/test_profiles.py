@@ -65,7 +65,7 @@ def test_what_is_not_here_is_said_with_the_command_that_brings_it() -> None:
     assert choice.remarks == (
         "detector: efficientdet-lite2 or ssd-mobilenet-v2 is not on this machine; "
         "`editgauge models pull efficientdet-lite2` brings it.",
-        "joint_embedder: the profile 'lite' has no model for it; name one with --model joint_embedder=NAME.",
+        "joint_embedder: the profile 'lite' has no model for it; pass `model=joint_embedder=NAME`.",
     )
 
 

@@ -416,9 +416,7 @@ def test_a_model_that_fails_on_one_picture_answers_the_others(
 
 
 def test_a_role_that_nobody_plays(pictures: list[Pixels]) -> None:
-    with pytest.raises(
-        UnscorableError, match="no model plays the role 'captioner'; choose one with --model captioner=NAME"
-    ):
+    with pytest.raises(UnscorableError, match="no model plays the role 'captioner'; pass `model=captioner=NAME`"):
         ask_all([ModelService({}).caption(pictures[0])])
 
 

@@ -272,16 +272,14 @@ class ModelService:
         """Return the patch tokens of the image embedder."""
         model = self._model_for("image_embedder")
         if not model.is_a(PatchEmbedder):
-            raise UnscorableError(
-                "no_model", f"{model.card.id} has no patches; choose --model image_embedder=dinov2-s14"
-            )
+            raise UnscorableError("no_model", f"{model.card.id} has no patches; pass `model=image_embedder=dinov2-s14`")
         return cast(Patches, await self._about(model, "patches", image))
 
     async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
         """Return the keys of the image embedder's last attention, one row per token."""
         model = self._model_for("image_embedder")
         if not model.is_a(KeyEmbedder):
-            raise UnscorableError("no_model", f"{model.card.id} has no keys; choose --model image_embedder=dinov2-s14")
+            raise UnscorableError("no_model", f"{model.card.id} has no keys; pass `model=image_embedder=dinov2-s14`")
         return cast(Keys, await self._about(model, "keys_of_bytes" if of_bytes else "keys", image))
 
     def knows(self, phrase: str) -> bool:
@@ -380,7 +378,7 @@ class ModelService:
 
     def _model_for(self, role: str) -> CachedModel:
         if role not in self._models:
-            raise UnscorableError("no_model", f"no model plays the role '{role}'; choose one with --model {role}=NAME")
+            raise UnscorableError("no_model", f"no model plays the role '{role}'; pass `model={role}=NAME`")
         return self._models[role]
 
 

@@ -1,6 +1,6 @@
 """The networks and thresholds of each paper, with what the paper says about them and where.
 
-`--models paper` takes for each protocol the networks of its own paper; a paper's name, such as `--models pixlens`,
+`models="paper"` takes for each protocol the networks of its own paper; a paper's name, such as `models="pixlens"`,
 takes them for all protocols of a run. What a paper leaves open is our choice, and says so.
 """
 
@@ -212,7 +212,7 @@ def _who_has(role: str, profile: str) -> str:
     larger = f"{profile}-plus"
     if role in PROFILES.get(larger, {}):
         return f"'{larger}' has {PROFILES[larger][role][0]} (`editgauge models pull {larger}`)"
-    return f"name one with --model {role}=NAME"
+    return f"pass `model={role}=NAME`"
 
 
 def models_of(profile: str) -> dict[str, tuple[str, ...]]:

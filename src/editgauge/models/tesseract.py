@@ -43,7 +43,7 @@ class Tesseract:
     weights: tuple[str, ...] = ()
     missing = (
         f"The model '{PROGRAM}' is the program `{PROGRAM}`, which is not installed. Install it (Debian and Ubuntu: "
-        "`apt-get install tesseract-ocr`; macOS: `brew install tesseract`), or choose --model text_reader=pp-ocr."
+        "`apt-get install tesseract-ocr`; macOS: `brew install tesseract`), or pass `model=text_reader=pp-ocr`."
     )
 
     @property
