@@ -295,7 +295,7 @@ JOINTS = (
     *("left heel", "right heel"),
 )
 """The joints of a body in the order of Halpe-26, whose first 17 are COCO's; left is the person's."""
-SURE_JOINT = 0.3
+MIN_JOINT_CONFIDENCE = 0.3
 """The confidence with which a joint counts as seen."""
 
 
@@ -317,7 +317,7 @@ class Poses:
     @property
     def visible(self) -> NDArray[np.bool_]:
         """Visible joints, n x 26."""
-        return np.asarray(self.joint_confidences >= SURE_JOINT)
+        return np.asarray(self.joint_confidences >= MIN_JOINT_CONFIDENCE)
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
         """Return the boxes, and an arrow along every visible limb."""

@@ -85,7 +85,7 @@ MODELS: dict[str, ModelRow] = {
     "siglip2-base": ModelRow("joint_embedder", "clip:google/siglip2-base-patch16-224", ("best",)),
 }
 ROLE_NAMES = tuple(dict.fromkeys(row.role for row in MODELS.values()))
-LARGER = {"lite-plus": "lite"}
+BASE_PROFILES = {"lite-plus": "lite"}
 """Profiles that have all models of a smaller one, and more."""
 
 
@@ -112,7 +112,7 @@ def profile_models(profile: str) -> dict[str, tuple[str, ...]]:
     >>> profile_models("lite")["detector"]
     ('efficientdet-lite2', 'ssd-mobilenet-v2')
     """
-    profiles = {profile, LARGER.get(profile)}
+    profiles = {profile, BASE_PROFILES.get(profile)}
     models: dict[str, tuple[str, ...]] = {}
     for name, row in MODELS.items():
         if profiles & set(row.profiles):

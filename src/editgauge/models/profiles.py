@@ -112,9 +112,9 @@ PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
 PROFILES |= {paper: {role: (model.name,) for role, model in its.items()} for paper, its in PAPERS.items()}
 PAPER = "paper"
 """The profile that means each protocol's own paper."""
-LEFT_OUT = "none"
+NO_MODEL = "none"
 """Named for a role, it has no model, whatever the profile says."""
-ALONGSIDE = (("wordnet",), ("en-core-web-sm",))
+EXTRA_WEIGHTS = (("wordnet",), ("en-core-web-sm",))
 """Weights that no role names: a closed vocabulary finds synonyms in WordNet, and instructions are parsed with spaCy."""
 
 
@@ -140,7 +140,7 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
     for role in overrides:
         if role not in ROLES:
             raise UnknownNameError("role", role, ROLES, "editgauge list models")
-    left_out = {role for role, name in overrides.items() if name == LEFT_OUT}
+    left_out = {role for role, name in overrides.items() if name == NO_MODEL}
     for role in dict.fromkeys(role for role in [*roles, *overrides] if role not in left_out):
         candidates = listed.get(role, ())
         model = overrides.get(role) or next((name for name in candidates if is_here(make_model(name))), None)
@@ -225,7 +225,7 @@ def models_of(profile: str) -> dict[str, tuple[str, ...]]:
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
     """Return the sets of weights of a profile, each with its alternatives."""
     required = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
-    return list(dict.fromkeys([*required, *ALONGSIDE]))
+    return list(dict.fromkeys([*required, *EXTRA_WEIGHTS]))
 
 
 def weights_of_model(name: str) -> list[tuple[str, ...]]:

@@ -31,9 +31,9 @@ SPARSE = "11"
 """Its way to look for text anywhere in an image, in no order; the others expect a page."""
 WORD = "5"
 """The level of a word in its table; lower ones are pages, blocks, paragraphs and lines."""
-IS_READ = 0.5
+MIN_CONFIDENCE = 0.5
 """Least mean confidence of the words of a line."""
-MOST_SECONDS = 120
+TIMEOUT_SECONDS = 120
 
 
 class Tesseract:
@@ -61,7 +61,7 @@ class Tesseract:
             revision=version,
             sha256=sha256,
             license="Apache-2.0",
-            settings={"language": LANGUAGE, "segmentation": SPARSE, "threshold": IS_READ},
+            settings={"language": LANGUAGE, "segmentation": SPARSE, "threshold": MIN_CONFIDENCE},
         )
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
@@ -92,7 +92,9 @@ def lines_of(table: str) -> TextLines:
         (" ".join(word["text"].strip() for word in words), _corners(words), _confidence(words))
         for words in lines.values()
     ]
-    accepted = sorted((line for line in read if line[2] >= IS_READ), key=lambda line: (line[1][0, 1], line[1][0, 0]))
+    accepted = sorted(
+        (line for line in read if line[2] >= MIN_CONFIDENCE), key=lambda line: (line[1][0, 1], line[1][0, 0])
+    )
     return TextLines(
         tuple(text for text, _, _ in accepted),
         np.array([corners for _, corners, _ in accepted], np.float32).reshape(-1, 4, 2),
@@ -116,12 +118,17 @@ def _output(arguments: Sequence[str], content: bytes = b"") -> str:
     one_thread = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program with fixed arguments
-            [PROGRAM, *arguments], input=content, capture_output=True, check=True, timeout=MOST_SECONDS, env=one_thread
+            [PROGRAM, *arguments],
+            input=content,
+            capture_output=True,
+            check=True,
+            timeout=TIMEOUT_SECONDS,
+            env=one_thread,
         )
     except FileNotFoundError as error:
         raise EditGaugeError(Tesseract.missing) from error
     except subprocess.TimeoutExpired as error:
-        raise EditGaugeError(f"`{PROGRAM}` did not answer within {MOST_SECONDS} s.") from error
+        raise EditGaugeError(f"`{PROGRAM}` did not answer within {TIMEOUT_SECONDS} s.") from error
     except subprocess.CalledProcessError as error:
         words = " ".join(error.stderr.decode("utf-8", "replace").split())[:300]
         raise EditGaugeError(f"`{PROGRAM}` failed (exit status {error.returncode}): {words}") from error

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
 BEAMS = 3
-MOST_TOKENS = 50
+MAX_TOKENS = 50
 TASK = "<CAPTION>"
 """Florence-2's own word for what it is to do."""
 
@@ -34,7 +34,7 @@ class HubCaptioner(Network):
             return []
         with self.thinking():
             written = self.network.generate(
-                **self._inputs(images), num_beams=BEAMS, max_new_tokens=MOST_TOKENS, do_sample=False
+                **self._inputs(images), num_beams=BEAMS, max_new_tokens=MAX_TOKENS, do_sample=False
             )
         return [text.strip() for text in self.tokenizer.batch_decode(written, skip_special_tokens=True)]
 
@@ -50,4 +50,4 @@ class HubCaptioner(Network):
             return library.Florence2Processor(self.image_processor, self.tokenizer)
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"beams": BEAMS, "most_tokens": MOST_TOKENS}
+        return {"beams": BEAMS, "most_tokens": MAX_TOKENS}

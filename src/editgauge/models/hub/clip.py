@@ -95,13 +95,13 @@ def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
     return held
 
 
-def to_image_size(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Map:
+def to_image_size(shares: torch.Tensor, size: tuple[int, int], *, cropped: bool) -> Map:
     """Resize relevances to the image; pixels outside the network's crop get 0.
 
     Args:
         shares: rows x columns
         size: height and width of the image
-        cropped: does the network see only the square in the middle?
+        cropped: whether the network sees only the central square
 
     """
     side = min(size)
@@ -147,7 +147,7 @@ class ClipEmbedder(Network):
         vector = torch.tensor(np.asarray(towards, np.float32), device=self.device)
         shares = patch_relevance(self.network, self.prepared([image]), vector)
         height, width = image.shape[:2]
-        return to_image_size(shares, (height, width), bool(self.source.preprocessing.get("do_center_crop")))
+        return to_image_size(shares, (height, width), cropped=bool(self.source.preprocessing.get("do_center_crop")))
 
     @contextmanager
     def _attention_in_sight(self) -> Iterator[None]:

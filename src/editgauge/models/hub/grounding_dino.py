@@ -21,7 +21,7 @@ from editgauge.models.hub._network import Boxes, Network, corners, numbers
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
-FAINTEST = 0.01
+MIN_CONFIDENCE = 0.01
 ENDS = ".?"
 """These end a phrase for the network, wherever they stand."""
 
@@ -68,7 +68,7 @@ class GroundingDetector(Network):
         answered = [
             word for (_, boxes), group in zip(parts, self._groups(words), strict=True) for word in group * len(boxes)
         ]
-        order = [index for index in np.argsort(-sure, kind="stable").tolist() if sure[index] >= FAINTEST]
+        order = [index for index in np.argsort(-sure, kind="stable").tolist() if sure[index] >= MIN_CONFIDENCE]
         labels = tuple(answered[index] for index in order)
         return Detections(boxes[order], sure[order], labels, labels)
 
@@ -105,7 +105,7 @@ class GroundingDetector(Network):
             yield group
 
     def _settings(self) -> dict[str, str | int | float]:
-        settings: dict[str, str | int | float] = {"operating_point": self.operating_point, "faintest": FAINTEST}
+        settings: dict[str, str | int | float] = {"operating_point": self.operating_point, "faintest": MIN_CONFIDENCE}
         return settings | ({"text_threshold": self.text_threshold} if self.text_threshold else {})
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from editgauge._util.images import Pixels
 
-FAINTEST = 0.05
+MIN_CONFIDENCE = 0.05
 SAME_OBJECT = 0.5
 """Intersection over union from which an instance counts as what a box was drawn around."""
 ONEFORMER_TASK = "the task is instance"
@@ -71,7 +71,7 @@ class InstanceNetwork(Network):
             if not self._outlines:
                 sure, classes = outputs.logits[0].float().softmax(dim=-1)[:, :-1].max(dim=-1)
                 boxes = corners(numbers(outputs.pred_boxes[0]), (width, height))
-                is_confident = numbers(sure) >= FAINTEST
+                is_confident = numbers(sure) >= MIN_CONFIDENCE
                 return _features(
                     boxes[is_confident],
                     numbers(sure)[is_confident],
@@ -82,7 +82,7 @@ class InstanceNetwork(Network):
             content_fraction = (rows / inputs["pixel_mask"].shape[1], columns / inputs["pixel_mask"].shape[2])
             sure, classes, masks = _instances(outputs.class_queries_logits[0], outputs.masks_queries_logits[0])
             large = resize_masks(masks, content_fraction, (height, width)) > 0
-        is_visible = (sure >= FAINTEST) & large.flatten(1).any(dim=1)
+        is_visible = (sure >= MIN_CONFIDENCE) & large.flatten(1).any(dim=1)
         outlines = large[is_visible].cpu().numpy()
         return _features(
             around(outlines), numbers(sure[is_visible]), classes[is_visible].cpu().numpy(), (height, width), outlines
@@ -101,7 +101,7 @@ class InstanceNetwork(Network):
         return unmasked.to(self.device)
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"faintest": FAINTEST}
+        return {"faintest": MIN_CONFIDENCE}
 
 
 class InstanceDetector(InstanceNetwork):

@@ -20,7 +20,7 @@ from editgauge.models.hub._network import Network, corners, numbers, row_of
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
-FAINTEST = 0.01
+MIN_CONFIDENCE = 0.01
 """What is less sure is left out: every patch answers every phrase, and nearly all of them with nothing."""
 NO_DIVISION_BY_ZERO = 1e-6
 """Added to lengths by the network itself, so that it is added here."""
@@ -71,7 +71,7 @@ class OwlDetector(Network):
             return Detections.none()
         likeness = features["shown"] @ np.stack([self._embeddings[word] for word in words]).T
         sure = np.asarray(expit((likeness + features["shift"]) * features["scale"]), np.float32)
-        indices, which = np.nonzero(sure >= FAINTEST)
+        indices, which = np.nonzero(sure >= MIN_CONFIDENCE)
         order = np.argsort(-sure[indices, which], kind="stable")
         indices, which = indices[order], which[order]
         answered = tuple(words[item] for item in which.tolist())
@@ -104,4 +104,4 @@ class OwlDetector(Network):
         return width, height
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"operating_point": self.operating_point, "faintest": FAINTEST, "places": "patches"}
+        return {"operating_point": self.operating_point, "faintest": MIN_CONFIDENCE, "places": "patches"}

@@ -133,7 +133,7 @@ def int8_products(
         if node.op_type == "MatMul" and node.input[1] in constants and is_selected(node.name):
             matrix = constants[node.input[1]]
             network.graph.initializer.remove(matrix)
-            _Product(network.graph, node, feature).replace(matrix, by_row(node.name))
+            _Product(network.graph, node, feature).replace(matrix, by_row=by_row(node.name))
         else:
             network.graph.node.append(node)
 
@@ -144,7 +144,7 @@ class _Product:
     def __init__(self, graph: Any, node: Any, feature: str) -> None:
         self._graph, self._node, self._onnx = graph, node, library("onnx", feature)
 
-    def replace(self, matrix: Any, by_row: bool) -> None:
+    def replace(self, matrix: Any, *, by_row: bool) -> None:
         """Append the quantized operations to the graph."""
         weights = self._onnx.numpy_helper.to_array(matrix)
         scales = np.abs(weights).max(axis=0) / LARGEST_WEIGHT

@@ -22,7 +22,7 @@ from editgauge.models.weights import entry_of, weights_of
 from editgauge.models.weights._store import sha256_of_set
 
 IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
-IMAGENET_SPREAD = np.array([0.229, 0.224, 0.225], np.float32)
+IMAGENET_STD = np.array([0.229, 0.224, 0.225], np.float32)
 
 
 class UnloadableWeightsError(EditGaugeError):
@@ -171,5 +171,5 @@ def imagenet_scaled(image: Pixels, white: float = 1.0) -> NDArray[np.float32]:
 
     `white` is the value of a white pixel before that; networks were trained with 1.
     """
-    scaled = (as_unit(image) * np.float32(white) - IMAGENET_MEAN) / IMAGENET_SPREAD
+    scaled = (as_unit(image) * np.float32(white) - IMAGENET_MEAN) / IMAGENET_STD
     return np.ascontiguousarray(scaled.transpose(2, 0, 1)[np.newaxis])

@@ -17,7 +17,7 @@ from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._graphs import Floats, Graph
-from editgauge.models.lite._runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalog, card_of, onnx_session
+from editgauge.models.lite._runtime import IMAGENET_MEAN, IMAGENET_STD, FromCatalog, card_of, onnx_session
 from editgauge.models.weights._pickles import arrays_of
 
 NAME = "augnet"
@@ -25,7 +25,7 @@ ID = "AugNet ResNet-50"
 SHORTER_SIDE = 350
 LENGTH = 768
 BLOCKS = (3, 4, 6, 3)
-NEVER_ZERO = 1e-5
+EPSILON = 1e-5
 """Added to the variances of batch normalization."""
 
 Weights = Mapping[str, Floats]
@@ -64,7 +64,7 @@ def _small(image: Pixels) -> Pixels:
 
 def _graph(weights: Weights) -> bytes:
     graph = Graph(ID)
-    planes = graph.scaled(graph.pictures("pictures"), 1 / (255 * IMAGENET_SPREAD), -IMAGENET_MEAN / IMAGENET_SPREAD)
+    planes = graph.scaled(graph.pictures("pictures"), 1 / (255 * IMAGENET_STD), -IMAGENET_MEAN / IMAGENET_STD)
     planes = graph.add("Relu", _normalized_conv(graph, weights, planes, "conv1", "bn1", 2, 3))
     planes = graph.max_pool(planes, 3, 2, 1)
     for layer, blocks in enumerate(BLOCKS, start=1):
@@ -90,4 +90,4 @@ def _bottleneck(graph: Graph, weights: Weights, planes: str, name: str, stride: 
 def _normalized_conv(
     graph: Graph, weights: Weights, planes: str, conv: str, norm: str, stride: int = 1, padding: int = 0
 ) -> str:
-    return graph.normalized_conv(planes, weights, conv, norm, epsilon=NEVER_ZERO, stride=stride, padding=padding)
+    return graph.normalized_conv(planes, weights, conv, norm, epsilon=EPSILON, stride=stride, padding=padding)

@@ -95,7 +95,7 @@ def _of_words(features: Features, words: tuple[str, ...]) -> Detections:
     return Detections(features["boxes"][indices], features["confidences"][indices], labels, labels)
 
 
-BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{place}" for place in (3, 2, 1, 0))
+BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{index}" for index in (3, 2, 1, 0))
 
 
 class _EfficientDet(CocoDetector):

@@ -33,9 +33,9 @@ LENGTH = 384
 LAST_NORM = "/norm/Add_1_output_0"
 LAST_ATTENTION = "/blocks.11/attn/qkv/Add_output_0"
 """Queries, keys and values of the last layer, side by side."""
-SENSITIVE = "/blocks.0/mlp/"
+FLOAT_LAYERS = "/blocks.0/mlp/"
 """The layers whose activations are too uneven for eight bits."""
-UNEVEN_ROWS = "/fc2/"
+PER_ROW_LAYERS = "/fc2/"
 """Layers in which few tokens are far larger than the others."""
 
 
@@ -78,7 +78,7 @@ class DinoV2Small(FromCatalog):
     @cached_property
     def _session(self) -> Any:
         network = self._cut(LAST_NORM, LENGTH)
-        int8_products(network, ID, lambda name: SENSITIVE not in name, lambda name: UNEVEN_ROWS in name)
+        int8_products(network, ID, lambda name: FLOAT_LAYERS not in name, lambda name: PER_ROW_LAYERS in name)
         return self._ready(network)
 
     @cached_property

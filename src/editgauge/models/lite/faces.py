@@ -24,15 +24,15 @@ from editgauge.models.weights import weights_of
 
 BOXES_AND_VECTORS, LANDMARKS = "yunet-sface", "face-landmarker"
 ID = "YuNet, SFace, MediaPipe face landmarker"
-LONGEST_SIDE = 1024
-IS_FACE = 0.7
-OVERLAP = 0.3
-MOST_FACES = 50
+MAX_SIDE = 1024
+MIN_FACE_CONFIDENCE = 0.7
+NMS_IOU = 0.3
+MAX_FACES = 50
 VECTOR = 128
 LANDMARK_SIDE = 256
-AROUND = 1.5
+CROP_SCALE = 1.5
 """How much of the surroundings the landmarks are looked for in, as a multiple of the face's longer side."""
-READABLE_SIDE = 32
+MIN_EXPRESSION_SIDE = 32
 """Of a face in pixels; the expression of a smaller one is not read."""
 POINTS_OF_EXPRESSIONS = (
     *(0, 1, 4, 5, 6, 7, 8, 10, 13, 14, 17, 21, 33, 37, 39, 40, 46, 52, 53, 54, 55, 58, 61, 63, 65, 66, 67, 70, 78, 80),
@@ -57,7 +57,7 @@ class LiteFaces(FromCatalog):
     @property
     def card(self) -> ModelCard:
         """Identity of the model."""
-        return card_of(self.weights, "face_reader", ID, longer_side=LONGEST_SIDE, threshold=IS_FACE)
+        return card_of(self.weights, "face_reader", ID, longer_side=MAX_SIDE, threshold=MIN_FACE_CONFIDENCE)
 
     def find_faces(self, images: Sequence[Pixels]) -> list[Faces]:
         """Detect the faces in each image, most confident first."""
@@ -80,7 +80,7 @@ class LiteFaces(FromCatalog):
     def _rows(self, blue_first: Pixels) -> NDArray[np.float32]:
         """Detect faces: left, top, width, height, five points, confidence; in pixels of the image."""
         height, width = blue_first.shape[:2]
-        scale = min(LONGEST_SIDE / max(height, width), 1.0)
+        scale = min(MAX_SIDE / max(height, width), 1.0)
         size = (max(round(width * scale), 1), max(round(height * scale), 1))
         small = blue_first if scale == 1 else cv2.resize(blue_first, size, interpolation=cv2.INTER_AREA)
         self._finder.setInputSize(size)
@@ -98,7 +98,7 @@ class LiteFaces(FromCatalog):
     def _expression(self, image: Pixels, row: NDArray[np.float32]) -> tuple[Points, Points]:
         """Return expressions and head angles of a face; NaN where no landmarks are found."""
         nothing = np.full(len(EXPRESSIONS), np.nan, np.float32), np.full(3, np.nan, np.float32)
-        if min(row[2], row[3]) < READABLE_SIDE:
+        if min(row[2], row[3]) < MIN_EXPRESSION_SIDE:
             return nothing
         points, is_face = self._landmarks(image, row)
         if not is_face:
@@ -128,7 +128,7 @@ class LiteFaces(FromCatalog):
     def _finder(self) -> Any:
         path = str(weights_of(BOXES_AND_VECTORS).path("face_detection_yunet_2023mar.onnx"))
         with native_output_silenced():
-            return cv2.FaceDetectorYN.create(path, "", (320, 320), IS_FACE, OVERLAP, MOST_FACES)
+            return cv2.FaceDetectorYN.create(path, "", (320, 320), MIN_FACE_CONFIDENCE, NMS_IOU, MAX_FACES)
 
     @cached_property
     def _recognizer(self) -> Any:
@@ -155,7 +155,7 @@ def _upright_square(row: NDArray[np.float32]) -> NDArray[np.float64]:
     right_eye, left_eye = row[4:6], row[6:8]
     across, down = (left_eye - right_eye).tolist()
     middle = (left + width / 2, top + height / 2)
-    scale = LANDMARK_SIDE / (AROUND * max(width, height, 1))
+    scale = LANDMARK_SIDE / (CROP_SCALE * max(width, height, 1))
     angle = float(np.degrees(np.arctan2(down, across)))
     matrix = np.asarray(cv2.getRotationMatrix2D(middle, angle, scale), np.float64)
     matrix[:, 2] += LANDMARK_SIDE / 2 - np.array(middle, np.float64)

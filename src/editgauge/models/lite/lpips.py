@@ -28,7 +28,7 @@ from editgauge.models.weights._pickles import arrays_of
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
 SCALE = np.array([0.458, 0.448, 0.450], np.float32)
 """Of the colors, after they were brought to the range from -1 to 1."""
-NEVER_ZERO = np.array(1e-10, np.float32)
+EPSILON = np.array(1e-10, np.float32)
 
 
 class _Lpips(FromCatalog, ABC):
@@ -168,7 +168,7 @@ def _scaled(graph: Graph) -> str:
 def _units(graph: Graph, planes: str) -> str:
     """Normalize features to unit length at each position."""
     lengths = graph.add("ReduceL2", planes, axes=[1], keepdims=1)
-    return graph.add("Div", planes, graph.add("Add", lengths, graph.constant(NEVER_ZERO)))
+    return graph.add("Div", planes, graph.add("Add", lengths, graph.constant(EPSILON)))
 
 
 def _distance_at(graph: Graph, depth: int, weight: Floats) -> str:

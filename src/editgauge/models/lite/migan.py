@@ -22,7 +22,7 @@ from editgauge.models.weights import weights_of
 NAME = "migan"
 ID = "MI-GAN"
 FILE = "migan_pipeline_v2.onnx"
-KNOWN = 255
+KNOWN_PIXEL = 255
 """How the network is told that a pixel stays; the hole is 0."""
 
 
@@ -47,7 +47,7 @@ class MiGan(FromCatalog):
         if not hole.any():
             return image
         planes = np.ascontiguousarray(image.transpose(2, 0, 1)[np.newaxis])
-        keep_mask = np.where(hole, 0, KNOWN).astype(np.uint8)[np.newaxis, np.newaxis]
+        keep_mask = np.where(hole, 0, KNOWN_PIXEL).astype(np.uint8)[np.newaxis, np.newaxis]
         (filled,) = self._session.run(None, {"image": planes, "mask": keep_mask})
         return np.where(hole[..., np.newaxis], filled[0].transpose(1, 2, 0), image)
 

@@ -14,7 +14,7 @@ from editgauge.models.lite._runtime import FromCatalog, card_of, library, onnx_s
 
 NAME = "minilm"
 ID = "all-MiniLM-L6-v2 (int8)"
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 LENGTH = 384
 
 
@@ -31,7 +31,7 @@ class MiniLm(FromCatalog):
     @property
     def card(self) -> ModelCard:
         """Identity of the model."""
-        return card_of(NAME, "text_similarity", ID, precision="int8", most_tokens=MOST_TOKENS)
+        return card_of(NAME, "text_similarity", ID, precision="int8", most_tokens=MAX_TOKENS)
 
     def embed(self, texts: Sequence[str]) -> Vector:
         """Embed each text as a unit vector."""
@@ -51,5 +51,5 @@ class MiniLm(FromCatalog):
     def _tokenizer(self) -> Any:
         tokenizer = library("tokenizers", ID).Tokenizer.from_file(str(self._file("tokenizer.json")))
         tokenizer.no_padding()
-        tokenizer.enable_truncation(MOST_TOKENS)
+        tokenizer.enable_truncation(MAX_TOKENS)
         return tokenizer

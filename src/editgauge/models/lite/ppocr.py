@@ -25,18 +25,18 @@ ID = "PP-OCRv6 small"
 SHORTEST_SIDE, LONGEST_SIDE = 640, 1280
 """Small images are enlarged, so that small letters can be seen, and large ones reduced."""
 STEP = 32
-IS_TEXT = 0.3
+MIN_PIXEL_PROBABILITY = 0.3
 """How sure the first network has to be of a pixel."""
-IS_LINE = 0.5
+MIN_LINE_SCORE = 0.5
 """How sure it has to be of a line, on the average of its pixels."""
 GROWN = 1.6
 """The network marks the middle of lines; each side is moved out by this times area over circumference."""
-LEAST_HEIGHT = 5
+MIN_LINE_HEIGHT = 5
 """Of a line in pixels of what the network sees."""
 LETTER_HEIGHT = 48
-IS_READ = 0.5
+MIN_CONFIDENCE = 0.5
 """How sure the second network has to be, on the average of the letters."""
-MOST_LINES = 200
+MAX_LINES = 200
 
 Corners = NDArray[np.float32]
 """4 x 2: x and y of the corners, from the top left one in the direction of a clock."""
@@ -51,7 +51,9 @@ class PpOcr(FromCatalog):
     @property
     def card(self) -> ModelCard:
         """Identity of the model."""
-        return card_of(NAME, "text_reader", ID, shorter_side=SHORTEST_SIDE, longer_side=LONGEST_SIDE, threshold=IS_READ)
+        return card_of(
+            NAME, "text_reader", ID, shorter_side=SHORTEST_SIDE, longer_side=LONGEST_SIDE, threshold=MIN_CONFIDENCE
+        )
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
         """Read the lines of each image, from top to bottom."""
@@ -60,7 +62,7 @@ class PpOcr(FromCatalog):
     def _lines(self, image: Pixels) -> TextLines:
         outlines = self._find(image)
         read = [(self._spell(_upright(image, corners)), corners) for corners in outlines]
-        lines = [(text, sure, corners) for (text, sure), corners in read if text and sure >= IS_READ]
+        lines = [(text, sure, corners) for (text, sure), corners in read if text and sure >= MIN_CONFIDENCE]
         lines.sort(key=lambda line: (round(float(line[2][:, 1].min()) / 10), float(line[2][:, 0].min())))
         return TextLines(
             tuple(text for text, _, _ in lines),
@@ -106,13 +108,13 @@ class PpOcr(FromCatalog):
 
 def lines_in(sure: NDArray[np.float32]) -> list[Corners]:
     """Extract the corners of text lines from a probability map."""
-    marked = (sure > IS_TEXT).astype(np.uint8)
+    marked = (sure > MIN_PIXEL_PROBABILITY).astype(np.uint8)
     outlines, _ = cv2.findContours(marked, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-    rectangles = [cv2.minAreaRect(outline) for outline in sorted(outlines, key=cv2.contourArea)[::-1][:MOST_LINES]]
+    rectangles = [cv2.minAreaRect(outline) for outline in sorted(outlines, key=cv2.contourArea)[::-1][:MAX_LINES]]
     return [
         _corners(_grown(rectangle))
         for rectangle in rectangles
-        if min(rectangle[1]) >= LEAST_HEIGHT / 2 and _mean_inside(sure, rectangle) >= IS_LINE
+        if min(rectangle[1]) >= MIN_LINE_HEIGHT / 2 and _mean_inside(sure, rectangle) >= MIN_LINE_SCORE
     ]
 
 

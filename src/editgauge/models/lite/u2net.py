@@ -29,7 +29,7 @@ SIDE_OF_A_BOX = 160
 SIDE_OF_A_PICTURE = 320
 MARGIN = 0.25
 """Of the box's width and height, seen on each side of it: an object stands out from something."""
-OUTSTANDING = 0.5
+SALIENCY_THRESHOLD = 0.5
 
 
 class _U2Net(FromCatalog):
@@ -61,7 +61,7 @@ class U2NetBoxes(_U2Net):
     @property
     def card(self) -> ModelCard:
         """Identity of the model."""
-        return card_of(NAME, "segmenter", ID, (self.side, self.side), margin=MARGIN, threshold=OUTSTANDING)
+        return card_of(NAME, "segmenter", ID, (self.side, self.side), margin=MARGIN, threshold=SALIENCY_THRESHOLD)
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
         """Return the images unchanged: the network only sees crops around boxes."""
@@ -90,7 +90,7 @@ class U2NetBoxes(_U2Net):
             return
         everywhere = np.zeros(mask.shape, np.float32)
         everywhere[seen_rows, seen_columns] = self.outstanding(image[seen_rows, seen_columns])
-        mask[rows, columns] = everywhere[rows, columns] > OUTSTANDING
+        mask[rows, columns] = everywhere[rows, columns] > SALIENCY_THRESHOLD
 
 
 class U2NetForeground(_U2Net):
@@ -101,11 +101,11 @@ class U2NetForeground(_U2Net):
     @property
     def card(self) -> ModelCard:
         """Identity of the model."""
-        return card_of(NAME, "semantic_segmenter", ID, (self.side, self.side), threshold=OUTSTANDING)
+        return card_of(NAME, "semantic_segmenter", ID, (self.side, self.side), threshold=SALIENCY_THRESHOLD)
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
         """Segment foreground and background of each image."""
-        maps = [(self.outstanding(image) > OUTSTANDING).astype(np.uint8) for image in images]
+        maps = [(self.outstanding(image) > SALIENCY_THRESHOLD).astype(np.uint8) for image in images]
         return [ClassMap(labels, ("background", "foreground")) for labels in maps]
 
 

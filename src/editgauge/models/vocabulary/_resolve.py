@@ -140,7 +140,7 @@ class Resolver:
 
     def _check_description(self, describing: list[str], word: str, phrase: str) -> None:
         """Check that words before a noun only describe it."""
-        if fault := why_not_the_same_thing(describing, word, word in english().grown, self._wordnet):
+        if fault := explain_mismatch(describing, word, self._wordnet, is_grown=word in english().grown):
             raise self._unknown(phrase, fault)
 
     def _unknown(self, phrase: str, why: str) -> UnscorableError:
@@ -150,10 +150,10 @@ class Resolver:
         )
 
 
-def why_not_the_same_thing(describing: list[str], noun: str, is_grown: bool, wordnet: WordNet | None) -> str:
+def explain_mismatch(describing: list[str], noun: str, wordnet: WordNet | None, *, is_grown: bool) -> str:
     """Explain why modifiers may change what a noun names; empty when they only describe it.
 
-    >>> why_not_the_same_thing(["toy"], "car", False, None)
+    >>> explain_mismatch(["toy"], "car", None, is_grown=False)
     "with 'toy' before it, it may be no car"
     """
     lists = english()

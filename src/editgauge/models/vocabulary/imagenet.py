@@ -14,7 +14,7 @@ from typing import Any
 
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary._phrases import english, plain_words, read_table, singulars, without_what_follows
-from editgauge.models.vocabulary._resolve import why_not_the_same_thing
+from editgauge.models.vocabulary._resolve import explain_mismatch
 from editgauge.models.vocabulary._wordnet import Sense, WordNet
 
 MAX_CLASSES = 150
@@ -124,7 +124,7 @@ class ImageNetVocabulary:
                     continue  # WordNet's "black cat" is a marten, but people mean a cat
                 if isinstance(answer, str):
                     return answer
-                fault = why_not_the_same_thing(head[:start], form, self._is_grown(senses[0]), self._wordnet)
+                fault = explain_mismatch(head[:start], form, self._wordnet, is_grown=self._is_grown(senses[0]))
                 return fault or answer
         return "WordNet has no such noun"
 

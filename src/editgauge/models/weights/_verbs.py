@@ -94,7 +94,7 @@ def _pull_first(
 ) -> WeightFiles:
     for index, name in enumerate(alternatives, start=1):
         about = _store.info(name)
-        remark = partial(_remark, name, quiet)
+        remark = partial(_remark, name, quiet=quiet)
         remark(f"{about.source}; license {license_of(about)}")
         try:
             return _store.pull(
@@ -107,7 +107,7 @@ def _pull_first(
     raise ValueError("there is nothing to pull")
 
 
-def _remark(name: str, quiet: bool, words: str) -> None:
+def _remark(name: str, words: str, *, quiet: bool) -> None:
     log_info(f"{name}: {words}", quiet=quiet)
 
 
