@@ -1,7 +1,7 @@
-"""Answers as bytes and back: a line of JSON, then plain arrays. No pickle: a file from a stranger can do no harm.
+"""The cache of model answers: encoding to bytes, an LRU cache in memory, a store on disk, and `editgauge cache`.
 
-Masks and class maps are packed small, which shrinks them ten to sixty times; floating-point numbers stay as they are,
-because packing them costs more time than it saves room.
+An encoded answer is a line of JSON and plain arrays, never a pickle, so that a file from elsewhere can do no harm. Masks
+and class maps are compressed ten to sixty times; floats are not, because compression costs more time than it saves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""A model at work: asked in batches, and everything it answers is kept."""
+"""`ModelService` answers the questions of protocols with the models of a run.
+
+Every answer is cached by content. What is not cached is batched over all items that ask at the same time. Models that
+encode an image once and then answer many questions about it are asked in these two steps.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The networks and thresholds of each paper, with what the paper says about them and where.
+"""Profiles: which model plays which role.
 
-`models="paper"` takes for each protocol the networks of its own paper; a paper's name, such as `models="pixlens"`,
-takes them for all protocols of a run. What a paper leaves open is our choice, and says so.
+A profile lists models per role in order of preference; the first one on this machine is used, with a remark if it is
+not the first of the list. `models="paper"` uses the networks of each protocol's own paper; the name of a paper, such as
+`models="pixlens"`, uses them for all protocols. What a paper leaves open is our choice, and its source says so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Where a model's files are: a folder of the user's, or what `editgauge models pull` brought. Nothing is fetched."""
+"""Base class and helpers of models that run with the transformers library.
+
+`Source` finds the files of a model, `load*` build its parts, `Network` is the base class. Nothing is downloaded here.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Where in an image a similarity comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
-attention-model explainability").
+"""CLIP (Radford et al. 2021) and SigLIP 2: images and texts in one space, with relevance maps.
 
-For each layer the attention of all heads is weighted by how much the similarity would grow with it; negative values
-are dropped, and the mean over the heads carries relevance from token to token. What the token that stands for
-the image has gathered in the end is each patch's share.
+Relevance follows Chefer et al. 2021: gradient times attention, accumulated over the layers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Weights that are on this machine; every file is hashed before it is used."""
+"""Weights on this machine: find, download and verify them.
+
+Sources in order: the user's folder (EDITGAUGE_WEIGHTS), the cache, the model hub, the operating system. Every file is
+hashed before it is used. A repository of the model hub is pinned to the commit and hashes of its first download.
+"""
 
 from __future__ import annotations
 
