@@ -1,6 +1,6 @@
 """The cache of model answers: encoding to bytes, an LRU cache in memory, a store on disk, and `editgauge cache`.
 
-An encoded answer is a line of JSON and plain arrays, never a pickle, so that a file from elsewhere can do no harm. Masks
+An encoded answer is a line of JSON and plain arrays, never a pickle, so that a file from elsewhere is harmless. Masks
 and class maps are compressed ten to sixty times; floats are not, because compression costs more time than it saves.
 """
 

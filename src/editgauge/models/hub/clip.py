@@ -1,6 +1,8 @@
 """CLIP (Radford et al. 2021) and SigLIP 2: images and texts in one space, with relevance maps.
 
-Relevance follows Chefer et al. 2021: gradient times attention, accumulated over the layers.
+Relevance follows Chefer et al. 2021 ("Generic attention-model explainability"): in each layer the attention of all
+heads is weighted by its gradient, negative values are dropped, and the mean over the heads carries relevance from token
+to token. The relevance that reaches the pooled token in the end is each patch's share.
 """
 
 from __future__ import annotations
