@@ -19,7 +19,13 @@ from editgauge._util.progress import logger, print_log
 from editgauge.errors import EditGaugeError, with_flags
 
 FLAGS: Mapping[str, Mapping[str, str]] = {
-    "understand": {"file": "Read every line of this file: JSON with text, source_caption, target_caption."},
+    **dict.fromkeys(
+        ("parse", "understand"),
+        {
+            "file": "Read every line of this file: JSON with text, source_caption, target_caption.",
+            "explain": "Also print the dependency parse of each request.",
+        },
+    ),
     "agree": {"verbose": "Print every table, not one page."},
     "score": {"explain": "Also print all scores and what they are based on."},
     "run": {"dry_run": "Print the resolved plan and do nothing.", "verbose": "Print every score and reason."},

@@ -199,7 +199,7 @@ def _show_drawn(options: Options) -> None:
 
 def parse_file(options: Options, flags: Options) -> bool:
     """Print a JSON line for every line of the file if `--file` was passed."""
-    from editgauge.engine.parse import understand_lines
+    from editgauge.engine.parse import parse_lines
 
     if bool(options["text"].strip()) == (flags["file"] is not None):
         raise BadInputError(
@@ -207,7 +207,7 @@ def parse_file(options: Options, flags: Options) -> bool:
         )
     if flags["file"] is None:
         return False
-    for line in understand_lines(flags["file"], options["judge"], options["prompts"]):
+    for line in parse_lines(flags["file"], options["judge"], options["prompts"]):
         typer.echo(json.dumps(line, ensure_ascii=False))
     return True
 
@@ -219,13 +219,17 @@ def show_parsed(parsed: ParsedInstruction) -> None:
     if parsed.left:
         typer.echo(f"Not understood: {parsed.left}")
     typer.echo(f"Parsed by: {parsed.how}")
+    if options and options.get("explain"):
+        from editgauge.instructions import explain_dependencies
+
+        typer.echo(explain_dependencies(options["text"]))
 
 
 def parsed_json(parsed: ParsedInstruction) -> str:
     """Serialize a parsed instruction."""
-    from editgauge.results.edits import reading_to_json
+    from editgauge.results.edits import parsed_to_json
 
-    return as_json(reading_to_json(parsed))
+    return as_json(parsed_to_json(parsed))
 
 
 def format_steps(parsed: ParsedInstruction) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge._util.images import Pixels
-    from editgauge.protocols.verdict import Verdict
     from editgauge.evidence import Evidence, Side
+    from editgauge.protocols.verdict import Verdict
     from editgauge.results import ScoreRecord
     from editgauge.types import Item
 
@@ -93,11 +93,11 @@ class ScoreResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the verdict, how the instruction was read, and every score with its evidence."""
-        from editgauge.results.edits import reading_to_json
+        from editgauge.results.edits import parsed_to_json
 
         return {
             "verdict": {**asdict(self.verdict), "sentence": self.verdict.sentence},
-            "reading": reading_to_json(self.edit.reading) if self.edit.reading else None,
+            "reading": parsed_to_json(self.edit.reading) if self.edit.reading else None,
             "scores": [each.to_dict() for each in self],
         }
 
