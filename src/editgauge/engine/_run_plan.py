@@ -21,7 +21,7 @@ from editgauge.engine._options import default_protocols, open_protocols_with_mod
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
-from editgauge.methods.layouts.discover import expand
+from editgauge.methods.layouts.discover import expand_folders
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
@@ -216,7 +216,11 @@ def build_plan(
 
 
 def _outcome_folders(outcomes: Paths) -> dict[str, Path]:
-    named = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
+    named = (
+        outcomes
+        if isinstance(outcomes, Mapping)
+        else expand_folders([outcomes] if isinstance(outcomes, str) else outcomes)
+    )
     folders = {name: _absolute_path(text) for name, text in pairs(named, "outcomes", "NAME=FOLDER").items()}
     if not folders:
         raise BadInputError("`outcomes` is needed at least once, as NAME=FOLDER.")
