@@ -52,14 +52,14 @@ from editgauge.evidence import Heat as Heat
 from editgauge.evidence import Note as Note
 from editgauge.evidence import Region as Region
 from editgauge.methods import Method as Method
-from editgauge.methods.absence import Refused as Refused
+from editgauge.methods.absence import RefusedError as RefusedError
 from editgauge.methods.layouts import Layout as Layout
 from editgauge.methods.options import read_options as read_options
 from editgauge.metrics.base import Metric as Metric
 from editgauge.metrics.base import check_pair as check_pair
 from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
-from editgauge.models import cache as cache
+from editgauge.models import _cache as cache
 from editgauge.models.answers import Vector as Vector
 from editgauge.models.interfaces import Model as Model
 from editgauge.models.interfaces import ModelCard as ModelCard
@@ -121,7 +121,7 @@ __all__ = [
     "Pixels",
     "Protocol",
     "Rectangle",
-    "Refused",
+    "RefusedError",
     "Region",
     "Run",
     "RunSummary",

@@ -17,9 +17,9 @@ from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.evidence import Box
 from editgauge.models import _native
 from editgauge.models._native import in_native_resolution
+from editgauge.models._service import ModelService
 from editgauge.models.answers import ClassMap, Detections, Faces, Poses, SegmentPrompt, TextLines
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols import Protocol
 from editgauge.types import Edit, Item, Outcome, Score, ScoreSpec
@@ -130,7 +130,7 @@ def test_faces_bodies_text_and_classes_lie_in_the_source_s_frame(item: Item) -> 
     faces, poses = asyncio.run(see.faces(item.edited)), asyncio.run(see.poses(item.edited))
     assert faces.boxes.tolist() == poses.boxes.tolist() == [[60, 45, 60, 45]]
     assert faces.points[0, 0].tolist() == poses.joints[0, 0].tolist() == [60, 45]
-    assert asyncio.run(see.classes(item.edited)).places.shape == (90, 120)
+    assert asyncio.run(see.classes(item.edited)).labels.shape == (90, 120)
     assert asyncio.run(see.read_text(item.source)).boxes.tolist() == [[600, 450, 600, 450]]
 
 

@@ -9,12 +9,18 @@ import pytest
 from editgauge.engine._options import open_protocols_with_models
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import models, profiles
+from editgauge.models._factory import make_model
 from editgauge.models.catalog import MODELS, ROLE_NAMES
-from editgauge.models.choice import make_model
 from editgauge.models.interfaces import ROLES
-from editgauge.models.paper_profiles import PAPERS
-from editgauge.models.profiles import PROFILES, choose_for_protocols, choose_models, models_for, weights_of_profile
-from editgauge.models.weights import MissingWeightsError, available, entry_of, wanted
+from editgauge.models.profiles import (
+    PAPERS,
+    PROFILES,
+    choose_for_protocols,
+    choose_models,
+    models_for,
+    weights_of_profile,
+)
+from editgauge.models.weights import MissingWeightsError, available, entry_of, required_weights
 from editgauge.options import ModelOptions
 
 
@@ -46,9 +52,9 @@ def test_every_model_of_a_profile_can_play_its_role(profile: str) -> None:
 def test_weights_of_a_profile_come_with_what_serves_in_their_place() -> None:
     assert ("efficientdet-lite2", "ssd-mobilenet-v2") in weights_of_profile("lite")
     assert ("wordnet",) in weights_of_profile("lite")
-    assert wanted(["u2netp-foreground", "u2netp"]) == [("u2netp",)]
+    assert required_weights(["u2netp-foreground", "u2netp"]) == [("u2netp",)]
     with pytest.raises(UnknownNameError, match="Did you mean 'lite'"):
-        wanted(["litee"])
+        required_weights(["litee"])
 
 
 @pytest.mark.usefixtures("nothing_pulled")
@@ -59,7 +65,7 @@ def test_what_is_not_here_is_said_with_the_command_that_brings_it() -> None:
     assert choice.remarks == (
         "detector: efficientdet-lite2 or ssd-mobilenet-v2 is not on this machine; "
         "`editgauge models pull efficientdet-lite2` brings it.",
-        "joint_embedder: the profile 'lite' has no model for it; name one with --model joint_embedder=NAME.",
+        "joint_embedder: the profile 'lite' has no model for it; pass `model=joint_embedder=NAME`.",
     )
 
 
@@ -95,7 +101,7 @@ def test_a_model_that_a_protocol_can_do_without_is_no_remark_where_the_profile_h
 
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
-    from editgauge.models.service import ModelService
+    from editgauge.models._service import ModelService
 
     chosen, choice = open_protocols_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
     assert [protocol.name for protocol in chosen] == ["editval"]

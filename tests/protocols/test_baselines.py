@@ -12,8 +12,8 @@ from editgauge._util.images import ImageFile, Pixels, as_unit
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Note, Region
 from editgauge.metrics import metrics
+from editgauge.models._service import ModelService
 from editgauge.models.answers import ClassMap
-from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.baselines import Baselines, baselines
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored
@@ -79,7 +79,7 @@ def test_without_models_l2_is_there_and_the_rest_says_what_it_lacks(photo: Pixel
     for score in found.values():
         assert isinstance(score, Unscored)
         assert score.reason == "no_model"
-        assert "--model" in score.detail
+        assert "`model=" in score.detail
 
 
 def test_a_stand_in_never_bears_the_name_of_what_it_stands_in_for() -> None:

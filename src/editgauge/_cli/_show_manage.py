@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from editgauge.benchmarks.datasets import DatasetInfo
     from editgauge.benchmarks.pairs import PairFiles
     from editgauge.builders.contact_sheets import ContactSheet
-    from editgauge.models.cache import CacheInfo
-    from editgauge.models.weights.files import WeightFiles
-    from editgauge.models.weights.store import WeightInfo
+    from editgauge.models._cache import CacheInfo
+    from editgauge.models.weights._store import WeightFiles, WeightInfo
 
 
 def show_nothing(result: object) -> None:
@@ -97,7 +96,7 @@ def show_rating_count(count: int, options: Options) -> None:
 
 def show_weights_list(weights: Sequence[WeightInfo]) -> None:
     """Print every set of weights."""
-    from editgauge.models.weights.verbs import license_of
+    from editgauge.models.weights._verbs import license_of
 
     rows = [
         [info.name, ", ".join(info.roles), _megabytes(info.bytes), license_of(info), info.where] for info in weights
@@ -109,7 +108,7 @@ def show_weights_list(weights: Sequence[WeightInfo]) -> None:
 
 def show_weights_info(info: WeightInfo) -> None:
     """Print what a set of weights is and where it comes from."""
-    from editgauge.models.weights.verbs import license_of
+    from editgauge.models.weights._verbs import license_of
 
     typer.echo(f"{info.name}: {info.about}")
     typer.echo(f"  role: {', '.join(info.roles)}")

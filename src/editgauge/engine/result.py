@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from editgauge._util.images import Pixels
-    from editgauge.protocols.verdict import Verdict
     from editgauge.evidence import Evidence, Side
+    from editgauge.protocols.verdict import Verdict
     from editgauge.results import ScoreRecord
     from editgauge.types import Item
 

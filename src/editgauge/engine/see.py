@@ -17,10 +17,11 @@ from editgauge._util.images import ImageLike, Pixels, read_image, write_png
 from editgauge.engine._options import pairs
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Evidence
+from editgauge.models._factory import describe
+from editgauge.models._service import ModelService
 from editgauge.models.answers import JOINTS, ClassScores, Detections, Faces, Instances, Poses, SegmentPrompt, TextLines
 from editgauge.models.interfaces import Perception
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService, describe
 from editgauge.options import Pairs
 
 MOST_BOXES = 10
@@ -264,7 +265,7 @@ def _faces(faces: Faces) -> tuple[SeenFace, ...]:
 
 
 def _poses(poses: Poses) -> tuple[SeenPose, ...]:
-    rows = zip(poses.confidences, poses.boxes, poses.joints, poses.seen, strict=True)
+    rows = zip(poses.confidences, poses.boxes, poses.joints, poses.visible, strict=True)
     return tuple(
         SeenPose(
             round(float(sure), 4),

@@ -1,7 +1,7 @@
 """One row per model: its role, where it is made, and the profiles that take it. Everything else follows from here.
 
 The registry (`editgauge.models`), the profiles, the roles that the command line offers and the roles of weights are all
-read from this table. Weights have rows of their own in `weights/catalog.yaml`: where they come from, hashes, licenses.
+read from this table. Weights have rows of their own in `weights/weights.yaml`: where they come from, hashes, licenses.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ PACKAGE = "editgauge.models"
 
 
 class ModelRow(NamedTuple):
-    """One model."""
+    """Role, implementation and profiles of one model."""
 
     role: str
-    place: str
+    target: str
     """Its class below `editgauge.models`, such as `lite.augnet:AugNet`; or FAMILY:REPOSITORY of the model hub."""
     profiles: tuple[str, ...] = ()
     """The profiles that take it for its role; of several models in one profile the first of this table is preferred."""
 
     @property
     def is_of_hub(self) -> bool:
-        """Is it a repository of the model hub?"""
-        return "/" in self.place
+        """Whether it is a repository of the model hub."""
+        return "/" in self.target
 
 
 MODELS: dict[str, ModelRow] = {
-    "efficientdet-lite2": ModelRow("detector", "lite.efficientdet:EfficientDetLite2", ("lite",)),
-    "ssd-mobilenet-v2": ModelRow("detector", "lite.ssd:SsdMobileNetV2", ("lite",)),
+    "efficientdet-lite2": ModelRow("detector", "lite.coco_detectors:EfficientDetLite2", ("lite",)),
+    "ssd-mobilenet-v2": ModelRow("detector", "lite.coco_detectors:SsdMobileNetV2", ("lite",)),
     "u2netp": ModelRow("segmenter", "lite.u2net:U2NetBoxes", ("lite",)),
     "deeplab-v3": ModelRow("semantic_segmenter", "lite.deeplab:DeepLabV3", ("lite",)),
     "dinov2-s14": ModelRow("image_embedder", "lite.dinov2:DinoV2Small", ("lite",)),
@@ -38,10 +38,10 @@ MODELS: dict[str, ModelRow] = {
     "pp-ocr": ModelRow("text_reader", "lite.ppocr:PpOcr", ("lite",)),
     "lpips-alex": ModelRow("perceptual_distance", "lite.lpips:LpipsAlex", ("lite", "paper")),
     "minilm": ModelRow("text_similarity", "lite.minilm:MiniLm", ("lite", "paper", "best")),
-    "faces": ModelRow("face_reader", "lite.people.faces:LiteFaces", ("lite-plus",)),
-    "rtmpose-s": ModelRow("pose_reader", "lite.people.pose:RtmPose", ("lite-plus",)),
+    "faces": ModelRow("face_reader", "lite.faces:LiteFaces", ("lite-plus",)),
+    "rtmpose-s": ModelRow("pose_reader", "lite.pose:RtmPose", ("lite-plus",)),
     "inception-fid": ModelRow("fid_features", "lite.inception:InceptionFid", ("lite-plus", "paper", "best")),
-    "efficientdet-lite0": ModelRow("detector", "lite.efficientdet:EfficientDetLite0"),
+    "efficientdet-lite0": ModelRow("detector", "lite.coco_detectors:EfficientDetLite0"),
     "inception-fid-192": ModelRow("fid_features", "lite.inception:inception_fid_192"),
     "inception-fid-64": ModelRow("fid_features", "lite.inception:inception_fid_64"),
     "inception-fid-768": ModelRow("fid_features", "lite.inception:inception_fid_768"),
@@ -85,20 +85,20 @@ MODELS: dict[str, ModelRow] = {
     "siglip2-base": ModelRow("joint_embedder", "clip:google/siglip2-base-patch16-224", ("best",)),
 }
 ROLE_NAMES = tuple(dict.fromkeys(row.role for row in MODELS.values()))
-LARGER = {"lite-plus": "lite"}
+BASE_PROFILES = {"lite-plus": "lite"}
 """Profiles that have all models of a smaller one, and more."""
 
 
 def import_paths() -> dict[str, str]:
-    """Where each model is made, by its name, as a registry wants it."""
+    """Return the import path of each model's factory, by name."""
     return {
-        name: f"{PACKAGE}.choice:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
+        name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.target}"
         for name, row in MODELS.items()
     }
 
 
 def attribute_of(name: str) -> str:
-    """The name of a model as Python writes names.
+    """Convert a model name to a Python identifier.
 
     >>> attribute_of("clip-b16")
     'clip_b16'
@@ -107,12 +107,12 @@ def attribute_of(name: str) -> str:
 
 
 def profile_models(profile: str) -> dict[str, tuple[str, ...]]:
-    """The models of a profile by role, in order of preference.
+    """Return the models of a profile by role, in order of preference.
 
     >>> profile_models("lite")["detector"]
     ('efficientdet-lite2', 'ssd-mobilenet-v2')
     """
-    profiles = {profile, LARGER.get(profile)}
+    profiles = {profile, BASE_PROFILES.get(profile)}
     models: dict[str, tuple[str, ...]] = {}
     for name, row in MODELS.items():
         if profiles & set(row.profiles):

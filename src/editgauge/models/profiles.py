@@ -1,7 +1,8 @@
-"""Profiles: which model plays which role. A name per role overrides them; no choice is silent.
+"""Profiles: which model plays which role.
 
-For each role a profile lists real models in order of preference; the first that is on this machine is taken, and it is
-said when that is not the first of the list. A score is named after what was really asked, not after what was hoped for.
+A profile lists models per role in order of preference; the first one on this machine is used, with a remark if it is
+not the first of the list. `models="paper"` uses the networks of each protocol's own paper; the name of a paper, such as
+`models="pixlens"`, uses them for all protocols. What a paper leaves open is our choice, and its source says so.
 """
 
 from __future__ import annotations
@@ -9,12 +10,101 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from editgauge._util.variants import paper_name
 from editgauge.errors import UnknownNameError
+from editgauge.models._factory import is_here, make_model
 from editgauge.models.catalog import profile_models
-from editgauge.models.choice import is_here, make_model
 from editgauge.models.interfaces import ROLES
-from editgauge.models.paper_profiles import PAPERS, paper_of
 from editgauge.models.weights import available
+
+
+@dataclass(frozen=True, slots=True)
+class PaperModel:
+    """A network of a paper, and where the paper names it."""
+
+    name: str
+    """A model with its options, such as `grounding-dino-tiny[threshold=0.3]`."""
+    source: str
+    """What the paper or its released code says, in our words, and where."""
+
+
+_LPIPS = PaperModel("lpips-alex", "LPIPS, backbone unstated; ours: AlexNet, the default of its authors")
+_MINILM = PaperModel("minilm", "our choice of a sentence encoder")
+
+PAPERS: dict[str, dict[str, PaperModel]] = {
+    "editval": {
+        "detector": PaperModel(
+            "owlvit-base[threshold=0.1]",
+            "EditVal, section 3.2.2 and appendix C: rules on what OWL-ViT sees; base-patch32 at 0.1 when released",
+        ),
+        "image_embedder": PaperModel(
+            "dino-b16", "EditVal, section 4.3: cosine of DINO's [CLS] embeddings; ViT-B/16 in the public script"
+        ),
+        "fid_features": PaperModel("inception-fid", "EditVal, section 4.3: FID between source and edited images"),
+        "joint_embedder": PaperModel("clip-b16", "EditVal, section 3.2.2: CLIP, size unstated; ours: ViT-B/16"),
+    },
+    "pixlens": {
+        "detector": PaperModel(
+            "grounding-dino-tiny[text_threshold=0.3,threshold=0.3]",
+            "PixLens, section 4: Grounding DINO with a threshold of 0.1; the released code loads Swin-T, and its own "
+            "thresholds for boxes and texts, both 0.3, come before that one",
+        ),
+        "segmenter": PaperModel("sam-huge", "PixLens, section 4: SAM on the detector's boxes; ViT-H when released"),
+    },
+    "augclip": {
+        "joint_embedder": PaperModel("clip-b16", "AugCLIP, section 5, implementation details: CLIP ViT-B/16"),
+        "image_embedder": PaperModel("dino-b16", "AugCLIP, section 5: DINO similarity, size unstated; ours: ViT-B/16"),
+        "perceptual_distance": _LPIPS,
+        "semantic_segmenter": PaperModel(
+            "segformer-b5",
+            "AugCLIP, section 5: segmentation consistency, network unstated; ours: SegFormer-B5 of ADE20K",
+        ),
+        "detector": PaperModel("owlvit-base", "AugCLIP names no detector; ours: EditVal's"),
+        "segmenter": PaperModel("sam-huge", "AugCLIP names no segmenter; ours: PixLens's"),
+        "text_similarity": _MINILM,
+    },
+    "unibench": {
+        "detector": PaperModel(
+            "mask2former-swin-small",
+            "UniBench, section 3.3: a pretrained instance segmentation network, unnamed; ours: Mask2Former of COCO",
+        ),
+        "segmenter": PaperModel("mask2former-swin-small-masks", "UniBench, section 3.3: the same network's outlines"),
+        "joint_embedder": PaperModel("clip-b32", "UniBench, section 3.3: CLIP, size unstated; ours: ViT-B/32"),
+        "perceptual_distance": _LPIPS,
+    },
+    "editinspector": {
+        "detector": PaperModel(
+            "owlvit-base",
+            "EditInspector, section 4.2: Detic, an open vocabulary of which there is no port here; ours: OWL-ViT",
+        ),
+        "segmenter": PaperModel("sam-huge", "EditInspector, section 4.2: Detic's outlines; ours: SAM ViT-H"),
+        "captioner": PaperModel(
+            "blip-large", "EditInspector, section 4.1: Gemini writes captions; ours without it: BLIP"
+        ),
+        "text_similarity": _MINILM,
+    },
+}
+
+_OF_PROTOCOL = {
+    "artifacts": "editinspector",
+    "baselines": "augclip",
+    "clip-family": "augclip",
+    "difference-captions": "editinspector",
+    "unibench-detect": "unibench",
+}
+"""Protocols that are not called like their paper."""
+
+
+def paper_of(protocol: str) -> str | None:
+    """Return the paper of a protocol; None if it belongs to none.
+
+    >>> paper_of("pixlens@released"), paper_of("unibench-detect"), paper_of("preservation")
+    ('pixlens', 'unibench', None)
+    """
+    base = paper_name(protocol)
+    paper = _OF_PROTOCOL.get(base, base)
+    return paper if paper in PAPERS else None
+
 
 PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
     profile: profile_models(profile) for profile in ("lite", "lite-plus", "paper", "best")
@@ -23,15 +113,15 @@ PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
 PROFILES |= {paper: {role: (model.name,) for role, model in its.items()} for paper, its in PAPERS.items()}
 PAPER = "paper"
 """The profile that means each protocol's own paper."""
-LEFT_OUT = "none"
+NO_MODEL = "none"
 """Named for a role, it has no model, whatever the profile says."""
-ALONGSIDE = (("wordnet",), ("en-core-web-sm",))
+EXTRA_WEIGHTS = (("wordnet",), ("en-core-web-sm",))
 """Weights that no role names: a closed vocabulary finds synonyms in WordNet, and instructions are parsed with spaCy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The models of a run by role, and what is to be said about them."""
+    """The models of a run by role, with remarks for the user."""
 
     models: dict[str, str]
     remarks: tuple[str, ...]
@@ -40,7 +130,7 @@ class ModelChoice:
 
 
 def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[str]) -> ModelChoice:
-    """A model for each of the roles: the one that was named, or the profile's first that is on this machine.
+    """Choose a model per role: the override, or the profile's first that is on this machine.
 
     A role whose model is named `none` is left out.
     """
@@ -51,25 +141,25 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
     for role in overrides:
         if role not in ROLES:
             raise UnknownNameError("role", role, ROLES, "editgauge list models")
-    left_out = {role for role, name in overrides.items() if name == LEFT_OUT}
+    left_out = {role for role, name in overrides.items() if name == NO_MODEL}
     for role in dict.fromkeys(role for role in [*roles, *overrides] if role not in left_out):
-        wanted = listed.get(role, ())
-        here = overrides.get(role) or next((name for name in wanted if is_here(make_model(name))), None)
-        if here:
-            models[role] = here
+        candidates = listed.get(role, ())
+        model = overrides.get(role) or next((name for name in candidates if is_here(make_model(name))), None)
+        if model:
+            models[role] = model
         if role not in overrides and role in PAPERS.get(profile, {}):
-            sources.append(f"{profile}, {role}: {wanted[0]}. {PAPERS[profile][role].source}.")
-        if here and role not in overrides and here != wanted[0]:
-            remarks.append(f"{role}: {here} is taken, because {wanted[0]} is not on this machine.")
-        elif wanted and not here:
-            remarks.append(f"{role}: {' or '.join(wanted)} is not on this machine; {_how_to_get(wanted[0])}.")
-        elif not here:
+            sources.append(f"{profile}, {role}: {candidates[0]}. {PAPERS[profile][role].source}.")
+        if model and role not in overrides and model != candidates[0]:
+            remarks.append(f"{role}: {model} is taken, because {candidates[0]} is not on this machine.")
+        elif candidates and not model:
+            remarks.append(f"{role}: {' or '.join(candidates)} is not on this machine; {_how_to_get(candidates[0])}.")
+        elif not model:
             remarks.append(f"{role}: the profile '{profile}' has no model for it; {_who_has(role, profile)}.")
     return ModelChoice(models, tuple(remarks), tuple(sources))
 
 
 def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapping[str, Sequence[str]]) -> ModelChoice:
-    """A model for each role that the protocols ask for; in the profile `paper`, those of each protocol's own paper.
+    """Choose models for all protocols of a run; the profile `paper` uses each protocol's paper.
 
     A role that two papers fill differently is there once for each, as `pixlens.detector`.
 
@@ -103,7 +193,7 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
 
 
 def models_for(protocol: str, models: Mapping[str, str]) -> dict[str, str]:
-    """The models that one protocol asks, by plain role.
+    """Return the models of one protocol by role, without paper prefixes.
 
     >>> models_for("pixlens@released", {"pixlens.detector": "dino", "editval.detector": "owl", "segmenter": "sam"})
     {'segmenter': 'sam', 'detector': 'dino'}
@@ -123,30 +213,30 @@ def _who_has(role: str, profile: str) -> str:
     larger = f"{profile}-plus"
     if role in PROFILES.get(larger, {}):
         return f"'{larger}' has {PROFILES[larger][role][0]} (`editgauge models pull {larger}`)"
-    return f"name one with --model {role}=NAME"
+    return f"pass `model={role}=NAME`"
 
 
 def models_of(profile: str) -> dict[str, tuple[str, ...]]:
-    """The profile's models by role, in order of preference."""
+    """Return the models of a profile by role, in order of preference."""
     if profile not in PROFILES:
         raise UnknownNameError("profile", profile, PROFILES)
     return PROFILES[profile]
 
 
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
-    """The sets of weights a profile wants, each with those that serve in its place."""
-    wanted = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
-    return list(dict.fromkeys([*wanted, *ALONGSIDE]))
+    """Return the sets of weights of a profile, each with its alternatives."""
+    required = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
+    return list(dict.fromkeys([*required, *EXTRA_WEIGHTS]))
 
 
 def weights_of_model(name: str) -> list[tuple[str, ...]]:
-    """The sets of weights that a model needs."""
+    """Return the sets of weights that a model needs."""
     return [(weights,) for weights in make_model(name).weights]
 
 
 def _with_alternatives(names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The sets of the first model; where it is one set, those of the other models serve in its place."""
-    first, *others = (make_model(name).weights for name in names)
+    """Return the sets of the first model; a single set may be replaced by those of the other models."""
+    first, *alternatives = (make_model(name).weights for name in names)
     if len(first) != 1:
         return [(weights,) for weights in first]
-    return [(*first, *(weights for other in others if len(other) == 1 for weights in other))]
+    return [(*first, *(weights for other in alternatives if len(other) == 1 for weights in other))]

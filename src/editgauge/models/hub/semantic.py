@@ -9,26 +9,26 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from editgauge.models.answers import ClassMap
-from editgauge.models.hub.network import Network, resized
+from editgauge.models.hub._network import Network, resized
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
 
 class ClassMapper(Network):
-    """The class of every pixel, in the picture's size."""
+    """Role `semantic_segmenter`: the class of every pixel."""
 
     role = "semantic_segmenter"
     kinds: ClassVar[Mapping[str, str]] = {"segformer": "SegformerForSemanticSegmentation"}
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """Everything it can tell apart."""
+        """Names of the classes."""
         named: dict[str, str] = self.source.config["id2label"]
         return tuple(named[str(index)] for index in range(len(named)))
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
-        """One map per picture."""
+        """Return one class map per image."""
         if not images:
             return []
         with self.thinking():
