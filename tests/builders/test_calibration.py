@@ -175,7 +175,7 @@ def test_a_scale_needs_the_level_from_which_on_it_is_good(scored: Path, ratings:
     scale.write_text(
         "\n".join([lines[0], *(line.replace(",1,r", ",5,r").replace(",0,r", ",2,r") for line in lines[1:])])
     )
-    with pytest.raises(BadInputError, match=r"go from 2 to 5: say with --level"):
+    with pytest.raises(BadInputError, match=r"go from 2 to 5: set `level`"):
         calibration(scored, ratings=scale, out=tmp_path / "c.json")
 
     by_level, by_answer = (
