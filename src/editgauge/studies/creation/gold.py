@@ -33,16 +33,16 @@ class GoldItem:
 
 
 def read_gold(file: Path, design: Design, candidates: Sequence[PageCandidate]) -> list[GoldItem]:
-    """The gold items of a file; raises `BadInputError` that lists everything wrong with it, line by line."""
+    """Read gold items from a file; raise `BadInputError` that lists all problems by line."""
     document = read_jsonl(read_text(file), file.name)
     by_names: dict[tuple[str, ...], list[PageCandidate]] = {}
     for candidate in candidates:
         by_names.setdefault((candidate.edit, *_names(candidate)), []).append(candidate)
     gold_items: dict[str, GoldItem] = {}
-    for spot, values in document.entries():
-        item = _gold_item(values, design, by_names, spot)
+    for location, values in document.entries():
+        item = _gold_item(values, design, by_names, location)
         if item is not None and item.candidate.key in gold_items:
-            spot.report("this item was given before")
+            location.report("this item was given before")
         elif item is not None:
             gold_items[item.candidate.key] = item
     if document.faults:
@@ -57,14 +57,16 @@ def _names(candidate: PageCandidate) -> list[str]:
 
 
 def _gold_item(
-    values: Any, design: Design, by_names: Mapping[tuple[str, ...], list[PageCandidate]], spot: Location
+    values: Any, design: Design, by_names: Mapping[tuple[str, ...], list[PageCandidate]], location: Location
 ) -> GoldItem | None:
-    wanted = ("edit", "method") if design.unit == "outcome" else ("edit", "first", "second")
-    if not isinstance(values, dict) or any(not isinstance(values.get(name), str) for name in wanted):
-        spot.report(f"must be a mapping with the texts {', '.join(wanted)}, and 'answers', got {format_value(values)}")
+    keys = ("edit", "method") if design.unit == "outcome" else ("edit", "first", "second")
+    if not isinstance(values, dict) or any(not isinstance(values.get(name), str) for name in keys):
+        location.report(
+            f"must be a mapping with the texts {', '.join(keys)}, and 'answers', got {format_value(values)}"
+        )
         return None
-    right = _right_answers(values.get("answers"), design, spot)
-    names = tuple(values[name] for name in wanted)
+    right = _right_answers(values.get("answers"), design, location)
+    names = tuple(values[name] for name in keys)
     swapped = (names[0], *reversed(names[1:]))
     is_swapped = names not in by_names and swapped in by_names
     gold_items = by_names.get(swapped if is_swapped else names, [])
@@ -72,7 +74,9 @@ def _gold_item(
     fitting = [one for one in gold_items if seed is None or any(item.seed == seed for item in one.compared)]
     if len(fitting) != 1:
         listed = ", ".join(map(format_value, names))
-        spot.report(f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({listed})")
+        location.report(
+            f"the run has {len(fitting) or 'no'} such item{'s: say which seed' if fitting else ''} ({listed})"
+        )
         return None
     return GoldItem(fitting[0], _swap(right, design) if is_swapped else right) if right else None
 
@@ -85,19 +89,19 @@ def _swap(right: Right, design: Design) -> Right:
     }
 
 
-def _right_answers(answers: Any, design: Design, spot: Location) -> Right:
+def _right_answers(answers: Any, design: Design, location: Location) -> Right:
     if not isinstance(answers, dict) or not answers:
-        spot.report("'answers' must be a mapping of questions to right answers")
+        location.report("'answers' must be a mapping of questions to right answers")
         return {}
     right: Right = {}
     for name, answer in answers.items():
         question = design.question(name)
         values = answer if isinstance(answer, list) else [answer]
         if question is None or question.kind == "text":
-            there = ", ".join(item.id for item in design.questions if item.kind != "text")
-            spot.report(f"{format_value(name)} is no question with options; there are: {there}")
+            names = ", ".join(item.id for item in design.questions if item.kind != "text")
+            location.report(f"{format_value(name)} is no question with options; there are: {names}")
         elif not values or any(isinstance(value, bool) or value not in _values(question) for value in values):
-            spot.report(
+            location.report(
                 f"{format_value(answer)} does not answer '{name}'; there are: {', '.join(map(str, _values(question)))}"
             )
         else:

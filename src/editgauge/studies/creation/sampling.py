@@ -16,13 +16,13 @@ from editgauge.studies.assignment import draw
 from editgauge.studies.creation.candidates import PageCandidate
 
 Sample = Literal["all", "stratified", "disagreement"]
-ANY = 2**62
+MAX_DRAW = 2**62
 
 
-def sampled(
+def sample_candidates(
     candidates: Sequence[PageCandidate], sample: str, items: int | None, run: Run, seed: int
 ) -> list[PageCandidate]:
-    """The candidates to be rated, in the run's order; of a stratified sample each with the chance that it was taken."""
+    """Return the sampled candidates in the run's order, with inclusion probabilities for a stratified sample."""
     if sample not in get_args(Sample):
         raise UnknownNameError("way of sampling", sample, get_args(Sample))
     if sample == "all":
@@ -35,27 +35,27 @@ def sampled(
     if items is None:
         raise BadInputError(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
     if sample == "stratified":
-        chosen = [candidates[place] for place in sorted(_stratified(candidates, items, seed))]
+        sample_items = [candidates[index] for index in sorted(_stratified(candidates, items, seed))]
         chances = _chances(Counter(candidate.cell for candidate in candidates), items)
-        return [replace(item, probability=chances[item.cell]) for item in chosen]
+        return [replace(item, probability=chances[item.cell]) for item in sample_items]
     spread = disagreement(candidates, run)
-    known = sorted(spread, key=lambda place: (-spread[place], draw(ANY, seed, "sample", candidates[place].key)))
-    if len(known) < items:
-        raise BadInputError(f"Only {len(known)} items have two scores that could disagree; {items} are wanted.")
-    return [candidates[place] for place in sorted(known[:items])]
+    ranked = sorted(spread, key=lambda index: (-spread[index], draw(MAX_DRAW, seed, "sample", candidates[index].key)))
+    if len(ranked) < items:
+        raise BadInputError(f"Only {len(ranked)} items have two scores that could disagree; {items} are wanted.")
+    return [candidates[index] for index in sorted(ranked[:items])]
 
 
 def _stratified(candidates: Sequence[PageCandidate], items: int, seed: int) -> list[int]:
     """As many of every cell as there are, taken in turn, at random within the cell."""
     cells: dict[str, list[int]] = defaultdict(list)
-    for place, candidate in enumerate(candidates):
-        cells[candidate.cell].append(place)
+    for index, candidate in enumerate(candidates):
+        cells[candidate.cell].append(index)
     ranked = [
-        (rank, draw(ANY, seed, "cell", cell), place)
-        for cell, places in cells.items()
-        for rank, place in enumerate(sorted(places, key=lambda p: draw(ANY, seed, "sample", candidates[p].key)))
+        (rank, draw(MAX_DRAW, seed, "cell", cell), index)
+        for cell, indices in cells.items()
+        for rank, index in enumerate(sorted(indices, key=lambda p: draw(MAX_DRAW, seed, "sample", candidates[p].key)))
     ]
-    return [place for _, _, place in sorted(ranked)[:items]]
+    return [index for _, _, index in sorted(ranked)[:items]]
 
 
 def _chances(sizes: Mapping[str, int], items: int) -> dict[str, float]:
@@ -88,13 +88,13 @@ def _opinion(ranked: dict[OutcomeKey, float], keys: Sequence[OutcomeKey]) -> flo
     return ranked[keys[0]] - (ranked[keys[1]] if len(keys) > 1 else 0.0)
 
 
-def _ranks(run: Run, known: ScoredOutcomes) -> list[dict[OutcomeKey, float]]:
+def _ranks(run: Run, scored: ScoredOutcomes) -> list[dict[OutcomeKey, float]]:
     """For every score, each outcome's rank from 0 (worst) to 1 (best); equals share the mean of their ranks."""
     from scipy.stats import rankdata  # takes seconds to import, and only this way of sampling needs it
 
     ranks = []
     for protocol, spec in select_scores(run, ()):
-        values = known.values.get((protocol, spec.name), {})
+        values = scored.values.get((protocol, spec.name), {})
         if len(values) > 1:
             numbers = np.fromiter(values.values(), float) * (1 if spec.higher_is_better else -1)
             ranks.append(dict(zip(values, (rankdata(numbers) - 1) / (len(numbers) - 1), strict=True)))
