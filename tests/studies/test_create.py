@@ -107,10 +107,10 @@ def test_attributes_come_from_a_file(make_study: Make, tmp_path: Path, enter: Ca
     ("options", "told"),
     [
         ({"design": "editvall"}, "Did you mean 'editval'"),
-        ({"items": 3}, "say which ones, with --sample"),
-        ({"sample": "stratified"}, "say how many, with --items"),
+        ({"items": 3}, "choose them with `sample="),
+        ({"sample": "stratified"}, "pass their number as `items`"),
         ({"sample": "random"}, "There is no way of sampling called 'random'"),
-        ({"design": "attribute-importance"}, "--attributes"),
+        ({"design": "attribute-importance"}, "`attributes`"),
         ({"raters": 0}, "at least one rater"),
         ({"database": "mysql://host/name"}, "SQLite or PostgreSQL"),
         ({"database": "nonsense"}, "database URL cannot be read"),

@@ -24,7 +24,7 @@ What a web app needs is in `Study`; every method is one transaction, and one obj
     study.status()                            # for the owner
 
 `answers` maps question ids to values as the page shows them: the value of an option, a list of values (multi_choice),
-`left` / `right` / `tie` (pick_side), words (text). `parse_form_value` reads them from form fields; `is_asked` says which
+`left` / `right` / `tie` (pick_side), words (text). `parse_form_value` reads them from a form; `is_asked` says which
 conditional questions show. A page belongs to one rater: with anyone else's number `page`, `save` and `answer` raise
 `NotAllowedError`. Images of the qualification: `study.manifest.pictures[item.source]` is a file in `study.images`.
 """

@@ -257,12 +257,12 @@ def analyze(
     from editgauge.studies.analysis.page import write_page
 
     if forms is not None and out is None:
-        raise BadInputError("--forms writes a page; give a folder for it with --out.")
+        raise BadInputError("`forms` writes a page; pass a folder for it as `out`.")
     with Study.open(study) as opened, tempfile.TemporaryDirectory() as scratch:
         its_run = run or opened.manifest.run
         if opened.design.unit == "attributes":
             if out is not None:
-                raise BadInputError("A study about attributes has no page; leave out --out.")
+                raise BadInputError("A study about attributes has no page; leave out `out`.")
             answers = compared_attributes(opened)
             return Analysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
         study_findings, status = findings(opened), opened.status()

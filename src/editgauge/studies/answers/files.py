@@ -109,7 +109,7 @@ def _side_question(design: Design, question: str | None) -> str:
     sided = [item.id for item in design.sided]
     if question is None and len(sided) > 1:
         raise BadInputError(
-            f"The design asks for a side {len(sided)} times: say which with --question ({', '.join(sided)})."
+            f"The design asks for a side {len(sided)} times: choose one with `question` ({', '.join(sided)})."
         )
     if question is not None and question not in sided:
         raise UnknownNameError("question about sides in this design", question, sided)

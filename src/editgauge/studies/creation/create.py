@@ -69,7 +69,7 @@ def create(
     """
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInputError(f"'{folder}' is there already. Choose another folder with --out.")
+        raise BadInputError(f"'{folder}' is there already. Choose another `out`.")
     if raters < 1 or (items is not None and items < 1):
         raise BadInputError(f"A study needs at least one rater and one item, got {raters} and {items}.")
     opened = Run.open(Path(run))
@@ -120,7 +120,7 @@ def _nothing(design: Design, run: Run, skipped: Counter[str]) -> str:
     needs = {
         "outcome": "outcomes with pictures",
         "pair": "edits with outcomes of two methods",
-        "attributes": "edits with two attributes: give a file of them with --attributes",
+        "attributes": "edits with two attributes: pass a file of them as `attributes`",
     }[design.unit]
     left_out = "".join(f" {count} outcomes: {reason}." for reason, count in skipped.items())
     return f"The run '{run.folder}' has nothing for this design, which needs {needs}.{left_out}"

@@ -28,12 +28,12 @@ def sample_candidates(
     if sample == "all":
         if items is not None and items < len(candidates):
             raise BadInputError(
-                f"There are {len(candidates)} items, and {items} are wanted: say which ones, with --sample stratified "
-                "or --sample disagreement; or leave --items out."
+                f"There are {len(candidates)} items, and {items} are wanted: choose them with `sample='stratified'` "
+                "or `sample='disagreement'`, or leave out `items`."
             )
         return list(candidates)
     if items is None:
-        raise BadInputError(f"--sample {sample} chooses among {len(candidates)} items: say how many, with --items.")
+        raise BadInputError(f"`sample='{sample}'` chooses among {len(candidates)} items: pass their number as `items`.")
     if sample == "stratified":
         sample_items = [candidates[index] for index in sorted(_stratified(candidates, items, seed))]
         chances = _chances(Counter(candidate.cell for candidate in candidates), items)

@@ -54,7 +54,7 @@ def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
     """Read one page per annotator and edit of the study."""
     lacking = sorted(DESIGN_QUESTIONS - {question.id for question in study.design.questions})
     if lacking:
-        raise BadInputError(f"The study has no question {', '.join(lacking)}; make it with --design editinspector.")
+        raise BadInputError(f"The study has no question {', '.join(lacking)}; create it with `design='editinspector'`.")
     rows = list(csv.DictReader(io.StringIO(read_text(file))))
     items = _items_by_id(study)
     problems: list[str] = []

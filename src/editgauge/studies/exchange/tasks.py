@@ -115,7 +115,7 @@ def image_base_url(url: str | None, tool: str) -> str:
         got = "none was given" if url is None else f"got '{url}'"
         raise BadInputError(
             f"{tool} shows pictures by their address: put the study's folder 'images' where the raters' browsers reach "
-            f"it, and give that address with --url, such as https://lab.example/images; {got}."
+            f"it, and pass that address as `url`, such as https://lab.example/images; {got}."
         )
     return url.rstrip("/") + "/"
 
@@ -123,8 +123,8 @@ def image_base_url(url: str | None, tool: str) -> str:
 def new_folder(out: Path) -> Path:
     """Create the output folder; refuse one with other files."""
     if out.suffix:
-        raise BadInputError(f"'{out}' looks like a file; this form of export writes a folder, give one with --out.")
+        raise BadInputError(f"'{out}' looks like a file; this form of export writes a folder, pass one as `out`.")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInputError(f"'{out}' is there already. Choose another folder with --out.")
+        raise BadInputError(f"'{out}' is there already. Choose another `out`.")
     out.mkdir(parents=True, exist_ok=True)
     return out
