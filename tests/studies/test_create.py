@@ -18,9 +18,9 @@ from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.results import Run
 from editgauge.studies import BadStudyError, RaterInfo, Study, create
+from editgauge.studies.creation._selection import _chances, disagreement
 from editgauge.studies.creation.candidates import offer
 from editgauge.studies.creation.create import ImageStore
-from editgauge.studies.creation.sampling import _chances, disagreement
 from editgauge.studies.store import StudyItem
 
 Make = Callable[..., Study]

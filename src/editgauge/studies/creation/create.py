@@ -21,9 +21,8 @@ from editgauge.errors import BadImageError, BadInputError
 from editgauge.options import Count
 from editgauge.results import Run
 from editgauge.studies.assignment import SHUFFLE_BELOW, draw
+from editgauge.studies.creation._selection import GoldItem, read_gold, sample_candidates
 from editgauge.studies.creation.candidates import PageCandidate, offer, with_captions
-from editgauge.studies.creation.gold import GoldItem, read_gold
-from editgauge.studies.creation.sampling import sample_candidates
 from editgauge.studies.design import Design, find_design, read_design
 from editgauge.studies.manifest import DESIGN, IMAGES, LOCAL_DATABASE, StudyManifest
 from editgauge.studies.store import Database, StudyCell, StudyItem
