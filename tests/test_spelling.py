@@ -20,7 +20,7 @@ BRITISH = re.compile(
 READ_BOTH_WAYS = {
     "docs/how-to/own-benchmark.md",  # an example of a mistake
     "src/editgauge/benchmarks/sample/sample.yaml",
-    "src/editgauge/building/training/attributes.yaml",
+    "src/editgauge/builders/_training_attributes.yaml",
     "src/editgauge/core/phrases.py",
     "src/editgauge/core/run/manifest.py",
     "src/editgauge/core/text.py",

@@ -8,12 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from editgauge.audits.cards.blends import blend
-from editgauge.audits.cards.card import ScoreCard, score_card, worst_failures
-from editgauge.audits.cards.measures import accuracy, auroc, auroc_ahead, best_mark
-from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.cards.values import ProbeScores
-from editgauge.audits.probes.probes import Probe, Split
+from editgauge.audits._probe_set import Probe, Split
+from editgauge.audits.cards.card import (
+    ProbeScores,
+    ScoreCard,
+    Sheet,
+    accuracy,
+    auroc,
+    auroc_ahead,
+    best_mark,
+    blend,
+    score_card,
+    worst_failures,
+)
 from editgauge.errors import BadInputError
 from editgauge.types import ScoreSpec
 

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._cli._show_inspect import show_card
 from editgauge._util.images import read_image, write_png
-from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.probes.build import probes
-from editgauge.audits.probes.probes import Probe, read_probes
-from editgauge.audits.verb import audit
+from editgauge.audits._probe_set import Probe, read_probes
+from editgauge.audits.audit import audit
+from editgauge.audits.cards.card import Sheet
+from editgauge.audits.probes import probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError
 from tests.audits.conftest import LEFT, RedBoxes, drawn

@@ -19,8 +19,8 @@ from editgauge._util.coco import CocoImage, read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels, read_image
 from editgauge._vision.geometry import box_area, middle
-from editgauge.audits.cards.measures import share
-from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
+from editgauge.audits._probe_set import OUTCOMES, RIGHT, Probe
+from editgauge.audits.cards.card import share
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models._cache import cache_dir
