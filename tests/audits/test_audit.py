@@ -86,7 +86,7 @@ def test_a_judge_that_always_says_yes_is_exposed(audited: Audited, tmp_path: Pat
     card = audited(lambda pictures, asked: True)
     found = verdict(card)
     assert (found.auroc.value, found.accuracy.value) == (0.5, 0.5)
-    assert (found.says_done_rightly.value, found.says_not_rightly.value) == (1.0, 0.0)
+    assert (found.sensitivity.value, found.specificity.value) == (1.0, 0.0)
     assert {each.kind for each in card.failures[f"editinspector[{MODEL}]/edit"]} == {"nothing"}
     assert "data:image/jpeg" in (tmp_path / "audit" / "index.html").read_text("utf-8")
 

@@ -1,4 +1,4 @@
-"""People's ground beside probes: what a score reaches there, and a page that begins with a disagreement."""
+"""Evaluators on a human reference set, and a page that begins with a disagreement."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def ratings(tmp_path: Path) -> Ratings:
 
 @pytest.mark.parametrize("liked", ["nothing", "right"])
 @pytest.mark.slow
-def test_a_page_begins_with_the_grounds_that_disagree(
+def test_page_begins_with_a_disagreement(
     liked: str, probes: Path, rated_run: Path, ratings: Ratings, tmp_path: Path
 ) -> None:
     file = ratings(lambda kind: float(kind == liked))
@@ -62,18 +62,18 @@ def test_a_page_begins_with_the_grounds_that_disagree(
         against="l1",
         quiet=True,
     )
-    assert card.ground is not None
-    assert (card.ground.outcomes, card.ground.photos, card.ground.methods) == (2 * PHOTOS, PHOTOS, 1)
-    row = card.ground.of("preservation", "l1")
+    assert card.human_reference is not None
+    assert (card.human_reference.outcomes, card.human_reference.photos, card.human_reference.methods) == (2 * PHOTOS, PHOTOS, 1)
+    row = card.human_reference.of("preservation", "l1")
     assert row is not None
     assert row.answered == 1
     assert row.done.value == float(liked == "nothing"), "a picture that stayed as it was has the better l1"
     page = (tmp_path / "audit" / "index.html").read_text("utf-8")
-    lead = page.partition('<p class="grounds">')[2]
-    assert lead.startswith("The two grounds disagree.") is (liked == "nothing")
+    lead = page.partition('<p class="summary">')[2]
+    assert lead.startswith("Probes and people disagree.") is (liked == "nothing")
 
 
-def test_a_ground_needs_its_ratings(probes: Path, rated_run: Path, tmp_path: Path) -> None:
+def test_reference_set_needs_ratings(probes: Path, rated_run: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="--ground and --ratings go together"):
         audit(protocol=["preservation"], probes=probes, ground=str(rated_run), out=tmp_path / "audit", quiet=True)
 
@@ -83,7 +83,7 @@ def test_scales_are_divided_by_their_end() -> None:
     assert mean_ratings([*ratings, Rating("a", "m", 10, "ann", "quality")]) == {("a", "m"): {"done": 0.6, "quality": 1}}
 
 
-def test_grounds_disagree_where_intervals_lie_apart() -> None:
+def test_disagreement_means_disjoint_intervals() -> None:
     high, low, wide = (
         Estimate(value, *ends, 9, 9) for value, ends in ((0.9, (0.85, 0.95)), (0.6, (0.5, 0.7)), (0.7, (0.5, 0.9)))
     )

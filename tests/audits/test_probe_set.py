@@ -112,7 +112,7 @@ def test_a_function_of_ones_own_has_a_card(folder: Path) -> None:
     assert found.auroc.value > 0.9 - 0.2  # another instruction shows the same pixels: no function of them can tell
     assert found.against["nothing"].value == 1.0
     assert found.unscored.keys() == {"not_applicable"}
-    assert found.deaf.value == 1.0
+    assert found.unchanged_rate.value == 1.0
 
 
 def test_what_is_not_a_number_has_a_reason(folder: Path) -> None:

@@ -455,7 +455,7 @@ def _show_card_scores(card: AuditCard, scores: Sequence[ScoreCard]) -> None:
         [
             _card_name(score),
             *map(_card_cell, (score.auroc, score.accuracy, score.chosen)),
-            *(_value_only(estimate) for estimate in (score.moves.get("jpeg-90"), score.deaf)),
+            *(_value_only(estimate) for estimate in (score.moves.get("jpeg-90"), score.unchanged_rate)),
             percent((score.probes - score.scored) / score.probes) if score.probes else "-",
         ]
         for score in scores

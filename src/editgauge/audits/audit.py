@@ -89,9 +89,9 @@ def audit(
         coco: COCO's instance annotations (JSON): whether models tell left from right is then asked about annotated
             photographs, as in EditVal's appendix J; needs `images`.
         images: folder of COCO's photographs.
-        ground: real edits that people rated, as a second ground: a run folder, or `BENCHMARK=FOLDER` with a subfolder
+        ground: real edits that people rated, as a reference set: a run folder, or `BENCHMARK=FOLDER` with a subfolder
             of outcomes per method, such as `imagenhub=ImagenHub_Text-Guided_IE`; needs `ratings`.
-        ratings: people's ratings of that ground, in the formats of `editgauge agree`.
+        ratings: people's ratings of the reference set, in the formats of `editgauge agree`.
         limit: maximum number of edits per type when probes are made; default 20.
         seed: random seed.
         processes: worker processes; 0 chooses by cores and work.
@@ -160,7 +160,7 @@ def audit(
         rated = reference_runs(
             ground, ratings, names, lambda name, data, outcomes: scored(benchmark, data, outcomes, name, GROUND)
         )
-        card = replace(card, ground=human_reference(Path(benchmark).name, rated, read_ratings(Path(ratings))))
+        card = replace(card, human_reference=human_reference(Path(benchmark).name, rated, read_ratings(Path(ratings))))
     write_json(folder / CARD, asdict(card))
     write_page(card, path, folder)
     return card

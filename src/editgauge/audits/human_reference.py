@@ -212,7 +212,7 @@ def _good(ratings: np.ndarray) -> np.ndarray:
 
 
 def disagree(probes: Estimate, people: Estimate) -> bool:
-    """Do the intervals of two grounds, which share no photograph, lie apart?"""
+    """Return whether the intervals on probes and on the reference set, which share no photograph, do not overlap."""
     ends = (probes.low, probes.high, people.low, people.high)
     if any(end is None for end in ends):
         return False
@@ -222,16 +222,16 @@ def disagree(probes: Estimate, people: Estimate) -> bool:
 
 def reference_summary(card: AuditCard) -> list[str]:
     """Describe the headline scores on both reference sets, disagreements first."""
-    if card.ground is None:
+    if card.human_reference is None:
         return []
-    rows = [(head, row) for head in card.heads if (row := card.ground.of(head.protocol, head.name))]
+    rows = [(head, row) for head in card.heads if (row := card.human_reference.of(head.protocol, head.name))]
     disagreeing = [both for both in rows if disagree(both[0].auroc, both[1].done)]
     together = [both for both in rows if both not in disagreeing]
     return [*_apart(disagreeing), *(_sentence(*both) for both in together), *_fitted(card)]
 
 
 def _apart(rows: Sequence[tuple[ScoreCard, ReferenceScore]]) -> list[str]:
-    return [f"The two grounds disagree. {_sentence(*both)}" for both in rows[:1]] + [
+    return [f"Probes and people disagree. {_sentence(*both)}" for both in rows[:1]] + [
         f"They also disagree about the next. {_sentence(*both)}" for both in rows[1:]
     ]
 
@@ -245,16 +245,16 @@ def _sentence(card: ScoreCard, row: ReferenceScore) -> str:
 
 
 def _fitted(card: AuditCard) -> list[str]:
-    ground = card.ground
+    reference = card.human_reference
     if (
-        ground is None
-        or not ground.fitted_on
-        or not any(row.protocol.startswith(OWN_PROTOCOL) for row in ground.scores)
+        reference is None
+        or not reference.fitted_on
+        or not any(row.protocol.startswith(OWN_PROTOCOL) for row in reference.scores)
     ):
         return []
     return [
-        f"{percent(ground.fitted_on)} of these rated outcomes are of photographs that the protocol {OWN_PROTOCOL} was fitted "
-        "on: its figures on people's ground are too good."
+        f"{percent(reference.fitted_on)} of these rated outcomes are of photographs that the protocol {OWN_PROTOCOL} was fitted "
+        "on: its figures on the reference set are too good."
     ]
 
 

@@ -390,8 +390,8 @@ class ScoreCard:
     """Of `edit done`, over all probes whose truth is known."""
     accuracy: Estimate
     """Balanced accuracy of `edit done` at the mark."""
-    says_done_rightly: Estimate
-    says_not_rightly: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
     chosen: Estimate
     """Of all pairs made so that one is better, the share in which it has the better score."""
     people: Estimate
@@ -407,7 +407,7 @@ class ScoreCard:
     """By harmless change: how far the score moves, in units of its spread."""
     flips: Mapping[str, Estimate]
     """By harmless change: how often the verdict turns."""
-    deaf: Estimate
+    unchanged_rate: Estimate
     """How often the score is exactly the same when another edit is asked for."""
     mean: Estimate
     spread: float | None
@@ -448,8 +448,8 @@ def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
         mark_is_its_own=measured.mark is not None,
         auroc=auroc(held_out, done, photos),
         accuracy=accuracies[0],
-        says_done_rightly=accuracies[1],
-        says_not_rightly=accuracies[2],
+        sensitivity=accuracies[1],
+        specificity=accuracies[2],
         chosen=_chosen(held_out, sheet.choices("held_back"), photos),
         people=_chosen(turned, sheet.preferred, photos),
         by_type=_by_type(held_out, mark, sheet, inside),
@@ -457,7 +457,7 @@ def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
         ordering=_ordering(held_out, sheet),
         moves=_moves(held_out, spread, sheet),
         flips=_flips(held_out, mark, sheet),
-        deaf=_beside_right(held_out, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)),
+        unchanged_rate=_beside_right(held_out, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)),
         mean=share(sign * held_out, photos, "no probe has this score"),
         spread=spread,
     )

@@ -93,8 +93,8 @@ def _shown_of(card: AuditCard) -> dict[str, Any]:
         "by_people": sorted(card.scores, key=lambda item: -(item.people.value or 0.0)),
         "against": list(dict.fromkeys(kind for head in heads for kind in head.against)),
         "facts": _facts(card),
-        "grounds": reference_summary(card),
-        "on_ground": _on_ground(card),
+        "summary": reference_summary(card),
+        "reference_rows": _reference_rows(card),
         "seconds": {name: f"{took:,.0f} s" for name, took in card.seconds.items()},
         "groups": GROUPS,
         "most_moved": _most_moved,
@@ -108,17 +108,17 @@ def _best_first(scores: list[ScoreCard]) -> list[ScoreCard]:
     return sorted(scores, key=lambda item: -(item.auroc.value or 0.0))
 
 
-def _on_ground(card: AuditCard) -> list[tuple[ReferenceScore, Estimate | None]]:
+def _reference_rows(card: AuditCard) -> list[tuple[ReferenceScore, Estimate | None]]:
     """Return the scores on human ratings, best first, with their AUROC on probes."""
     probes = {(score.protocol, score.name): score.auroc for score in card.scores}
-    rows = sorted(card.ground.scores if card.ground else (), key=lambda row: -(row.done.value or 0.0))
+    rows = sorted(card.human_reference.scores if card.human_reference else (), key=lambda row: -(row.done.value or 0.0))
     return [(row, probes.get((row.protocol, row.name))) for row in rows]
 
 
 def _facts(card: AuditCard) -> dict[str, int]:
     compared = {"pairs that people compared": card.people.pairs} if card.people else {}
     made = {"held-out probes": card.held_back, "edits": card.edits, "photographs": card.photos}
-    rated = {"rated outcomes of real edits": card.ground.outcomes} if card.ground else {}
+    rated = {"rated outcomes of real edits": card.human_reference.outcomes} if card.human_reference else {}
     return (made if card.held_back else {}) | compared | rated | {"scores": len(card.scores)}
 
 

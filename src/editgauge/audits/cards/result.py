@@ -115,8 +115,8 @@ class AuditCard:
     seconds: Mapping[str, float]
     """By protocol, over all calls into the folder; what an earlier one had asked of a model is remembered."""
     models: Mapping[str, str]
-    ground: HumanReference | None = None
-    """How the scores perform on real edits that people rated; None when no such ground was given."""
+    human_reference: HumanReference | None = None
+    """How the scores perform on real edits that people rated; None without a reference set."""
 
     @property
     def heads(self) -> list[ScoreCard]:
