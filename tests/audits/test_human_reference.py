@@ -63,7 +63,11 @@ def test_page_begins_with_a_disagreement(
         quiet=True,
     )
     assert card.human_reference is not None
-    assert (card.human_reference.outcomes, card.human_reference.photos, card.human_reference.methods) == (2 * PHOTOS, PHOTOS, 1)
+    assert (card.human_reference.outcomes, card.human_reference.photos, card.human_reference.methods) == (
+        2 * PHOTOS,
+        PHOTOS,
+        1,
+    )
     row = card.human_reference.of("preservation", "l1")
     assert row is not None
     assert row.answered == 1

@@ -253,8 +253,8 @@ def _fitted(card: AuditCard) -> list[str]:
     ):
         return []
     return [
-        f"{percent(reference.fitted_on)} of these rated outcomes are of photographs that the protocol {OWN_PROTOCOL} was fitted "
-        "on: its figures on the reference set are too good."
+        f"{percent(reference.fitted_on)} of these rated outcomes are of photographs on which the protocol "
+        f"{OWN_PROTOCOL} was fitted: its figures on the reference set are too good."
     ]
 
 
@@ -302,17 +302,17 @@ def add_answers(
     ratings: str | Path | None,
     quiet: bool,
 ) -> tuple[Probe, ...]:
-    """Adds what people said to the probes of a folder, or begins one with it, and gives all of them.
+    """Add human answers to the probes of a folder, or start one with them, and return all probes.
 
     What is said now of an outcome or of a pair replaces what was said before; all else that was said stays.
     """
     edits = {edit.id: edit for edit in benchmark.edits}
     paths = pairs(outcomes if isinstance(outcomes, Mapping) else expand_folders(outcomes), "outcomes", "NAME=FOLDER")
-    places = {name: Path(path).expanduser() for name, path in paths.items()}
+    folders = {name: Path(path).expanduser() for name, path in paths.items()}
     probes = [
         outcome
-        for name, place in places.items()
-        for outcome in find_outcomes(name, place, benchmark.edits, layout).outcomes
+        for name, method_folder in folders.items()
+        for outcome in find_outcomes(name, method_folder, benchmark.edits, layout).outcomes
     ]
     answers = read_answers(
         Path(choices) if choices is not None else None,
@@ -323,7 +323,7 @@ def add_answers(
     )
     pictures = {OutcomeKey(probe.edit_id, probe.method, probe.seed): probe.image for probe in probes}
     if not (folder / TRUTHS).is_file():
-        claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(places)}, "people's answers", COMMAND)
+        claim(folder, SETTINGS, {"benchmark": benchmark.name, "methods": list(folders)}, "people's answers", COMMAND)
     for remark in answers.remarks:
         log_info(remark, quiet=quiet)
     lines = []
@@ -335,7 +335,7 @@ def add_answers(
 
 
 def name_of(key: OutcomeKey) -> str:
-    """The id of the probe that an outcome becomes.
+    """Return the id of the probe for an outcome.
 
     >>> name_of(OutcomeKey("cat", "hub/ours", 2))
     'cat--by-hub-ours__seed2'
@@ -346,12 +346,12 @@ def name_of(key: OutcomeKey) -> str:
 def _copied(
     folder: Path, key: OutcomeKey, edit: Edit, image: Path | None, quiet: bool
 ) -> tuple[OutcomeKey, Edit] | None:
-    """The edit as the folder holds it, with all its pictures; None when one cannot be read."""
+    """Copy an edit and its images into the folder; return None if an image cannot be read."""
     name = name_of(key)
     try:
         source = read_image(edit.source.path)
         write_png(read_image(image or Path()), folder / OUTCOMES / f"{name}.png")
-        kept = replace(
+        stored_edit = replace(
             edit,
             id=name,
             source=_stored(folder, PICTURES, edit.source.path),
@@ -363,11 +363,11 @@ def _copied(
     except BadImageError as error:
         log_info(f"left out: {error}", quiet=quiet)
         return None
-    return key, kept
+    return key, stored_edit
 
 
 def _stored(folder: Path, within: str, path: Path) -> ImageFile:
-    """A copy named by its content, so that edits of one photograph share it."""
+    """Store a copy named by its content hash, so that edits of one photograph share it."""
     name = f"{within}/{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}{path.suffix.lower()}"
     target = folder / name
     if not target.is_file():
@@ -388,16 +388,16 @@ def _stored_mask(folder: Path, mask: Mask | None, name: str, width: int, height:
 def _joined(
     folder: Path, answers: PeopleAnswers, edits: Mapping[str, Edit], copied: Iterable[tuple[OutcomeKey, Edit]]
 ) -> tuple[Probe, ...]:
-    kept = dict(copied)
-    names = {key: name_of(key) for key in kept}
+    edits_by_key = dict(copied)
+    names = {key: name_of(key) for key in edits_by_key}
     if len(set(names.values())) < len(names):
         raise BadInputError("Two methods have names that differ by signs no file name may hold; rename one of them.")
     over: dict[str, dict[str, float]] = {name: {} for name in names.values()}
     for (better, worse), share in answers.over.items():
-        if better in kept and worse in kept:
+        if better in edits_by_key and worse in edits_by_key:
             over[names[better]][names[worse]] = share
-    there = (folder / TRUTHS).is_file()
-    before = {probe.id: probe for probe in read_probes(folder)} if there else {}
+    has_probes = (folder / TRUTHS).is_file()
+    before = {probe.id: probe for probe in read_probes(folder)} if has_probes else {}
     probes = before | {
         names[key]: Probe(
             id=names[key],
@@ -409,10 +409,10 @@ def _joined(
             split=split_of(edits[key.edit].origin),
             over=_over(names[key], before, over),
         )
-        for key in kept
+        for key in edits_by_key
     }
-    entries = {item.id: benchmark_entry(item) for item in kept.values()}
-    if there:
+    entries = {item.id: benchmark_entry(item) for item in edits_by_key.values()}
+    if has_probes:
         entries = read_edits(folder) | entries
     write_edits(folder, entries.values())
     write_probes(folder, probes.values())

@@ -65,7 +65,7 @@ def compare(before: Numbers, after: Numbers, shares: Numbers, sources: Labels) -
 
 def _fit(numbers: Numbers, shares: Numbers, sources: Labels) -> Fit:
     bins = binned(numbers, shares, sources)
-    error = sum(abs(bin.value - bin.share.value) * bin.share.n for bin in bins) / numbers.size
+    error = sum(abs(bin_.value - bin_.share.value) * bin_.share.n for bin_ in bins) / numbers.size
     brier, log_loss = (clustered_mean(cost(numbers, shares), sources) for cost in (_squares, _losses))
     return Fit(error, brier, log_loss, bins)
 

@@ -82,15 +82,15 @@ class RuleAuthor:
     async def read(self, edit: Edit) -> EditAndReverse:
         """By the edit's parts, or by the forms of instruction that rules know."""
         change = change_of(edit)
-        own = Worded(change, edit.instruction or instruction_of(change), caption_of(change))
+        forward = Worded(change, edit.instruction or instruction_of(change), caption_of(change))
         try:
             back = backwards(change)
         except UnscorableError as unable:
-            return EditAndReverse(own, unable)
-        return EditAndReverse(own, Worded(back, instruction_of(back), caption_of(back)))
+            return EditAndReverse(forward, unable)
+        return EditAndReverse(forward, Worded(back, instruction_of(back), caption_of(back)))
 
     async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
-        """The same words with another goal, so that the wording does not give away what was made up."""
+        """Replace the goal but not the wording, so that the wording does not reveal the made-up instance."""
         goal = await decoy(worded.change, scene, chance)
         if worded.change.action != "Change Attribute":
             goal = as_many(goal, like=worded.change.goal)
@@ -133,19 +133,19 @@ class JudgeAuthor:
         self._prompt = prompt
 
     async def read(self, edit: Edit) -> EditAndReverse:
-        """The judge's reading of the instruction; where the edit has parts, those decide what changes."""
-        known = edit.source_caption or NOTHING_KNOWN
-        words = self._prompt("reverse_edit").render(instruction=edit.instruction, known=known)
+        """Parse the instruction with a judge; the parts of the edit decide what changes, if given."""
+        source_caption = edit.source_caption or NOTHING_KNOWN
+        words = self._prompt("reverse_edit").render(instruction=edit.instruction, known=source_caption)
         answer: SaidReverse = (await self._ask(Question(words=words, form=Structured(SaidReverse)))).value
         change = _checked(answer, edit)
-        own = Worded(change, edit.instruction, _naming(answer.caption, change.goal))
+        forward = Worded(change, edit.instruction, _naming(answer.caption, change.goal))
         try:
-            return EditAndReverse(own, _way_back(change, answer, f"{edit.instruction} {edit.source_caption or ''}"))
+            return EditAndReverse(forward, _way_back(change, answer, f"{edit.instruction} {edit.source_caption or ''}"))
         except UnscorableError as unable:
-            return EditAndReverse(own, unable)
+            return EditAndReverse(forward, unable)
 
     async def negative(self, worded: Worded, scene: ChangeScene, chance: Random) -> Worded:
-        """The first of the judge's offers that is surely wrong."""
+        """Return the first alternative of the judge that is certainly wrong."""
         change, choice = worded.change, CHOICES[worded.change.action]
         if change.action == "Remove":
             choice = choice.format(", ".join((await standing(change, scene))[:OFFERS]))
@@ -165,7 +165,7 @@ class JudgeAuthor:
 
 
 def _checked(answer: SaidReverse, edit: Edit) -> DescribedChange:
-    """The change that a judge read, if the instruction bears it out; raises `UnscorableError`."""
+    """Return the change that a judge parsed, if the instruction supports it."""
     try:
         return change_of(edit)
     except UnscorableError:
@@ -181,10 +181,12 @@ def _checked(answer: SaidReverse, edit: Edit) -> DescribedChange:
     return change
 
 
-def _way_back(change: DescribedChange, answer: SaidReverse, known: str) -> Worded:
-    """The judge's words for the way back; what was there before must have been told, never guessed."""
+def _way_back(change: DescribedChange, answer: SaidReverse, source_caption: str) -> Worded:
+    """Return the judge's wording of the reverse edit; the earlier state must be stated, not guessed."""
     if change.action == "Change Attribute" and not change.before and answer.before:
-        change = DescribedChange(change.action, _known(known, answer.before), change.after, change.thing, change.where)
+        change = DescribedChange(
+            change.action, _stated(source_caption, answer.before), change.after, change.thing, change.where
+        )
     back = backwards(change)
     if not answer.reversed_instruction or not answer.reversed_caption:
         raise UnscorableError("unparsable", "the judge gives no words for the way back")
@@ -192,20 +194,20 @@ def _way_back(change: DescribedChange, answer: SaidReverse, known: str) -> Worde
 
 
 def _naming(text: str, goal: str) -> str:
-    """The text, if it names the goal; raises `UnscorableError` when it is about something else."""
+    """Return the text if it names the goal, else raise `UnscorableError`."""
     if not goal or not _words(goal) <= _words(text):
         raise UnscorableError("unparsable", f"the judge's '{text}' does not name '{goal}'")
     return text
 
 
-def _known(known: str, guess: str) -> str:
-    if not _words(guess) <= _words(known):
+def _stated(source_caption: str, guess: str) -> str:
+    if not _words(guess) <= _words(source_caption):
         raise UnscorableError("unparsable", f"the judge says that it was '{guess}' before, without any evidence")
     return guess
 
 
 def _words(text: str) -> set[str]:
-    """The words in the singular, for comparing."""
+    """Return the words in the singular, for comparison."""
     return {(singulars(word) or [word])[0] for word in plain_words(text)}
 
 

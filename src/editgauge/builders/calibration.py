@@ -343,8 +343,8 @@ class _Panel(Plane):
     def dots(self, bins: Sequence[ReliabilityBin], kind: str) -> str:
         """Draw one dot per bin with its interval."""
         parts = []
-        for bin in bins:
-            at, share = f"{self.x(bin.value):.1f}", bin.share
+        for bin_ in bins:
+            at, share = f"{self.x(bin_.value):.1f}", bin_.share
             if share.low is not None and share.high is not None:
                 parts.append(
                     f'<path class="whisker {kind}" d="M{at} {self.y(share.low):.1f}V{self.y(share.high):.1f}"/>'

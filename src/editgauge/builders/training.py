@@ -240,7 +240,9 @@ class Training:
             "by instance": _count(lesson.kind for lesson in self.lessons),
             "by answer": _count(f"{entry.question}: {_word(entry)}" for entry in self.lessons),
             "labeled by a machine": _count(
-                f"{each.question}: {_word(each)}, by {each.labeled_by}" for each in self.lessons if each.labeled_by
+                f"{lesson.question}: {_word(lesson)}, by {lesson.labeled_by}"
+                for lesson in self.lessons
+                if lesson.labeled_by
             ),
             "dropped for balance": _count(f"{value.question}: {_word(value)}" for value in self.dropped),
         }
@@ -405,10 +407,11 @@ def training(
         replay=replay,
     )
     jury = read_judge_config(judges)
-    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
-    if not {*ROLES} <= chosen.models.keys():
+    selected_models = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
+    if not {*ROLES} <= selected_models.models.keys():
         raise BadInputError(
-            "Negative edits need a model that finds things, and one that tells which are alike.", chosen.remarks
+            "Negative edits need a model that finds things, and one that tells which are alike.",
+            selected_models.remarks,
         )
     opened = open_benchmark(benchmark, data, images)
     jobs = _jobs(opened, outcomes, ratings, limit)
@@ -417,24 +420,24 @@ def training(
         asking = most_calls(jury, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
         return Training(folder, opened.name, opened.license, next(iter(jury.addresses)), seed, asking=asking)
     prompt = partial(open_prompt, folder=jury.prompts)
-    with ModelService(chosen.models) as service:
+    with ModelService(selected_models.models) as service:
         if machine_artifacts:
             jobs = run_async(_with_artifacts(jobs, service))
         results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet))
     made = list(chain.from_iterable(lessons for lessons, _ in results))
-    kept, dropped = balanced(made, seed)
-    shots = export(kept, folder, prompt)
-    write_sheet(kept, shots, folder)
+    balanced_lessons, dropped = balanced(made, seed)
+    shots = export(balanced_lessons, folder, prompt)
+    write_sheet(balanced_lessons, shots, folder)
     done = Training(
         folder,
         opened.name,
         opened.license,
         written_by(jury, PROMPTS) if jury.addresses else RULES,
         seed,
-        tuple(kept),
+        tuple(balanced_lessons),
         tuple(dropped),
         tuple(chain.from_iterable(lacking for _, lacking in results)),
-        describe(chosen.models),
+        describe(selected_models.models),
     )
     write_card(done)
     for line in summary_lines(done):

@@ -457,7 +457,9 @@ def score_card(measured: ProbeScores, sheet: Sheet) -> ScoreCard:
         ordering=_ordering(held_out, sheet),
         moves=_moves(held_out, spread, sheet),
         flips=_flips(held_out, mark, sheet),
-        unchanged_rate=_beside_right(held_out, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)),
+        unchanged_rate=_beside_right(
+            held_out, sheet, OTHER_WORDS, lambda right, other: _known(right, other, right == other)
+        ),
         mean=share(sign * held_out, photos, "no probe has this score"),
         spread=spread,
     )
