@@ -156,7 +156,7 @@ def human_reference(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -
         photos |= outcomes.sources
         specs = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
         rows += [_row(protocol, spec, outcomes, rated) for protocol, spec in specs]
-    fitted_photos = set(fitted().provenance["ratings"].get("photograph_ids", ()))
+    fitted_photos = set(fitted().provenance.get("photograph_ids", ()))
     photo_of = [photos[key.edit] for key in keys]
     return HumanReference(
         name=name,
