@@ -59,7 +59,7 @@ def test_ratings_are_what_agree_reads(make_study: Make, enter: Any, work: Any, t
     }
     found = agree(study.manifest.run, ratings=tmp_path / "ratings.jsonl")
     assert found.ratings is not None
-    assert (found.ratings.strangers, len(found.ratings.pairs)) == (0, 48)
+    assert (found.ratings.unmatched, len(found.ratings.pairs)) == (0, 48)
     agreement = analyze(study.folder).agreement
     assert agreement is not None
     assert agreement.ratings == found.ratings

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
     from editgauge.audits.cards.card import ScoreCard
     from editgauge.audits.cards.result import AuditCard, Cost, PeopleAgreement
+    from editgauge.audits.judges.check import Checked, Drift
     from editgauge.audits.judges.guess_cost import GuessCost
-    from editgauge.audits.judges.inspector_tables import InspectorTables
-    from editgauge.audits.judges.ledger import Checked, Drift
     from editgauge.audits.judges.side_by_side import SideBySide
+    from editgauge.audits.judges.tables import InspectorTables
     from editgauge.disentanglement.disentangle import DisentanglementResult
     from editgauge.engine.changes import WhatChanged
     from editgauge.engine.result import ScoreResult
@@ -414,14 +414,14 @@ def show_audit(card: AuditCard, options: Options) -> None:
 
 def show_card(card: AuditCard) -> None:
     """Print the scores by how well they tell whether the edit was done, then the findings on judges."""
-    from editgauge.audits.people.ground import both_grounds
+    from editgauge.audits.human_reference import reference_summary
 
     heads = card.heads
     if heads and card.held_back:
         minor = [score for score in card.scores if score not in heads]
         _show_card_scores(card, [*_by_auroc(heads), *_by_auroc(minor)][:MAX_CARD_SCORES])
         _show_against(heads)
-    for sentence in both_grounds(card):
+    for sentence in reference_summary(card):
         print_text(sentence)
     if card.people:
         _show_card_people(card, card.people)
@@ -455,7 +455,7 @@ def _show_card_scores(card: AuditCard, scores: Sequence[ScoreCard]) -> None:
         [
             _card_name(score),
             *map(_card_cell, (score.auroc, score.accuracy, score.chosen)),
-            *(_value_only(estimate) for estimate in (score.moves.get("jpeg-90"), score.deaf)),
+            *(_value_only(estimate) for estimate in (score.moves.get("jpeg-90"), score.unchanged_rate)),
             percent((score.probes - score.scored) / score.probes) if score.probes else "-",
         ]
         for score in scores
