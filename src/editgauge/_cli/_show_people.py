@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.feedback import Feedback
     from editgauge.analysis.power import Plan
     from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
-    from editgauge.builders.calibration.build import BuiltCalibration, Calibrated
+    from editgauge.builders.calibration import BuiltCalibration, Calibrated
     from editgauge.studies.analysis.status import Status
     from editgauge.studies.answers.importing import Imported
     from editgauge.studies.raters import Invitation
