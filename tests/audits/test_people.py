@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._cli._show_inspect import show_card
 from editgauge._util.images import read_image, write_png
-from editgauge.audits import _probe_set
 from editgauge.audits._probe_set import Probe, read_probes
 from editgauge.audits.audit import audit
 from editgauge.audits.cards.card import Sheet

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from editgauge._cli import groups
 from editgauge._util.images import read_image, write_png
-from editgauge.audits import _probe_set
 from editgauge.audits._probe_set import read_probes, split_of
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError
