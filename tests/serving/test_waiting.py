@@ -109,7 +109,7 @@ def test_only_the_latest_answers_are_kept() -> None:
     async def scene() -> int:
         scoring = Scoring("not_detected")
         scoring.may_end.set()
-        shared = SharedScoring(scoring, kept=2)
+        shared = SharedScoring(scoring, max_answers=2)
         for instruction in ("one", "two", "one", "three", "one", "two"):
             await shared.score(request(instruction=instruction))
         return scoring.asked

@@ -112,7 +112,7 @@ def _line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, Any]:
         entry = {"text": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         return {"line": number, "error": "must be an object with 'text'"}
-    shown = {key: entry[key] for key in ("id", "text", "source_caption", "target_caption") if entry.get(key)}
+    fields = {key: entry[key] for key in ("id", "text", "source_caption", "target_caption") if entry.get(key)}
     texts = {key: entry.get(key) if isinstance(entry.get(key), str) else None for key in KEYS}
     try:
         reading = read_instruction(
@@ -124,8 +124,8 @@ def _line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, Any]:
             judge_config,
         )
     except EditGaugeError as error:
-        return {**shown, "line": number, "error": str(error)}
-    return {**shown, **reading_to_json(reading)}
+        return {**fields, "line": number, "error": str(error)}
+    return {**fields, **reading_to_json(reading)}
 
 
 def read_instruction(
@@ -136,7 +136,7 @@ def read_instruction(
     source: str | Path | None,
     judge_config: JudgeConfig,
 ) -> ParsedInstruction:
-    """The judge's reading where there is a judge that gives one, and the rules' otherwise."""
+    """Parse an instruction with the judge if there is one that answers, otherwise with the rules."""
     rules = by_rules(text, source_caption, target_caption, form)
     if not judge_config.addresses:
         return rules
@@ -155,7 +155,9 @@ def _question(
     source: str | Path | None,
     judge_config: JudgeConfig,
 ) -> Question[JudgedReading]:
-    types = "\n".join(f'- "{each.name}": {each.meaning}. Example: {each.example}' for each in EDIT_TYPES.values())
+    types = "\n".join(
+        f'- "{edit_type.name}": {edit_type.meaning}. Example: {edit_type.example}' for edit_type in EDIT_TYPES.values()
+    )
     words = open_prompt("read_instruction", folder=judge_config.prompts).render(
         text=text,
         source_caption=source_caption or "not known",

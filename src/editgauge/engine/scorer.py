@@ -21,12 +21,12 @@ from editgauge.engine._perception import MemoryGate, RunPerception, admission_by
 from editgauge.engine._scoring import build_item, score_item
 from editgauge.engine.parse import read_instruction
 from editgauge.engine.result import ScoreResult
-from editgauge.protocols.verdict import make_verdict
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.instructions import understand
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
 from editgauge.models.cache import cache_dir
 from editgauge.options import JudgeOptions, ModelOptions, Pairs
+from editgauge.protocols.verdict import make_verdict
 from editgauge.types import Edit, Item, Outcome, Position, Relation
 
 T = TypeVar("T")

@@ -29,14 +29,14 @@ from editgauge.serving.schema import (
     ScoreRequest,
     ScoreResponse,
 )
-from editgauge.serving.scoring import ProcessEnded, Scoring, SharedScoring
+from editgauge.serving.scoring import ProcessEndedError, Scoring, SharedScoring
 
-OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json")
+PUBLIC_PATHS = ("/healthz", "/readyz", "/docs", "/openapi.json")
 """Answered without a token: a load balancer has none, nor has a browser that opens a page."""
-CLIENT_GONE = 499
+CLIENT_CLOSED_REQUEST = 499
 """Counted as the status of a request whose client did not wait for the answer."""
 T = TypeVar("T")
-PAGE = resources.files("editgauge.serving").joinpath("docs.html")
+DOCS_PAGE = resources.files("editgauge.serving").joinpath("docs.html")
 """Shows the schema; unlike FastAPI's own page it needs nothing from other hosts."""
 
 
@@ -52,7 +52,7 @@ class ServiceLimits:
     """For one request; then 503."""
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """A request that is answered with a status and a reason."""
 
     def __init__(self, status: int, reason: str, detail: str) -> None:
@@ -86,13 +86,13 @@ class ScoreService:
         self._at_once = 0
 
     async def warm_up(self) -> None:
-        """Loads the models; until then `/readyz` says that the service is not ready."""
+        """Load the models; until then `/readyz` reports that the service is not ready."""
         try:
             await self.scoring.warm_up()
             self.is_ready = not self.problem
         except EditGaugeError as error:
             self.problem = str(error)
-        except ProcessEnded:
+        except ProcessEndedError:
             self.problem = "A process that loads the models ended; is memory short?"
         except Exception as error:
             self.problem = f"The models cannot be loaded: {type(error).__name__}: {error}"
@@ -101,21 +101,21 @@ class ScoreService:
         """One result for each item; all are scored at once and share the models' batches."""
         most = self.limits.items_at_once
         if self._at_once + len(requests) > most:
-            raise Refusal(429, "busy", f"{self._at_once} items are being scored, {most} at most; try again.")
+            raise RefusalError(429, "busy", f"{self._at_once} items are being scored, {most} at most; try again.")
         self._count(len(requests))
         try:
             async with asyncio.timeout(self.limits.seconds):
                 results = await asyncio.gather(*(self.scoring.score(request) for request in requests))
         except TimeoutError as error:
             detail = f"Scoring took longer than {self.limits.seconds:g} seconds and was stopped."
-            raise Refusal(503, "timeout", detail) from error
-        except ProcessEnded as error:
+            raise RefusalError(503, "timeout", detail) from error
+        except ProcessEndedError as error:
             detail = "The process that scored it ended, maybe for lack of memory; another takes its place. Try again."
-            raise Refusal(503, "process_ended", detail) from error
+            raise RefusalError(503, "process_ended", detail) from error
         finally:
             self._count(-len(requests))
-        for each in results:
-            self.measured.items.labels(_kind(each)).inc()
+        for result in results:
+            self.measured.items.labels(_kind(result)).inc()
         return results
 
     def _count(self, more: int) -> None:
@@ -126,7 +126,7 @@ class ScoreService:
 def make_app(
     scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceLimits | None = None, lacks: str = ""
 ) -> FastAPI:
-    """The application; with tokens, requests need `Authorization: Bearer TOKEN`.
+    """Create the application; with tokens, requests need `Authorization: Bearer TOKEN`.
 
     Args:
         scoring: who scores.
@@ -145,9 +145,6 @@ def make_app(
         warming.cancel()
         await asyncio.to_thread(scoring.close)
 
-    refusals: dict[int | str, dict[str, object]] = {
-        status: {"model": ErrorResponse} for status in (401, 408, 413, 422, 429, 503)
-    }
     app = FastAPI(
         title="EditGauge",
         version=__version__,
@@ -156,42 +153,39 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.add_middleware(BodyLimit, most_bytes=limits.request_bytes)
-    app.add_exception_handler(Refusal, _refused)  # type: ignore[arg-type] # the handler of this very kind
+    app.add_middleware(BodyLimit, max_bytes=limits.request_bytes)
+    app.add_exception_handler(RefusalError, _refused)  # type: ignore[arg-type] # the handler of this very kind
     app.add_exception_handler(HTTPException, _http_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
+    _add_routes(app, service)
+    _add_middleware(app, service, tokens)
+    return app
 
-    @app.middleware("http")
-    async def measured(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        path = request.url.path if request.url.path in PATHS else "other"
-        with service.measured.seconds.labels(path).time():
-            if request.url.path not in OPEN and not _has_token(request, tokens):
-                detail = "This service needs a token: send 'Authorization: Bearer TOKEN'."
-                response: Response = _error(401, Problem(reason="no_token", detail=detail))
-            else:
-                response = await call_next(request)
-        service.measured.requests.labels(path, str(response.status_code)).inc()
-        return response
+
+def _add_routes(app: FastAPI, service: ScoreService) -> None:
+    refusals: dict[int | str, dict[str, object]] = {
+        status: {"model": ErrorResponse} for status in (401, 408, 413, 422, 429, 503)
+    }
 
     @app.post("/v1/score", responses=refusals)
     async def score(request: ScoreRequest, connection: Request) -> ScoreResponse:
         """Score one edited picture."""
-        (only,) = await _unless_gone(connection, service.score([request]))
+        (only,) = await _until_disconnect(connection, service.score([request]))
         if only.result is None:
-            raise Refusal(422, "bad_input", only.error.detail if only.error else "")
+            raise RefusalError(422, "bad_input", only.error.detail if only.error else "")
         return only.result
 
     @app.post("/v1/batch", responses=refusals)
     async def batch(request: BatchRequest, connection: Request) -> BatchResponse:
         """Score several edited pictures; each has a result or an error of its own."""
-        if len(request.items) > limits.batch_items:
-            detail = f"{len(request.items)} items, {limits.batch_items} at most; send several batches."
-            raise Refusal(413, "too_many_items", detail)
-        return BatchResponse(results=await _unless_gone(connection, service.score(request.items)))
+        if len(request.items) > service.limits.batch_items:
+            detail = f"{len(request.items)} items, {service.limits.batch_items} at most; send several batches."
+            raise RefusalError(413, "too_many_items", detail)
+        return BatchResponse(results=await _until_disconnect(connection, service.score(request.items)))
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(PAGE.read_text("utf-8"))
+        return HTMLResponse(DOCS_PAGE.read_text("utf-8"))
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -202,26 +196,40 @@ def make_app(
     async def readyz() -> JSONResponse:
         """Whether the models are loaded."""
         if service.is_ready:
-            return JSONResponse({"status": "ready", "models": dict(scoring.models)})
+            return JSONResponse({"status": "ready", "models": dict(service.scoring.models)})
         return JSONResponse({"status": "unusable" if service.problem else "loading", "problem": service.problem}, 503)
 
     @app.get("/metrics")
     async def metrics() -> PlainTextResponse:
-        """Counts and times for Prometheus."""
+        """Return counts and times for Prometheus."""
         return PlainTextResponse(generate_latest(service.measured.registry), media_type=CONTENT_TYPE_LATEST)
 
-    PATHS = frozenset(route.path for route in app.routes if hasattr(route, "path"))  # noqa: N806 - known once all are
-    return app
+
+def _add_middleware(app: FastAPI, service: ScoreService, tokens: tuple[str, ...]) -> None:
+    """Check tokens and count requests; call it after all routes are added."""
+    paths = frozenset(route.path for route in app.routes if hasattr(route, "path"))
+
+    @app.middleware("http")
+    async def measured(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+        path = request.url.path if request.url.path in paths else "other"
+        with service.measured.seconds.labels(path).time():
+            if request.url.path not in PUBLIC_PATHS and not _has_token(request, tokens):
+                detail = "This service needs a token: send 'Authorization: Bearer TOKEN'."
+                response: Response = _error(401, Problem(reason="no_token", detail=detail))
+            else:
+                response = await call_next(request)
+        service.measured.requests.labels(path, str(response.status_code)).inc()
+        return response
 
 
-async def _unless_gone(connection: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work, which is stopped when the client disconnects."""
+async def _until_disconnect(connection: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Await the work, and cancel it when the client disconnects."""
     working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(connection))
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise Refusal(
-                CLIENT_GONE, "disconnected", "The client disconnected before the answer; scoring was stopped."
+            raise RefusalError(
+                CLIENT_CLOSED_REQUEST, "disconnected", "The client disconnected before the answer; scoring was stopped."
             )
         return working.result()
     finally:
@@ -237,16 +245,16 @@ async def _disconnected(connection: Request) -> None:
 class BodyLimit:
     """Refuses requests that are too large or too slow, before they are parsed."""
 
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
-        self.app, self.most_bytes = app, most_bytes
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self.app, self.max_bytes = app, max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hands the request on with a bounded body."""
-        await self.app(scope, bounded(receive, self.most_bytes) if scope["type"] == "http" else receive, send)
+        await self.app(scope, bounded(receive, self.max_bytes) if scope["type"] == "http" else receive, send)
 
 
 def _kind(item: BatchResult) -> str:
-    """What became of an item, as `/metrics` counts it."""
+    """Return the label under which `/metrics` counts an item."""
     if item.result is None:
         return "refused"
     return "abstained" if item.result.reward.abstained else "scored"
@@ -262,7 +270,7 @@ def _error(status: int, problem: Problem) -> JSONResponse:
     return JSONResponse(ErrorResponse(error=problem).model_dump(), status, headers)
 
 
-def _refused(_: Request, error: Refusal) -> JSONResponse:
+def _refused(_: Request, error: RefusalError) -> JSONResponse:
     return _error(error.status, error.problem)
 
 
@@ -272,5 +280,7 @@ def _http_error(_: Request, error: HTTPException) -> JSONResponse:
 
 def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
     """Names the fields at fault; what they held is not repeated, for it may be an image."""
-    faults = "; ".join(f"{'.'.join(str(part) for part in each['loc'][1:])}: {each['msg']}" for each in error.errors())
+    faults = "; ".join(
+        f"{'.'.join(str(part) for part in fault['loc'][1:])}: {fault['msg']}" for fault in error.errors()
+    )
     return _error(422, Problem(reason="bad_input", detail=faults[:2000]))

@@ -22,11 +22,11 @@ class Logger(Protocol):
     """Somewhere to log to."""
 
     def log(self, step: int, values: Mapping[str, float], sheet: Path) -> None:
-        """Logs numbers and the contact sheet of one step."""
+        """Log numbers and the contact sheet of one step."""
         ...
 
     def close(self) -> None:
-        """Writes what is left."""
+        """Flush pending values."""
         ...
 
 
@@ -45,7 +45,7 @@ class TensorBoard:
         self._writer.flush()
 
     def close(self) -> None:
-        """Closes the event file."""
+        """Close the event file."""
         self._writer.close()
 
 
@@ -61,11 +61,11 @@ class MLflow:
         self._mlflow.log_artifact(str(sheet), f"editgauge/{sheet.parent.name}")
 
     def close(self) -> None:
-        """The run belongs to the training loop."""
+        """Do nothing: the run belongs to the training loop."""
 
 
 def mlflow_name(name: str) -> str:
-    """A name that MLflow accepts: it takes no brackets.
+    """Replace characters that MLflow does not accept in a name.
 
     >>> mlflow_name("editgauge/editval/context[dinov2-s14]"), mlflow_name("editgauge/pixlens@released/edit")
     ('editgauge/editval/context:dinov2-s14', 'editgauge/pixlens_released/edit')
@@ -84,22 +84,22 @@ class WeightsAndBiases:
         self._wandb.log({**values, SHEET: self._wandb.Image(str(sheet)), "editgauge/step": step})
 
     def close(self) -> None:
-        """The run belongs to the training loop."""
+        """Do nothing: the run belongs to the training loop."""
 
 
-KNOWN = {"tensorboard": "tensorboardX", "mlflow": "mlflow", "wandb": "wandb"}
+LOGGER_PACKAGES = {"tensorboard": "tensorboardX", "mlflow": "mlflow", "wandb": "wandb"}
 """What can be logged to, and what to install for it."""
 
 
 def active_loggers(folder: Path, names: Sequence[str] | None = None) -> list[Logger]:
-    """The loggers of these names; by default TensorBoard where it is installed, and runs that the loop has started."""
+    """Open the loggers of these names; by default TensorBoard if installed, and runs that the loop has started."""
     if names is None:
-        names = [name for name in KNOWN if _is_in_use(name)]
+        names = [name for name in LOGGER_PACKAGES if _is_in_use(name)]
     for name in names:
-        if name not in KNOWN:
-            raise UnknownNameError("logger", name, KNOWN, "the documentation of editgauge.Monitor")
+        if name not in LOGGER_PACKAGES:
+            raise UnknownNameError("logger", name, LOGGER_PACKAGES, "the documentation of editgauge.Monitor")
         if not _is_installed(name):
-            raise BadInputError(f"Logging to {name} needs its library: pip install {KNOWN[name]}.")
+            raise BadInputError(f"Logging to {name} needs its library: pip install {LOGGER_PACKAGES[name]}.")
     makers: dict[str, Callable[[], Logger]] = {
         "tensorboard": lambda: TensorBoard(folder),
         "mlflow": MLflow,
@@ -109,7 +109,7 @@ def active_loggers(folder: Path, names: Sequence[str] | None = None) -> list[Log
 
 
 def _is_installed(name: str) -> bool:
-    return any(find_spec(module) for module in {name, KNOWN[name]})
+    return any(find_spec(module) for module in {name, LOGGER_PACKAGES[name]})
 
 
 def _is_in_use(name: str) -> bool:

@@ -191,7 +191,7 @@ class Monitor:
 
 
 def pipeline_editor(pipeline: Any, seed: int = 0, **options: Any) -> Editor:
-    """A diffusers pipeline as a function; the same seed for every picture, so that steps can be compared."""
+    """Wrap a diffusers pipeline as an editor with a fixed seed, so that steps can be compared."""
     import torch
 
     def edit(image: Image.Image, instruction: str) -> ImageLike:
@@ -234,7 +234,7 @@ def _contact_sheet(
     outcomes: Mapping[str, Pixels],
     results: Mapping[str, ScoreResult],
 ) -> Pixels:
-    """A row for each edit: source, outcome, and under them the instruction and the verdict."""
+    """Draw one row per edit: source, outcome, and below them the instruction and the verdict."""
     height = CELL + 3 * LINE
     sheet = Image.new("RGB", (2 * CELL + LINE, height * len(edits)), WHITE)
     draw = ImageDraw.Draw(sheet)
