@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from editgauge._util.images import read_image
-from editgauge.models.choice import FAMILIES
-from editgauge.models.hub.boxes import overlap
+from editgauge.models._factory import FAMILIES
+from editgauge.models.hub._network import overlap
 from editgauge.models.hub.owl import OwlDetector
 
 

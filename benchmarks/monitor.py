@@ -21,7 +21,7 @@ from PIL import Image
 import editgauge
 from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.methods.reference.apply import followed
+from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
 
 STEPS = 100_000
@@ -32,7 +32,7 @@ def outcomes(edits: int) -> dict[str, Pixels]:
     made = {}
     for edit in open_benchmark("sample").edits[:edits]:
         source = read_image(edit.source.path)
-        made[edit.instruction] = followed(recipe_of(edit, source), source)
+        made[edit.instruction] = apply_recipe(recipe_of(edit, source), source)
     return made
 
 

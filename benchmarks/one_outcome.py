@@ -27,9 +27,9 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.engine._options import DEFAULT_PROTOCOLS, open_protocols_with_models
 from editgauge.engine._schedule import THREAD_VARIABLES
 from editgauge.errors import UnscorableError
-from editgauge.methods.reference.apply import followed
+from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
-from editgauge.models.service import ModelService
+from editgauge.models._service import ModelService
 from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol
 from editgauge.types import Edit, Item, Outcome
@@ -49,7 +49,7 @@ def items(count: int) -> list[Item]:
     made = []
     for edit in open_benchmark("sample").edits[:count]:
         source = read_image(edit.source.path)
-        edited = followed(recipe_of(edit, source), source)
+        edited = apply_recipe(recipe_of(edit, source), source)
         scale = SIDE / max(source.shape[:2])
         width, height = round(scale * source.shape[1]), round(scale * source.shape[0])
         made.append(_item(edit, resize_image(source, width, height), resize_image(edited, width, height)))

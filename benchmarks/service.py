@@ -44,7 +44,7 @@ import editgauge
 from editgauge._util.images import Pixels, load_image, png_bytes, read_image
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.apply import followed
+from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
 from editgauge.types import Edit
 
@@ -77,7 +77,7 @@ def triples(sources: int, outcomes: int) -> list[Triple]:
 def _group(edit: Edit, outcomes: int) -> Iterator[Triple]:
     source = _noisy(read_image(edit.source.path))
     with suppress(CannotEditError):
-        right = followed(recipe_of(edit, source), source)
+        right = apply_recipe(recipe_of(edit, source), source)
         for number in range(outcomes):
             outcome = right if number % 4 else source[::-1]
             yield Triple(png_bytes(source), png_bytes(_noisy(outcome)), edit.instruction)

@@ -21,7 +21,7 @@ import typer
 
 import editgauge
 from editgauge._cli import app
-from editgauge._face import GROUPS, stub
+from editgauge._public import GROUPS, typing_stub
 from editgauge.benchmarks import benchmarks
 from editgauge.benchmarks.unibench._annotations import json_schema
 from editgauge.edit_types import EDIT_TYPES
@@ -89,6 +89,9 @@ def python_page() -> str:
     for name in sorted(editgauge.__all__, key=lambda word: (word[0].isupper(), word)):
         thing = getattr(editgauge, name)
         if inspect.ismodule(thing):
+            if name not in GROUPS:
+                lines += [_member(f"editgauge.{name}.{member}", getattr(thing, member)) for member in _public(thing)]
+                continue
             for place in GROUPS[name].values():
                 verb = place.partition(":")[2]
                 owner = thing if hasattr(thing, verb) else import_module(place.partition(":")[0])
@@ -100,6 +103,20 @@ def python_page() -> str:
         else:
             lines += [f"## `editgauge.{name}`\n", f"Type alias of `{thing}`.\n"]
     return "\n".join(lines)
+
+
+def _public(module: Any) -> list[str]:
+    """Return the documented names of a module: its `__all__`, or the classes that it defines."""
+    names = getattr(module, "__all__", None) or [
+        name for name, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module.__name__
+    ]
+    return [name for name in names if not name.startswith("_") and callable(getattr(module, name))]
+
+
+def _member(name: str, value: Any) -> str:
+    if inspect.isfunction(value):
+        return _function(name, value)
+    return f"## `{name}`\n\n{_markdown(value)}\n"
 
 
 def _function(name: str, function: Any) -> str:
@@ -254,8 +271,8 @@ def main() -> None:
             path.write_text(content, "utf-8")
     face = Path(editgauge.__file__).with_suffix(".pyi")
     if not check:
-        face.write_text(stub(), "utf-8")
-    elif face.read_text("utf-8") != stub():
+        face.write_text(typing_stub(), "utf-8")
+    elif face.read_text("utf-8") != typing_stub():
         old.append(face.name)
     if old:
         sys.exit(f"docs/reference is out of date ({', '.join(old)}): run `python docs/generate.py`")

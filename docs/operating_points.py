@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from editgauge._util.images import read_image
 from editgauge.benchmarks import photos
 from editgauge.models.interfaces import Detector
-from editgauge.models.lite.efficientdet import EfficientDetLite0, EfficientDetLite2
-from editgauge.models.lite.ssd import SsdMobileNetV2
+from editgauge.models.lite.coco_detectors import EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
 
 HERE = Path(__file__).parent
 LABELS = HERE.parent / "tests/models/labels/photos.yaml"

@@ -201,6 +201,21 @@ def masked_judges(folder: Path, column: str) -> dict[str, dict[Key, float]]:
     return scores
 
 
+def same_outcomes(
+    rows: Iterable[Mapping[str, object]], dataset: str, label: str, judges: Mapping[str, Scores], people: Scores
+) -> list[Row]:
+    """Measure judges on the outcomes that `success` answers, where it does not answer all."""
+    if label != "success":
+        return []
+    answered = own_scores(rows, dataset, "success")["`editgauge/success` (photograph unseen)"]
+    return [
+        compare(
+            f"{name}, outcomes that `success` answers", {key: values[key] for key in answered if key in values}, people
+        )
+        for name, values in judges.items()
+    ]
+
+
 def text_guided_tables(
     options: argparse.Namespace, rows: Sequence[Mapping[str, object]], others: Mapping[str, Scores]
 ) -> list[str]:
@@ -214,6 +229,13 @@ def text_guided_tables(
         known = [
             compare(f"*{name} (VIEScore)*", mean_answers(answers, question), people) for name, answers in judges.items()
         ]
+        known += same_outcomes(
+            rows,
+            "text-guided",
+            label,
+            {f"*{name} (VIEScore)*": mean_answers(answers, question) for name, answers in judges.items()},
+            people,
+        )
         title = {"SC": "semantic consistency", "PQ": "perceptual quality"}[question]
         body = [*known, one_rater(ratings, question, people), *sorted_rows({**own, **others}, people)]
         lines += [f"### Text-guided edits, {question}: {title}", "", *table(body, 8), ""]
@@ -235,7 +257,9 @@ def mask_guided_tables(options: argparse.Namespace, rows: Sequence[Mapping[str, 
         names = ("success", "edit") if label == "success" else (label,)
         own = {key: values for name in names for key, values in own_scores(rows, "mask-guided", name).items()}
         judges = {} if label == "kept" else masked_judges(options.masked, label)
-        body = [*(compare(name, values, people) for name, values in judges.items()), *sorted_rows(own, people)]
+        known = [compare(name, values, people) for name, values in judges.items()]
+        known += same_outcomes(rows, "mask-guided", label, judges, people)
+        body = [*known, *sorted_rows(own, people)]
         methods = len({method for _, method in people})
         lines += [f"### Mask-guided edits, {title}", "", *table(body, methods), ""]
     return lines

@@ -27,7 +27,7 @@ LEVELS = (
 )
 """Packages from the bottom up. Packages of one level do not import each other, except at the bottom."""
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
-PUBLIC_MODULES = {"_face", "build", "data"}
+PUBLIC_MODULES = {"_public", "build", "data"}
 """Modules beside the packages that re-export their public names."""
 
 
@@ -44,7 +44,7 @@ def _is_allowed(file: str, package: str) -> bool:
         return package in {*LEVEL, *PUBLIC_MODULES}
     if importer == "__main__":
         return package == "_cli"
-    if importer == "_cli" and package == "_face":
+    if importer == "_cli" and package == "_public":
         return True
     if LEVEL.get(importer) == 0 and LEVEL.get(package) == 0:
         return True

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md followed step by step: a metric, a model, a protocol, an edit type and a verb, two files each.
+"""Follow CONTRIBUTING.md step by step: a metric, a model, a protocol, an edit type and a verb, two files each.
 
 All are added to a copy of the package; one command then scores an edit with them.
 """
@@ -22,11 +22,11 @@ METRIC = '''
 import numpy as np
 from editgauge.metrics.base import check_pair, metric
 
-@metric(higher_is_better=False, range=(0.0, 1.0), formula="|mean(a) - mean(b)|")
-def mean_shade(before, after, where=None):
-    """How far apart the mean shades are."""
-    check_pair(before, after, where)
-    return float(abs(np.mean(before) - np.mean(after)))
+@metric(higher_is_better=False, range=(0.0, 1.0), formula="|mean(source) - mean(edited)|")
+def mean_shade(source, edited, mask=None):
+    """Difference of the mean brightness."""
+    check_pair(source, edited, mask)
+    return float(abs(np.mean(source) - np.mean(edited)))
 '''
 MODEL = """
 import numpy as np
@@ -47,12 +47,12 @@ from editgauge.types import Score, ScoreSpec
 from editgauge.protocols import Protocol
 
 class Likeness(Protocol):
-    name, about, paper, version, deviations = "likeness", "How alike the pictures are.", "None.", "1", ()
+    name, about, paper, version, deviations = "likeness", "Similarity of the images.", "None.", "1", ()
     needs = ("image_embedder",)
     scores = (ScoreSpec("likeness", True, (-1.0, 1.0), "Cosine of the embeddings."),)
 
-    async def score(self, item, see):
-        before, after = await see.embed_image(item.source), await see.embed_image(item.edited)
+    async def score(self, item, perception):
+        before, after = await perception.embed_image(item.source), await perception.embed_image(item.edited)
         return {"likeness": Score(min(1.0, float(before @ after)))}
 
 likeness = Likeness()
@@ -69,12 +69,12 @@ EDIT_TYPE = """    EditType(
 RULE = """
 
 @rule("weather")
-async def snow(item, see, options):
+async def snow(item, perception, options):
     return Score(float(item.edited.mean() > item.source.mean()))
 """
 VERB = '''
 def describe(benchmark: str, *, shout: bool = False) -> str:
-    """Say how a benchmark is called.
+    """Return the name of a benchmark.
 
     Example:
         $ editgauge describe sample
@@ -103,17 +103,17 @@ NEW: dict[str, dict[str, tuple[str, str]]] = {
         "protocols/__init__.py": ("BUILT_IN = {\n", '    "likeness": "editgauge.protocols.likeness:likeness",\n'),
     },
     "edit type": {
-        "core/edit_types.py": ('    EditType(\n        name="shape"', EDIT_TYPE),
-        "protocols/editval/rules.py": ("", RULE),
+        "edit_types.py": ('    EditType(\n        name="shape"', EDIT_TYPE),
+        "protocols/editval/_rules.py": ("", RULE),
     },
     "verb": {
-        "look/describe.py": ("", VERB),
-        "_face.py": ('    "Look": {\n', '        "describe": "editgauge.look.describe:describe",\n'),
+        "engine/describe.py": ("", VERB),
+        "_face.py": ('    "Look": {\n', '        "describe": "editgauge.engine.describe:describe",\n'),
     },
 }
-"""Task to the files it touches: after which words something is written (at the end where there are none), and what."""
-BEFORE = {"core/edit_types.py"}
-"""Where it is written before those words instead."""
+"""Task to the files it touches: the text after which something is inserted (empty: at the end), and what."""
+INSERT_BEFORE = {"edit_types.py"}
+"""Files in which it is inserted before that text instead."""
 
 
 def _section(task: str) -> str:
@@ -125,25 +125,25 @@ def _section(task: str) -> str:
 
 
 @pytest.mark.parametrize("task", NEW)
-def test_a_task_touches_two_files_and_the_guide_names_what_is_there(task: str) -> None:
+def test_a_task_touches_two_files_that_the_guide_names(task: str) -> None:
     assert len(NEW[task]) == 2
     section = _section(task)
-    known = [file for file in NEW[task] if (SOURCE / file).exists() and not file.endswith("rules.py")]
-    assert [file for file in known if Path(file).name not in section and file not in section] == []
+    existing = [file for file in NEW[task] if (SOURCE / file).exists() and not file.endswith("rules.py")]
+    assert [file for file in existing if Path(file).name not in section and file not in section] == []
 
 
 def test_the_trace_of_one_item_names_modules_that_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    trace = text.partition("## One item from the command line to the journal")[2].partition("\n## ")[0]
+    trace = text.partition("## One item, from the command line to the table")[2].partition("\n## ")[0]
     rows = [line.split("|")[2:4] for line in trace.splitlines() if re.match(r"\| \d", line)]
     assert len(rows) > 10
     missing = []
-    for modules, what in rows:
+    for modules, text in rows:
         folder = ""
-        for name in re.findall(r"`([\w/.]+\.py|[\w/]+/[\w/]*)`", f"{modules} {what}"):
+        for name in re.findall(r"`([\w/.]+\.py|[\w/]+/[\w/]*)`", f"{modules} {text}"):
             folder = name.rpartition("/")[0] if "/" in name else folder
             path = name if "/" in name else f"{folder}/{name}"
-            if not any((SOURCE / each).exists() for each in (path, f"{path}.py")):
+            if not (SOURCE / path).exists():
                 missing.append(path)
     assert missing == []
 
@@ -154,18 +154,18 @@ def test_what_was_added_by_the_guide_scores_an_edit(
 ) -> None:
     shutil.copytree(SOURCE, tmp_path / "src" / "editgauge", ignore=shutil.ignore_patterns("__pycache__"))
     for files in NEW.values():
-        for file, (words, new) in files.items():
+        for file, (anchor, new) in files.items():
             path = tmp_path / "src" / "editgauge" / file
             old = path.read_text("utf-8") if path.exists() else ""
-            assert not words or old.count(words) == 1, (file, words)
-            place = old.index(words) + (0 if file in BEFORE else len(words)) if words else len(old)
-            path.write_text(old[:place] + new + old[place:], encoding="utf-8")
+            assert not anchor or old.count(anchor) == 1, (file, anchor)
+            index = old.index(anchor) + (0 if file in INSERT_BEFORE else len(anchor)) if anchor else len(old)
+            path.write_text(old[:index] + new + old[index:], encoding="utf-8")
     benchmark = make_benchmark(tmp_path / "benchmark", edits=2, type=["weather", "weather"], to=["snow", "snow"])
     outcomes = make_outcomes(benchmark, tmp_path / "mine")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "src")}
 
-    def command(*words: object) -> str:
-        call = [sys.executable, "-m", "editgauge", *map(str, words)]
+    def command(*arguments: object) -> str:
+        call = [sys.executable, "-m", "editgauge", *map(str, arguments)]
         ended = subprocess.run(call, env=environment, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
         assert ended.returncode == 0, ended.stderr
         return ended.stdout

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from editgauge import _face
+from editgauge import _public
 
 SOURCES = Path(__file__).parents[1] / "src"
 MODULES = [
@@ -19,7 +19,7 @@ MODULES = [
     if ">>>" in file.read_text("utf-8")
 ]
 VERBS = {
-    place.replace(":", ".") for table in (*_face.VERBS.values(), *_face.GROUPS.values()) for place in table.values()
+    place.replace(":", ".") for table in (*_public.VERBS.values(), *_public.GROUPS.values()) for place in table.values()
 }
 """Their examples speak of a user's own files; `tests/docs` runs the commands instead."""
 

@@ -1,6 +1,6 @@
-"""EditGauge measures how good text-guided image edits are: was the edit made, did the rest stay, are there artifacts.
+"""EditGauge evaluates text-guided image edits: was the requested change made, did everything else stay, is it well made.
 
-The verbs of the command line are functions here, with the same words:
+Every command of the command line is a function with the same options:
 
     import editgauge
 
@@ -13,18 +13,19 @@ Everything is imported when it is first used, so `import editgauge` is cheap.
 
 from importlib import import_module as _import_module
 
-from editgauge import _face
+from editgauge import _public
 
 __version__ = "0.1.0"
-__all__ = sorted(_face.FACE)
+__all__ = sorted(_public.PUBLIC_NAMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> object:
-    if name not in _face.FACE:
+    path = _public.PUBLIC_NAMES.get(name) or _public.EXTENSION_NAMES.get(name)
+    if path is None:
         raise AttributeError(f"module 'editgauge' has no attribute '{name}'")
-    module, _, attribute = _face.FACE[name].partition(":")
-    found = _import_module(module)
-    return getattr(found, attribute) if attribute else found
+    module_name, _, attribute = path.partition(":")
+    module = _import_module(module_name)
+    return getattr(module, attribute) if attribute else module
 
 
 def __dir__() -> list[str]:

@@ -21,17 +21,18 @@ from editgauge.analysis.compare import compare as compare
 from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.gate import gate as gate
 from editgauge.analysis.power import power as power
-from editgauge.analysis.summary import RunResult as Run
+from editgauge.analysis.summary import RunSummary as RunSummary
 from editgauge.audits.verb import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best import best as best
 from editgauge.engine.changes import changes as changes
 from editgauge.engine.edit import edit as edit
-from editgauge.engine.plan import plan as plan
-from editgauge.engine.parse import understand as understand
-from editgauge.engine.prefer import prefer as prefer
 from editgauge.engine.merge import merge as merge
+from editgauge.engine.parse import parse as parse
+from editgauge.engine.parse import parse as understand
+from editgauge.engine.plan import plan as plan
+from editgauge.engine.prefer import prefer as prefer
 from editgauge.engine.result import ScoreResult as ScoreResult
 from editgauge.engine.run import run as run
 from editgauge.engine.score import score as score
@@ -51,14 +52,14 @@ from editgauge.evidence import Heat as Heat
 from editgauge.evidence import Note as Note
 from editgauge.evidence import Region as Region
 from editgauge.methods import Method as Method
-from editgauge.methods.absence import Refused as Refused
+from editgauge.methods.absence import RefusedError as RefusedError
 from editgauge.methods.layouts import Layout as Layout
 from editgauge.methods.options import read_options as read_options
 from editgauge.metrics.base import Metric as Metric
 from editgauge.metrics.base import check_pair as check_pair
 from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
-from editgauge.models import cache as cache
+from editgauge.models import _cache as cache
 from editgauge.models.answers import Vector as Vector
 from editgauge.models.interfaces import Model as Model
 from editgauge.models.interfaces import ModelCard as ModelCard
@@ -68,10 +69,13 @@ from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
 from editgauge.options import ModelOptions as ModelOptions
 from editgauge.protocols import Protocol as Protocol
+from editgauge.protocols.verdict import Verdict as Verdict
 from editgauge.reports.diff import diff as diff
 from editgauge.reports.export import export as export
 from editgauge.reports.leaderboard import leaderboard as leaderboard
 from editgauge.reports.report import report as report
+from editgauge.results import Run as Run
+from editgauge.results import ScoreRecord as ScoreRecord
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.verb import serve as serve
@@ -117,10 +121,12 @@ __all__ = [
     "Pixels",
     "Protocol",
     "Rectangle",
-    "Refused",
+    "RefusedError",
     "Region",
     "Run",
+    "RunSummary",
     "Score",
+    "ScoreRecord",
     "ScoreResult",
     "ScoreSpec",
     "Scorer",
@@ -130,6 +136,7 @@ __all__ = [
     "UnscorableError",
     "Unscored",
     "Vector",
+    "Verdict",
     "accept",
     "agree",
     "as_unit",
@@ -157,6 +164,7 @@ __all__ = [
     "metric",
     "models",
     "open_benchmark",
+    "parse",
     "plan",
     "power",
     "prefer",

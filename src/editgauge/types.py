@@ -92,6 +92,8 @@ class ParsedStep:
     """What else the text says about the thing that comes or changes: `("red", "wooden")`."""
     sure: bool = False
     """True when the words leave no doubt about the type."""
+    also: tuple[ParsedStep, ...] = ()
+    """Neighboring readings of the same words, such as a hat as an addition or as an altered part."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from editgauge._util.images import ImageFile, Pixels, write_png
 from editgauge._util.masks import Polygons
 from editgauge.audits.probes.gather import Gathered
 from editgauge.audits.probes.probes import Probe, split_of, write_probes
-from editgauge.methods.reference.apply import followed
+from editgauge.methods.reference.apply import apply_recipe
 from editgauge.recipes import Move, Recolor, Remove, Resize, Restyle
 from editgauge.types import Edit, Position
 
@@ -75,7 +75,7 @@ def red_boxes() -> RedBoxes:
         for number in range(photos):
             source, name = drawn(number), f"photo {number}"
             write_png(source, place / "pictures" / f"{number}.png")
-            for kind, edited in (("right", followed(Recolor(LEFT, "red"), source)), ("nothing", source)):
+            for kind, edited in (("right", apply_recipe(Recolor(LEFT, "red"), source)), ("nothing", source)):
                 write_png(edited, place / "edited" / f"{number}--{kind}.png")
                 words = {"type": "color", "instruction": "Make the box red.", "subject": "box", "to": "red"}
                 edits.append({"id": f"{number}--{kind}", "source": f"pictures/{number}.png", **words})

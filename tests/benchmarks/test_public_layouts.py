@@ -203,7 +203,7 @@ def test_outcomes_are_found_where_the_authors_scripts_put_them(name: str, tmp_pa
         draw(tmp_path / "outcomes" / path)
     outcomes = find_outcomes("mine", tmp_path / "outcomes", edits)
     assert outcomes.present == len(OUTCOMES[name])
-    assert outcomes.strangers == ()
+    assert outcomes.unexpected == ()
 
 
 def test_a_list_of_pictures_gives_further_inputs(tmp_path: Path, draw: Draw) -> None:
@@ -272,7 +272,7 @@ def test_the_folders_of_compbench_s_download_give_the_edits_of_the_hub(tmp_path:
     for path in ("add/a1/0/3.png", "turn1_add/7.png", "multi_turn_add/turn2_add/7.png"):
         draw(tmp_path / "outcomes" / path)
     outcomes = find_outcomes("mine", tmp_path / "outcomes", benchmark.edits)
-    assert (outcomes.present, outcomes.strangers) == (3, ())
+    assert (outcomes.present, outcomes.unexpected) == (3, ())
 
 
 def test_faults_in_compbench_s_folders_name_the_file_and_the_picture(
@@ -375,7 +375,7 @@ def test_turns_of_edival_follow_each_other(tmp_path: Path, draw: Draw) -> None:
     for name in ("0_input_raw_turn_1", "0_input_raw_turn_2", "1_input_raw_turn_1", "0_input_raw"):
         draw(tmp_path / "outcomes" / "multipass" / f"{name}.png")
     outcomes = find_outcomes("mine", tmp_path / "outcomes", edits)
-    assert (outcomes.layout, outcomes.present, outcomes.strangers) == ("edival", 3, ())
+    assert (outcomes.layout, outcomes.present, outcomes.unexpected) == ("edival", 3, ())
 
 
 def test_faults_of_edival_are_told_by_line(tmp_path: Path, draw: Draw, told: Callable[..., Any]) -> None:

@@ -22,7 +22,13 @@ from editgauge.protocols.editgauge._further import JUDGED, WORDS
 from editgauge.results import JournalEntry, Run
 from editgauge.results.manifest import ProtocolEntry
 
-ENTRY = ProtocolEntry(EditGaugeProtocol.about, EditGaugeProtocol.paper, EditGaugeProtocol.version, EditGaugeProtocol.deviations, EditGaugeProtocol.scores)
+ENTRY = ProtocolEntry(
+    EditGaugeProtocol.about,
+    EditGaugeProtocol.paper,
+    EditGaugeProtocol.version,
+    EditGaugeProtocol.deviations,
+    EditGaugeProtocol.scores,
+)
 LITE = {"detector": {"name": "efficientdet-lite2"}, "segmenter": {"name": "grabcut"}}
 EDITS = 60
 Make = Callable[..., Path]
@@ -169,7 +175,7 @@ def test_a_scale_needs_the_level_from_which_on_it_is_good(scored: Path, ratings:
     scale.write_text(
         "\n".join([lines[0], *(line.replace(",1,r", ",5,r").replace(",0,r", ",2,r") for line in lines[1:])])
     )
-    with pytest.raises(BadInputError, match=r"go from 2 to 5: say with --level"):
+    with pytest.raises(BadInputError, match=r"go from 2 to 5: set `level`"):
         calibration(scored, ratings=scale, out=tmp_path / "c.json")
 
     by_level, by_answer = (

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from editgauge._cli import groups
-from editgauge.models.cache.store import Store
+from editgauge.models._cache import Store
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from editgauge._cli import groups
 from editgauge.errors import BadInputError, FetchError
-from editgauge.models.weights import LicenseNotAcceptedError, MissingWeightsError, catalog_entries, store, verbs
+from editgauge.models.weights import LicenseNotAcceptedError, MissingWeightsError, _store, _verbs, catalog_entries
 
 
 @pytest.fixture(autouse=True)
@@ -106,8 +106,8 @@ def test_several_sets_come_at_a_time_and_the_result_keeps_their_order(monkeypatc
         both_began.wait()  # a download that waits for the other one to end would never get here
         return name
 
-    monkeypatch.setattr(store, "pull", pull)
-    assert [*map(str, verbs.pull_each([("minilm",), ("u2netp",)], quiet=True))] == ["minilm", "u2netp"]
+    monkeypatch.setattr(_store, "pull", pull)
+    assert [*map(str, _verbs.pull_each([("minilm",), ("u2netp",)], quiet=True))] == ["minilm", "u2netp"]
 
 
 def test_what_cannot_be_had_is_replaced_by_its_alternative_or_ends_the_pull(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,8 +116,8 @@ def test_what_cannot_be_had_is_replaced_by_its_alternative_or_ends_the_pull(monk
             raise FetchError("there is no network")
         return name
 
-    monkeypatch.setattr(store, "pull", pull)
-    pulled = verbs.pull_each([("u2netp",), ("dinov2-s14", "augnet")], quiet=True)
+    monkeypatch.setattr(_store, "pull", pull)
+    pulled = _verbs.pull_each([("u2netp",), ("dinov2-s14", "augnet")], quiet=True)
     assert [*map(str, pulled)] == ["u2netp", "augnet"]
     with pytest.raises(FetchError, match="there is no network"):
-        verbs.pull_each([("dinov2-s14",), ("u2netp",)], quiet=True)
+        _verbs.pull_each([("dinov2-s14",), ("u2netp",)], quiet=True)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import ImageFile
-from editgauge.engine.parse import understand, understand_lines
+from editgauge.engine.parse import parse, parse_lines
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.instructions.parsed import complete_edit, edit_steps, load_parses, parse_single_step, parsed_from_json
 from editgauge.options import JudgeOptions
-from editgauge.results.edits import reading_to_json
+from editgauge.results.edits import parsed_to_json
 from editgauge.types import Edit, ParsedInstruction, ParsedStep, Position
 from tests.endpoint import MODEL, Served
 
@@ -28,7 +28,7 @@ def test_a_judge_reads_what_the_rules_cannot(served: Served) -> None:
     served.plan = lambda text, seen: json.dumps(
         {"steps": [{"edit_type": "color", "subject": "sky", "to": "red", "position": None}]}
     )
-    reading = understand("Сделай небо красным", judge=[f"openai:{MODEL}@{served.url}"])
+    reading = parse("Сделай небо красным", judge=[f"openai:{MODEL}@{served.url}"])
     assert reading == ParsedInstruction((ParsedStep(type="color", subject="sky", to="red", sure=True),), "judge")
 
 
@@ -57,7 +57,7 @@ def test_without_a_judge_score_says_what_to_add() -> None:
 @pytest.mark.parametrize("answer", ["I would rather not.", '{"steps": []}', '{"steps": [{"edit_type": "nonsense"}]}'])
 def test_without_a_usable_answer_the_rules_reading_stays(served: Served, answer: str) -> None:
     served.plan = lambda text, seen: answer
-    reading = understand("make the sky red", judge=[f"openai:{MODEL}@{served.url}"])
+    reading = parse("make the sky red", judge=[f"openai:{MODEL}@{served.url}"])
     assert (reading.how, reading.steps[0].to) == ("rules", "red")
     assert "the judge gave no reading" in reading.left
 
@@ -67,7 +67,7 @@ def test_a_faulty_line_does_not_stop_the_others(tmp_path: Path) -> None:
     file.write_text(
         '{"text": "add a hat"}\nnonsense\n\n{"text": ""}\n{"no": 1}\n{"text": "make the cat black", "id": "7"}\n'
     )
-    first, second, third, fourth, last = understand_lines(file)
+    first, second, third, fourth, last = parse_lines(file)
     assert first["steps"][0]["to"] == "hat"
     assert [set(line) & {"error"} for line in (second, third, fourth)] == [{"error"}] * 3
     assert (last["id"], last["steps"][0]["edit_type"]) == ("7", "color")
@@ -78,7 +78,7 @@ def test_a_reading_survives_the_way_through_json() -> None:
     reading = ParsedInstruction(
         (step, ParsedStep(type="color", subject="car", to="red", attributes=("red",), sure=True)), "judge", "x"
     )
-    assert parsed_from_json(json.loads(json.dumps(reading_to_json(reading)))) == reading
+    assert parsed_from_json(json.loads(json.dumps(parsed_to_json(reading)))) == reading
 
 
 def test_kept_readings_win_and_their_faults_are_listed(tmp_path: Path) -> None:

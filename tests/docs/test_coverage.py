@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge._face import GROUPS, VERBS
+from editgauge._public import GROUPS, VERBS
 from tests.shared_data import shared_data
 
 ROOT = Path(__file__).parents[2]

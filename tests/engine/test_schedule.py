@@ -30,7 +30,7 @@ from editgauge.engine._scoring import ScoringTask
 from editgauge.engine.run import run
 from editgauge.engine.verify import verify
 from editgauge.errors import EditGaugeError
-from editgauge.models.cache.packing import unpack
+from editgauge.models._cache import unpack
 from editgauge.reports.export import export
 from editgauge.results import Run
 from editgauge.types import Edit, Outcome

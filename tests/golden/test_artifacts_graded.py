@@ -13,8 +13,8 @@ import editgauge
 from editgauge._util.images import Pixels, read_image
 from editgauge._util.masks import dilate_mask
 from editgauge.benchmarks import benchmarks
-from editgauge.methods.reference.flaws import spoiled
-from editgauge.models.service import ModelService
+from editgauge.methods.reference.flaws import add_flaw
+from editgauge.models._service import ModelService
 from editgauge.models.weights import available
 from editgauge.protocols.artifacts import artifacts
 from editgauge.types import Edit, Item, Outcome, Score
@@ -64,7 +64,7 @@ def test_the_mean_score_rises_with_the_damage(edits: list[Edit], tmp_path: Path)
             tight = edit.mask.render(source.shape[1], source.shape[0])
             spared = tight | ~dilate_mask(tight, REACH)
             for seed, flaw in enumerate(FLAWS):
-                items.append(_item(edit, source, spoiled(right, flaw, severity, seed, spared)))
+                items.append(_item(edit, source, add_flaw(right, flaw, severity, seed, spared)))
         scores[severity] = asyncio.run(_values(items, "artifact_score"))
     means = [float(np.mean(scores[severity])) for severity in SEVERITIES]
     assert means == sorted(means), means

@@ -16,8 +16,8 @@ from editgauge.benchmarks import open_benchmark, photos
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import painted
+from editgauge.models._service import ModelService
 from editgauge.models.interfaces import Perception
-from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 from editgauge.recipes import Remove
 from editgauge.types import Edit

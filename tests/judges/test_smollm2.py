@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.engine.parse import understand
+from editgauge.engine.parse import parse
 from editgauge.judges import ask_text, open_judge
 from editgauge.judges._transcripts import read_transcripts
 from editgauge.models.weights import available, weights_of
@@ -55,6 +55,6 @@ def test_a_generated_answer_is_kept_and_replayed_without_the_server(address: str
 
 
 def test_an_instruction_is_read_by_the_model_or_by_the_rules_which_say_so(address: str) -> None:
-    reading = understand("Remove the dog.", judge=address)
+    reading = parse("Remove the dog.", judge=address)
     assert reading.how == "judge" or "the judge gave no reading" in reading.left
     assert reading.steps

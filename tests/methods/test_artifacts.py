@@ -17,10 +17,10 @@ from editgauge._util.images import ImageFile, Pixels, read_image, resize_image
 from editgauge._util.masks import BoolMask, Polygons, dilate_mask
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
-from editgauge.methods.reference.apply import changeable, followed
-from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
-from editgauge.methods.reference.editors import chance_of, classical, recipe_of
-from editgauge.methods.reference.flawed import Flawed, flawed, work_of
+from editgauge.methods.reference.apply import apply_recipe, recipe_mask
+from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, add_artifact
+from editgauge.methods.reference.editors import classical, make_rng, recipe_of
+from editgauge.methods.reference.flawed import Flawed, artifact_site, flawed
 from editgauge.recipes import MARGIN, Background, Move, Recipe, Recolor, Remove, Resize, Restyle, Texture
 from editgauge.types import Edit
 
@@ -54,12 +54,12 @@ def right(kind: str) -> Pixels:
 
 @cache
 def work(kind: str, seed: int) -> ArtifactSite:
-    return work_of(RECIPES[kind], SOURCE, right(kind), chance_of(asked(kind), seed))
+    return artifact_site(RECIPES[kind], SOURCE, right(kind), make_rng(asked(kind), seed))
 
 
 def made(kind: str, flaw: str, severity: float, seed: int = 0) -> Pixels:
     """As the method makes it, but without following the recipe again each time."""
-    return with_artifact(work(kind, seed), flaw, severity)
+    return add_artifact(work(kind, seed), flaw, severity)
 
 
 def difference(one: Pixels, other: Pixels) -> float:
@@ -67,7 +67,7 @@ def difference(one: Pixels, other: Pixels) -> float:
 
 
 def footprint(kind: str) -> BoolMask:
-    return changeable(RECIPES[kind], SOURCE)
+    return recipe_mask(RECIPES[kind], SOURCE)
 
 
 @pytest.mark.parametrize(("kind", "flaw"), PAIRS)
@@ -159,12 +159,12 @@ def test_every_artifact_on_every_edit_of_the_sample_grows_or_is_refused() -> Non
     for edit in open_benchmark("sample").edits:
         source = read_image(edit.source.path)
         recipe = recipe_of(edit, source)
-        done = work_of(recipe, source, followed(recipe, source), chance_of(edit, 0))
+        done = artifact_site(recipe, source, apply_recipe(recipe, source), make_rng(edit, 0))
         for flaw in ARTIFACTS:
             if isinstance(recipe, Remove) and flaw == "duplicated":
                 continue
             try:
-                graded = [with_artifact(done, flaw, severity) for severity in (0, 0.25, 0.5, 0.75, 1)]
+                graded = [add_artifact(done, flaw, severity) for severity in (0, 0.25, 0.5, 0.75, 1)]
             except CannotEditError:
                 refused += 1
                 continue

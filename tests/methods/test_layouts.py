@@ -20,7 +20,7 @@ from PIL import Image
 from editgauge._util.images import ImageFile, read_image
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.layouts import LAYOUTS, layouts
-from editgauge.methods.layouts.discover import discover, expand
+from editgauge.methods.layouts.discover import discover, expand_folders
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
 from editgauge.types import Edit
 
@@ -233,7 +233,7 @@ def test_a_misspelled_file_is_told_and_never_used(one: Case, tmp_path: Path) -> 
     write(tmp_path, *[other for other in one.paths.values() if other != path], wrong)
     found = find_outcomes("mine", tmp_path, one.edits)
     assert name not in files(found, tmp_path)
-    assert found.strangers == (wrong,)
+    assert found.unexpected == (wrong,)
     if len(str(PurePosixPath(path).with_suffix(""))) > 1:  # one letter resembles nothing
         assert rows(found) == [("missing", name), ("misspelled", wrong)]
         assert "did you mean" in found.sentence("mine")
@@ -264,7 +264,7 @@ def test_what_is_no_image_is_a_stranger(one: Case, tmp_path: Path) -> None:
     array = str(PurePosixPath(path).with_suffix(".npy"))
     write(tmp_path, *[other for other in one.paths.values() if other != path], array)
     found = find_outcomes("mine", tmp_path, one.edits)
-    assert (rows(found), found.strangers) == ([("missing", name), ("stranger", array)], (array,))
+    assert (rows(found), found.unexpected) == ([("missing", name), ("stranger", array)], (array,))
     assert f"outcome of '{name}', but not an image" in found.faults[1].detail
 
 
@@ -367,7 +367,7 @@ def test_a_tie_goes_to_the_setting_the_edits_ask_for(
     edits = [make_edit("a", img_id=9, turn=1), make_edit("b", img_id=9, turn=2, follows=follows)]
     found = find_outcomes("mine", write(tmp_path, "9/9_1.png", "9/9_inde_2.png", "9/9_iter_2.png"), edits)
     assert (found.layout, found.faults) == (f"magicbrush-{taken}", ())
-    assert f"--layout magicbrush-{rival} finds as many, in other files" in found.sentence("mine")
+    assert f"`layout='magicbrush-{rival}'` finds as many, in other files" in found.sentence("mine")
 
 
 def test_plain_wins_a_tie_and_keeps_quiet_when_nothing_differs(tmp_path: Path) -> None:
@@ -399,9 +399,9 @@ def test_nothing_found_shows_what_was_expected_and_what_is_there(tmp_path: Path)
     write(tmp_path, *(f"run/{n}.png" for n in range(9)), ".hidden.png")
     with pytest.raises(BadInputError) as told:
         find_outcomes("mine", tmp_path, edits)
-    for part in ("'e.png'", "'color/9/red.png'", "'run/0.png', 'run/1.png'", "(9 files)", "--layout"):
+    for part in ("'e.png'", "'color/9/red.png'", "'run/0.png', 'run/1.png'", "(9 files)", "`layout`"):
         assert part in str(told.value)
-    with pytest.raises(BadInputError, match="--layout plain would find 1"):
+    with pytest.raises(BadInputError, match="`layout='plain'` would find 1"):
         find_outcomes("mine", write(tmp_path, "e.png"), edits, "editval")
 
 
@@ -423,14 +423,14 @@ def test_names_that_only_look_like_marks(tmp_path: Path) -> None:
     assert [(one.edit_id, one.seed) for one in found.outcomes if one.image] == [
         ("plant", 0), ("plant_seed2", 0), ("plant_seed2", 7), ("v1.5", 0), ("Cat", 0),
     ]  # fmt: skip
-    assert found.strangers == ("seed1/v1.5_seed2.png",)
+    assert found.unexpected == ("seed1/v1.5_seed2.png",)
 
 
 def test_a_file_never_serves_two_edits(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match=r"k\.png is expected by 2 edits: 'a', 'b'"):
         find_outcomes("mine", write(tmp_path, "k.png"), [make_edit("a", key="k"), make_edit("b", key="k")], "imgedit")
     ambiguous = find_outcomes("mine", write(tmp_path, "Ab.png"), [make_edit("AB"), make_edit("ab"), make_edit("k")])
-    assert (files(ambiguous, tmp_path), ambiguous.strangers) == ({"k": "k.png"}, ("Ab.png",))
+    assert (files(ambiguous, tmp_path), ambiguous.unexpected) == ({"k": "k.png"}, ("Ab.png",))
 
 
 def test_hostile_names_stay_in_the_folder_and_off_the_terminal(tmp_path: Path) -> None:
@@ -447,7 +447,7 @@ def test_hostile_names_stay_in_the_folder_and_off_the_terminal(tmp_path: Path) -
     assert files(found, folder) == {"e": "e.png", "in": "in.png"}
     assert {fault.where for fault in found.faults if fault.kind == "link"} == {"out.png", "broken.png", "loop"}
     assert ("unlisted", "1/2/3/4/5/6") in rows(found)
-    assert "red\\x1b[2J.png" in found.strangers
+    assert "red\\x1b[2J.png" in found.unexpected
     assert found.sentence("mine").encode("utf-8").isascii()
     for layout in ("imgedit", "pie_bench"):
         with pytest.raises(BadInputError, match="holds no images"):
@@ -475,9 +475,9 @@ def test_a_folder_of_methods(tmp_path: Path) -> None:
     write(tmp_path, "imagic[eta=0.8]/e.png", "sdedit/e.png", ".cache/e.png", "input/e.png", "notes.txt")
     places = {name: tmp_path / name for name in ("imagic[eta=0.8]", "sdedit")}
     assert discover(tmp_path) == places
-    written = expand([f"{tmp_path}/*", "mine[a=1]=x=y"])
+    written = expand_folders([f"{tmp_path}/*", "mine[a=1]=x=y"])
     assert written == [*(f"{name}={place}" for name, place in places.items()), "mine[a=1]=x=y"]
-    assert expand("mine=x") == ["mine=x"]
+    assert expand_folders("mine=x") == ["mine=x"]
     assert all(find_outcomes(name, place, [make_edit("e")]).present for name, place in places.items())
 
 
@@ -490,11 +490,11 @@ def test_variants_stand_by_the_size_of_their_numbers(tmp_path: Path) -> None:
 
 def test_stars_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="takes no name"):
-        expand([f"mine={tmp_path}/*"])
+        expand_folders([f"mine={tmp_path}/*"])
     with pytest.raises(BadInputError, match="cannot be listed"):
-        expand([f"{tmp_path}/nowhere/*"])
+        expand_folders([f"{tmp_path}/nowhere/*"])
     write(tmp_path, "a=b/sdedit/e.png")
-    assert expand([f"{tmp_path}/a=b/*"]) == [f"sdedit={tmp_path}/a=b/sdedit"]
+    assert expand_folders([f"{tmp_path}/a=b/*"]) == [f"sdedit={tmp_path}/a=b/sdedit"]
 
 
 def test_folders_that_cannot_be_methods(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError
-from editgauge.methods.outcomes import LIST, FoundOutcomes, find_outcomes
+from editgauge.methods.outcomes import OUTCOMES_FILE, FoundOutcomes, find_outcomes
 from editgauge.types import Edit, Outcome
 
 
@@ -51,7 +51,7 @@ def test_a_file_is_the_outcome_of_the_edit_it_is_named_after(tmp_path: Path) -> 
         "猫-black": "猫-black.jpeg",
     }
     assert result.present == 5
-    assert result.strangers == ()
+    assert result.unexpected == ()
     assert {outcome.seed for outcome in result.outcomes} == {0}
 
 
@@ -79,7 +79,7 @@ def test_files_that_match_no_edit_are_counted_and_do_no_harm(tmp_path: Path) -> 
     result = found(touched(tmp_path, "a.png", "contact-sheet.png", "contact-sheet.jpg"), "a")
 
     assert result.present == 1
-    assert sorted(result.strangers) == ["contact-sheet.jpg", "contact-sheet.png"]
+    assert sorted(result.unexpected) == ["contact-sheet.jpg", "contact-sheet.png"]
 
 
 def test_two_files_for_one_edit_are_refused(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_method_s_name_must_be_usable(tmp_path: Path) -> None:
 # --- by lines ----------------------------------------------------------------------------------------------------
 
 
-def listed(folder: Path, *lines: dict[str, Any] | str, name: str = LIST) -> Path:
+def listed(folder: Path, *lines: dict[str, Any] | str, name: str = OUTCOMES_FILE) -> Path:
     texts = (line if isinstance(line, str) else json.dumps(line, ensure_ascii=False) for line in lines)
     (folder / name).write_bytes("\n".join(texts).encode("utf-8", "surrogatepass"))
     return folder / name
@@ -117,7 +117,7 @@ def listed(folder: Path, *lines: dict[str, Any] | str, name: str = LIST) -> Path
 def problems(folder: Path, *lines: dict[str, Any] | str) -> list[str]:
     with pytest.raises(BadInputError) as caught:
         find_outcomes("mine", listed(folder, *lines), edits("a", "b"))
-    assert str(folder / LIST) in str(caught.value)
+    assert str(folder / OUTCOMES_FILE) in str(caught.value)
     return list(caught.value.problems)
 
 
@@ -159,8 +159,8 @@ def test_a_list_cannot_name_images_outside_its_folder_unless_allowed(kind: str, 
 
     with pytest.raises(BadInputError) as refused:
         found(folder, "a")
-    assert "is outside the folder of the list" in str(refused.value)
-    assert "--allow-outside" in str(refused.value)
+    assert "is outside the list's folder" in str(refused.value)
+    assert "`allow_outside=True`" in str(refused.value)
     assert find_outcomes("mine", folder, edits("a"), allow_outside=True).present == 1
 
 
@@ -192,7 +192,7 @@ def test_a_list_may_name_edits_by_the_benchmark_s_own_keys_as_evalscope_s_does(t
         ("add-cn-k2", None),
         ("k3", "k3.png"),
     ]
-    assert outcomes.strangers == ("k2",)
+    assert outcomes.unexpected == ("k2",)
 
 
 def test_several_seeds_of_an_edit_are_several_outcomes(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_several_seeds_of_an_edit_are_several_outcomes(tmp_path: Path) -> None:
 def test_ids_of_no_edit_are_counted(tmp_path: Path) -> None:
     listed(tmp_path, {"id": "a", "image_path": "a.png"}, {"id": "z", "image_path": "z.png"})
 
-    assert found(tmp_path, "a").strangers == ("z",)
+    assert found(tmp_path, "a").unexpected == ("z",)
 
 
 @pytest.mark.parametrize("asked", ["NFC", "NFD"])
@@ -226,7 +226,9 @@ def test_a_prompt_may_hold_signs_that_end_a_line_elsewhere(tmp_path: Path) -> No
 
 
 def test_a_list_written_on_windows(tmp_path: Path) -> None:
-    (tmp_path / LIST).write_bytes(b'\xef\xbb\xbf{"id": "a", "image_path": "a.png"}\r\n{"id": "b", "absence": "no"}\r\n')
+    (tmp_path / OUTCOMES_FILE).write_bytes(
+        b'\xef\xbb\xbf{"id": "a", "image_path": "a.png"}\r\n{"id": "b", "absence": "no"}\r\n'
+    )
 
     assert images(found(tmp_path, "a", "b")) == {"a": "a.png", "b": None}
 
@@ -246,7 +248,9 @@ def test_every_bad_line_is_told_with_its_number(tmp_path: Path) -> None:
         {"id": "b", "image_path": "b.png", "seed": "one"},
     )
 
-    assert [text.partition(": ")[0] for text in told] == [f"{LIST}:{number}" for number in (2, 4, 5, 6, 7, 8, 9, 10)]
+    assert [text.partition(": ")[0] for text in told] == [
+        f"{OUTCOMES_FILE}:{number}" for number in (2, 4, 5, 6, 7, 8, 9, 10)
+    ]
     assert "unknown keys ['path']" in told[4]
     assert "needs an image or an absence" in told[5]
     assert "needs an image or an absence" in told[6]
@@ -276,7 +280,7 @@ def test_a_value_of_another_kind_is_refused_at_once(field: str, value: object, t
         del line["image_path"]
 
     (problem,) = problems(tmp_path, line)
-    assert problem.startswith(f"{LIST}:1: ")
+    assert problem.startswith(f"{OUTCOMES_FILE}:1: ")
     assert field in problem
 
 
@@ -287,7 +291,7 @@ def test_half_a_character_is_refused_at_once(field: str, tmp_path: Path) -> None
     text = json.dumps({**line, field: "cut \ud83d"})
 
     (problem,) = problems(tmp_path, text)
-    assert problem.startswith(f"{LIST}:1: ")
+    assert problem.startswith(f"{OUTCOMES_FILE}:1: ")
     assert problem.isprintable()
 
 
@@ -304,7 +308,7 @@ def test_an_edit_and_seed_listed_twice_is_told(tmp_path: Path) -> None:
 
 
 def test_a_list_that_is_no_text_is_named(tmp_path: Path) -> None:
-    (tmp_path / LIST).write_bytes(b"\xff\xfe\x00")
+    (tmp_path / OUTCOMES_FILE).write_bytes(b"\xff\xfe\x00")
 
     with pytest.raises(BadInputError, match=r"outcomes\.jsonl' cannot be read"):
         found(tmp_path, "a")

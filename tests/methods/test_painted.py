@@ -12,7 +12,7 @@ import skimage.data
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Polygons
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
-from editgauge.methods.reference.apply import changeable
+from editgauge.methods.reference.apply import recipe_mask
 from editgauge.methods.reference.editors import classical
 from editgauge.methods.reference.painted import Painted, painted
 from editgauge.models.weights import MissingWeightsError, available
@@ -34,7 +34,7 @@ def asked(recipe: Recipe | None) -> Edit:
 @needs_weights
 @pytest.mark.parametrize("recipe", [Remove(ROCKET), Move(ROCKET, (480, 268)), Resize(ROCKET, 0.6)])
 def test_holes_are_filled_by_the_network_and_the_outside_stays(recipe: Recipe) -> None:
-    outcome, footprint = painted.edit(asked(recipe), SOURCE, 0), changeable(recipe, SOURCE)
+    outcome, footprint = painted.edit(asked(recipe), SOURCE, 0), recipe_mask(recipe, SOURCE)
     assert np.array_equal(outcome[~footprint], SOURCE[~footprint])
     assert not np.array_equal(outcome, classical.edit(asked(recipe), SOURCE, 0))
     hole = ROCKET.render(640, 427) & (np.arange(427) < 250)[:, None]

@@ -21,7 +21,7 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompt_choice import read_wording
 from editgauge.methods.prompts import FORMS, families, family, render, render_for
 from editgauge.methods.prompts.english import with_a
-from editgauge.methods.prompts.files import NAMES, find
+from editgauge.methods.prompts.files import NAMES, find_template
 from editgauge.methods.prompts.language import find_problems
 from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
@@ -147,7 +147,7 @@ TYPES = tuple(EDITS)
 
 def test_the_table_holds_every_edit_type_and_the_set_every_template() -> None:
     assert {*TYPES} == {*EDIT_TYPES} - {"unspecified"}
-    absent = [(kind, name) for kind, names in NAMES.items() for name in names if not find("plain", kind, name)]
+    absent = [(kind, name) for kind, names in NAMES.items() for name in names if not find_template("plain", kind, name)]
     assert absent == [(kind, "unspecified") for kind in ("instruction", "caption", "source")]
 
 

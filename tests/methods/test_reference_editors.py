@@ -21,8 +21,8 @@ from editgauge.errors import CannotEditError
 from editgauge.methods import Method, methods
 from editgauge.methods.reference.colors import lab_of
 from editgauge.methods.reference.editors import careless, classical, identity, overdone
-from editgauge.methods.reference.fill import filled
-from editgauge.methods.reference.flaws import FLAWS, spoiled
+from editgauge.methods.reference.fill import fill_hole
+from editgauge.methods.reference.flaws import FLAWS, add_flaw
 from editgauge.recipes import (
     COLORS,
     MATERIALS,
@@ -426,16 +426,16 @@ class TestFill:
         if hole.all():
             hole[0, 0] = False
         holed = np.where(hole[..., None], np.uint8(0), picture)
-        result = filled(holed, hole)
+        result = fill_hole(holed, hole)
         assert np.array_equal(result[~hole], picture[~hole])
-        assert np.array_equal(result, filled(picture, hole)), "what was in the hole shines through"
+        assert np.array_equal(result, fill_hole(picture, hole)), "what was in the hole shines through"
 
     def test_a_pattern_is_continued(self) -> None:
         stripes = np.repeat((np.arange(120)[:, None] // 6 % 2 * 200).astype(np.uint8), 160, axis=1)
         picture = np.repeat(stripes[..., None], 3, axis=2)
         hole = np.zeros((120, 160), dtype=np.bool_)
         hole[40:80, 60:100] = True
-        assert change(filled(picture, hole), picture, hole) < 10
+        assert change(fill_hole(picture, hole), picture, hole) < 10
 
 
 @pytest.mark.slow
@@ -447,7 +447,7 @@ class TestFlaws:
         everywhere = np.ones(source.shape[:2], dtype=np.bool_)
         for seed in (0, 1):
             steps = [
-                change(spoiled(source, flaw, severity, seed), source, everywhere) for severity in (0, 0.1, 0.3, 0.6, 1)
+                change(add_flaw(source, flaw, severity, seed), source, everywhere) for severity in (0, 0.1, 0.3, 0.6, 1)
             ]
             assert steps[0] == 0
             assert all(low < high for low, high in pairwise(steps)), steps
@@ -457,22 +457,22 @@ class TestFlaws:
         source = PHOTOGRAPHS["chelsea"]
         high = min(1.0, low + further)
         everywhere = np.ones(source.shape[:2], dtype=np.bool_)
-        less, more = (change(spoiled(source, flaw, severity, seed), source, everywhere) for severity in (low, high))
+        less, more = (change(add_flaw(source, flaw, severity, seed), source, everywhere) for severity in (low, high))
         assert less < more
 
     @pytest.mark.parametrize("flaw", FLAWS)
     def test_the_spared_region_is_spared(self, flaw: str) -> None:
         source, spared = PHOTOGRAPHS["coffee"], inside(CUP, PHOTOGRAPHS["coffee"])
-        result = spoiled(source, flaw, 0.5, 0, spared)
+        result = add_flaw(source, flaw, 0.5, 0, spared)
         assert np.array_equal(result[spared], source[spared])
         assert change(result, source, ~spared) > 1
 
     @pytest.mark.parametrize("flaw", ["color_cast", "noise", "drift"])
     def test_the_same_seed_gives_the_same_flaw_and_another_seed_another(self, flaw: str) -> None:
         source = PHOTOGRAPHS["chelsea"]
-        assert np.array_equal(spoiled(source, flaw, 0.5, 7), spoiled(source, flaw, 0.5, 7))
+        assert np.array_equal(add_flaw(source, flaw, 0.5, 7), add_flaw(source, flaw, 0.5, 7))
         assert any(
-            not np.array_equal(spoiled(source, flaw, 0.5, 7), spoiled(source, flaw, 0.5, seed)) for seed in range(4)
+            not np.array_equal(add_flaw(source, flaw, 0.5, 7), add_flaw(source, flaw, 0.5, seed)) for seed in range(4)
         )
 
     @pytest.mark.parametrize(
@@ -480,4 +480,4 @@ class TestFlaws:
     )
     def test_what_is_not_there_is_said(self, flaw: str, severity: float, message: str) -> None:
         with pytest.raises(ValueError, match=message):
-            spoiled(PHOTOGRAPHS["chelsea"], flaw, severity, 0)
+            add_flaw(PHOTOGRAPHS["chelsea"], flaw, severity, 0)

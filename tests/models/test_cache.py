@@ -20,11 +20,9 @@ from hypothesis.extra import numpy as arrays
 
 from editgauge._util.files import DRAFT_PREFIX
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.models import cache
+from editgauge.models import _cache
+from editgauge.models._cache import SHELVES, Answer, DamagedAnswerError, Memory, Store, pack, unpack
 from editgauge.models.answers import ClassMap, Detections
-from editgauge.models.cache.memory import Memory
-from editgauge.models.cache.packing import Answer, DamagedAnswerError, pack, unpack
-from editgauge.models.cache.store import SHELVES, Store
 
 MB = 1_000_000
 SEED = 20261115
@@ -168,7 +166,7 @@ def _writer(folder: Path, start: int, count: int, text: str = "") -> list[str]:
     code = f"""
 import numpy as np
 from pathlib import Path
-from editgauge.models.cache.store import Store
+from editgauge.models._cache import Store
 store = Store(Path({str(folder)!r}), 100_000_000)
 for number in range({start}, {start + count}):
     key = f"{{number * 2654435761 % 2**256:064x}}"[::-1]
@@ -248,7 +246,7 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 def test_info_counts_by_model(filled: Store, tmp_path: Path) -> None:
-    found = cache.info()
+    found = _cache.info()
     assert [(each.model, each.entries) for each in found.models] == [("google/owlvit", 3), ("minilm", 1)]
     assert (found.entries, found.bytes) == (4, 4 * 4096)
     assert (found.folder, found.most_bytes) == (tmp_path / "answers", 10**10)
@@ -262,13 +260,13 @@ def test_clear_forgets_what_was_named(filled: Store, choice: dict[str, Any], lef
     days_ago = time.time() - 3 * 86_400
     first = next(entry for entry in filled.entries() if entry.model == "google+owlvit")
     os.utime(first.path, (days_ago, days_ago))
-    assert cache.clear(**choice).entries == 4 - left
-    assert cache.info().entries == left
+    assert _cache.clear(**choice).entries == 4 - left
+    assert _cache.info().entries == left
 
 
 def test_clear_of_an_unknown_model_names_those_there_are(filled: Store) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'minilm'"):
-        cache.clear(model="minilmm")
+        _cache.clear(model="minilmm")
 
 
 @pytest.mark.parametrize(("given_bytes", "place"), [("0", False), ("2e9", True), ("", True)])
@@ -276,7 +274,7 @@ def test_the_bound_is_a_setting_and_zero_remembers_nothing(
     given_bytes: str, place: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE_BYTES", given_bytes)
-    assert (cache.cache_dir() is not None) == place
+    assert (_cache.cache_dir() is not None) == place
 
 
 @pytest.mark.parametrize("wrong", ["much", "-1", "inf", "nan"])
@@ -285,4 +283,4 @@ def test_a_bound_that_is_no_number_is_told(wrong: str, monkeypatch: pytest.Monke
     with pytest.raises(
         BadInputError, match=f"is a number of bytes, such as 2e9, or 0 to remember nothing; got '{wrong}'"
     ):
-        cache.most_bytes()
+        _cache.most_bytes()

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from editgauge.models import cache
-from editgauge.models.cache.store import Store, TwoLevels
+from editgauge.models import _cache
+from editgauge.models._cache import Store, TwoLevels
 
 ROOM = 10_000_000
 KEY = f"{7:064x}"
@@ -48,9 +48,9 @@ def test_a_shared_disk_that_refuses_is_told_once_and_costs_nothing_else(
 
 def test_the_setting_brings_the_second_level(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDITGAUGE_CACHE_BYTES", str(ROOM))
-    alone = cache.open_store(tmp_path / "one")
+    alone = _cache.open_store(tmp_path / "one")
     monkeypatch.setenv("EDITGAUGE_SHARED_CACHE", str(tmp_path / "disk"))
-    shared, other = cache.open_store(tmp_path / "two"), cache.open_store(tmp_path / "three")
+    shared, other = _cache.open_store(tmp_path / "two"), _cache.open_store(tmp_path / "three")
     assert alone is not None
     assert shared is not None
     assert other is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from editgauge.models.lite.runtime import UnloadableWeightsError, litert, onnx_session
+from editgauge.models.lite._runtime import UnloadableWeightsError, litert, onnx_session
 
 ADVICE = r"The detector cannot load .*`editgauge models verify` lists damaged files"
 

@@ -18,9 +18,7 @@ from editgauge.benchmarks import photos
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features
 from editgauge.models.interfaces import Detector
-from editgauge.models.lite.coco import CocoDetector
-from editgauge.models.lite.efficientdet import EfficientDetLite0, EfficientDetLite2
-from editgauge.models.lite.ssd import SsdMobileNetV2
+from editgauge.models.lite.coco_detectors import CocoDetector, EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.models.weights import MissingWeightsError, available
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from editgauge.errors import UnknownNameError
+from editgauge.models._factory import FAMILIES, by_address, make_model
 from editgauge.models.catalog import MODELS
-from editgauge.models.choice import FAMILIES, by_address, make_model
-from editgauge.models.hub.network import Network
+from editgauge.models.hub._network import Network
 from editgauge.models.interfaces import ROLES
 from editgauge.models.weights import catalog_entries
 

@@ -20,7 +20,7 @@ from editgauge.errors import UnscorableError
 from editgauge.models.interfaces import PerceptualDistance
 from editgauge.models.lite.lpips import LpipsAlex, LpipsVgg
 from editgauge.models.weights import weights_of
-from editgauge.models.weights.pickles import read_numpy_pickle, read_torch_checkpoint
+from editgauge.models.weights._pickles import read_numpy_pickle, read_torch_checkpoint
 
 torch: Any = pytest.importorskip("torch")
 EXAMPLES = os.environ.get("EDITGAUGE_LPIPS_EXAMPLES")

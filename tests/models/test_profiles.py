@@ -9,11 +9,17 @@ import pytest
 from editgauge.engine._options import open_protocols_with_models
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.models import models, profiles
+from editgauge.models._factory import make_model
 from editgauge.models.catalog import MODELS, ROLE_NAMES
-from editgauge.models.choice import make_model
 from editgauge.models.interfaces import ROLES
-from editgauge.models.paper_profiles import PAPERS
-from editgauge.models.profiles import PROFILES, choose_for_protocols, choose_models, models_for, weights_of_profile
+from editgauge.models.profiles import (
+    PAPERS,
+    PROFILES,
+    choose_for_protocols,
+    choose_models,
+    models_for,
+    weights_of_profile,
+)
 from editgauge.models.weights import MissingWeightsError, available, entry_of, wanted
 from editgauge.options import ModelOptions
 
@@ -95,7 +101,7 @@ def test_a_model_that_a_protocol_can_do_without_is_no_remark_where_the_profile_h
 
 @pytest.mark.usefixtures("nothing_pulled")
 def test_a_model_that_was_named_and_is_not_here_is_refused_by_the_service() -> None:
-    from editgauge.models.service import ModelService
+    from editgauge.models._service import ModelService
 
     chosen, choice = open_protocols_with_models(["editval"], ModelOptions(model={"detector": "ssd-mobilenet-v2"}))
     assert [protocol.name for protocol in chosen] == ["editval"]

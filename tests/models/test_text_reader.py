@@ -14,10 +14,10 @@ from PIL import Image, ImageDraw, ImageFont
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.evidence import Box
-from editgauge.models.cache.packing import pack, unpack
+from editgauge.models._cache import pack, unpack
+from editgauge.models._service import ModelService
 from editgauge.models.interfaces import TextReader
 from editgauge.models.lite.ppocr import PpOcr, lines_in
-from editgauge.models.service import ModelService
 from editgauge.models.weights import available
 
 pytestmark = pytest.mark.skipif(not available("pp-ocr"), reason="NOT TESTED: run `editgauge models pull lite`")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from editgauge.errors import UnscorableError
 from editgauge.models import vocabulary
 from editgauge.models.vocabulary import resolve, siblings, synonyms, wordnet_here
+from editgauge.models.vocabulary._phrases import english
+from editgauge.models.vocabulary._resolve import Resolution, sense_of, table
+from editgauge.models.vocabulary._wordnet import WordNet
 from editgauge.models.vocabulary.coco import coco_words
-from editgauge.models.vocabulary.phrases import english
-from editgauge.models.vocabulary.resolve import Resolution, sense_of, table
-from editgauge.models.vocabulary.wordnet import WordNet
 from editgauge.models.weights import weights_of
 
 COCO = tuple(coco_words().values())

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import ImageFile, Pixels
 from editgauge.engine._perception import RunPerception
+from editgauge.models.lite._runtime import imagenet_scaled
 from editgauge.models.lite.dinov2 import FILE, LENGTH, SIDE, DinoV2Small
-from editgauge.models.lite.runtime import imagenet_scaled
 from editgauge.models.weights import available, weights_of
 from editgauge.protocols import open_protocol
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored

@@ -10,7 +10,7 @@ import pytest
 
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
-from editgauge.reports.sections.standard import MOST_SAID, failures
+from editgauge.reports.sections.standard import MAX_DETAILS, failures
 from editgauge.results import JournalEntry, Run
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_many_different_texts_are_cut_short_and_counted(make_run: MakeRun, make_
     records = [make_record(f"e{n}", {"gain": "crashed"}, place=n, detail=f"error {n}") for n in range(9)]
     (crashed,) = failures(Context(Run.open(make_run(*records))))
 
-    assert (len(crashed.said), crashed.said_otherwise) == (MOST_SAID, 9 - MOST_SAID)
+    assert (len(crashed.said), crashed.said_otherwise) == (MAX_DETAILS, 9 - MAX_DETAILS)
 
 
 def test_the_section_shows_counts_texts_and_links(run: Path, tmp_path: Path, as_page: Callable[[Path], Page]) -> None:

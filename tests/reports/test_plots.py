@@ -14,7 +14,7 @@ from editgauge._stats.intervals import Mean
 from editgauge.analysis.summary import ALL, Cell
 from editgauge.reports._figures import plot_method_profile, plot_type_profile, trade_off
 from editgauge.reports._score_tables import score_tables
-from editgauge.reports.sections.edit_types import STEPS, heat_map
+from editgauge.reports.sections.edit_types import COLOR_STEPS, heat_map
 from editgauge.types import ScoreSpec
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def table(*, higher: bool = True) -> ScoreTable:
 def test_darker_is_better_in_either_direction(higher: bool) -> None:
     heat = heat_map(table(higher=higher), METHODS)
     best, worst = ("two", "one") if higher else ("one", "two")
-    assert {cell.step for cell in heat.rows[best]} == {STEPS - 1}
+    assert {cell.step for cell in heat.rows[best]} == {COLOR_STEPS - 1}
     assert {cell.step for cell in heat.rows[worst]} == {0}
     assert (heat.worst, heat.best) == (("0.200", "0.900") if higher else ("0.900", "0.200"))
 
@@ -70,7 +70,7 @@ def test_a_field_tells_its_interval_and_few_source_images() -> None:
 def test_equal_means_are_neither_dark_nor_light() -> None:
     cells = [Cell("toy", ScoreSpec("gain", True, (0.0, 1.0)), m, ALL, Mean(0.5, 0.4, 0.6, 9, 9), {}) for m in "ab"]
     (made,) = score_tables(cells, ["a", "b"], [])
-    assert {cell.step for row in heat_map(made, ["a", "b"]).rows.values() for cell in row} == {STEPS // 2}
+    assert {cell.step for row in heat_map(made, ["a", "b"]).rows.values() for cell in row} == {COLOR_STEPS // 2}
 
 
 def drawn(svg: str) -> ElementTree.Element:

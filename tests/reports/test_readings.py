@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from editgauge.instructions import understand
+from editgauge.instructions import parse_instruction as understand
 from editgauge.reports._gallery import how_surely_read
-from editgauge.results.edits import reading_to_json
+from editgauge.results.edits import parsed_to_json
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from editgauge.results.edits import reading_to_json
     ],
 )
 def test_doubtful_readings_can_be_filtered(instruction: str, shown: str) -> None:
-    edit: dict[str, Any] = {"reading": reading_to_json(understand(instruction))}
+    edit: dict[str, Any] = {"reading": parsed_to_json(understand(instruction))}
     assert how_surely_read(edit) == shown
 
 

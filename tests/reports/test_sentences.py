@@ -101,7 +101,7 @@ def test_few_source_images_are_told_once(told: Told) -> None:
 
 
 def test_a_small_sample_is_said(told: Told) -> None:
-    assert "These means rest on 30 source images, a small sample" in " ".join(told({"a": 0.9, "b": 0.1}, sources=30))
+    assert "These means are over 30 source images, a small sample" in " ".join(told({"a": 0.9, "b": 0.1}, sources=30))
     assert "small sample" not in " ".join(told({"a": 0.9, "b": 0.1}, sources=60, name="large"))
 
 

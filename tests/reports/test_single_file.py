@@ -34,7 +34,7 @@ def test_one_file_holds_everything(
     shown = {picture["small"] for picture in data["pictures"] if "small" in picture}
     assert shown == set(data["embedded"])
     assert all(address.startswith("data:image/jpeg;base64,") for address in data["embedded"].values())
-    assert "small pictures only" in single.section("gallery").said()
+    assert "small images only" in single.section("gallery").said()
     text = out.read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
     assert re.findall(r".{20}https?://.{20}", text) == []
     assert "img-src data:;" in text
@@ -54,7 +54,7 @@ def test_the_pictures_of_the_worst_are_kept_when_there_are_too_many(
     assert with_pictures == set(worst_edits(Context(Run.open(scored[0])), 5))
     assert len(with_pictures) == 2
     assert {"problem": gallery.NOT_EMBEDDED} in data["pictures"]
-    told = "It has those of 2 of 6 edits, the worst by ssim_outside; the rest has numbers only."
+    told = "It has those of 2 of 6 edits, the worst by ssim_outside; the others have numbers only."
     assert told in single.section("gallery").said()
     assert told in caplog.text
 

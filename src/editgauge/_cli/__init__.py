@@ -11,7 +11,7 @@ import typer
 from editgauge import __version__
 from editgauge._cli._commands import Verb, make_group
 from editgauge._cli._options_file import FLAG, defaults, take_file
-from editgauge._face import GROUPS, SUMMARIES, VERBS
+from editgauge._public import GROUPS, SUMMARIES, VERBS
 from editgauge._util.text import printable
 from editgauge.errors import EditGaugeError
 

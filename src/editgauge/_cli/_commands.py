@@ -19,7 +19,13 @@ from editgauge._util.progress import logger, print_log
 from editgauge.errors import EditGaugeError, with_flags
 
 FLAGS: Mapping[str, Mapping[str, str]] = {
-    "understand": {"file": "Read every line of this file: JSON with text, source_caption, target_caption."},
+    **dict.fromkeys(
+        ("parse", "understand"),
+        {
+            "file": "Read every line of this file: JSON with text, source_caption, target_caption.",
+            "explain": "Also print the dependency parse of each request.",
+        },
+    ),
     "agree": {"verbose": "Print every table, not one page."},
     "score": {"explain": "Also print all scores and what they are based on."},
     "run": {"dry_run": "Print the resolved plan and do nothing.", "verbose": "Print every score and reason."},
@@ -193,11 +199,17 @@ def _run(key: str, function: Callable[..., Any], options: dict[str, Any], switch
     result = function(**options)
     if switches.get("json"):
         to_json = _output.find("JSON", key)
-        typer.echo(to_json(result, options) if to_json else _output.as_json(result))
+        typer.echo(_call(to_json, result, options) if to_json else _output.as_json(result))
         return _output.exit_code(result)
     show = _output.find("SHOWN", key) or _output.show_anything
-    code: int | None = show(result, options | switches)
+    code: int | None = _call(show, result, options | switches)
     return code or _output.exit_code(result)
+
+
+def _call(function: Callable[..., Any], result: object, options: dict[str, Any]) -> Any:
+    """Call a function of the result, with the options if it takes them."""
+    takes_options = "options" in inspect.signature(function).parameters
+    return function(result, options) if takes_options else function(result)
 
 
 def _flag(name: str, text: str) -> inspect.Parameter:

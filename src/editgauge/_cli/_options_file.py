@@ -28,21 +28,21 @@ def take_file(arguments: list[str]) -> tuple[list[str], Path | None]:
     >>> take_file(["run", "--options=a.yaml", "sample"])
     (['run', 'sample'], PosixPath('a.yaml'))
     """
-    others: list[str] = []
+    arguments_left: list[str] = []
     file: Path | None = None
     remaining = iter(arguments)
     for argument in remaining:
         name, equals, value = argument.partition("=")
         if argument == "--":
-            return [*others, argument, *remaining], file
+            return [*arguments_left, argument, *remaining], file
         if name == FLAG:
             path = value if equals else next(remaining, "")
             if not path or file:
                 raise BadInputError(f"{FLAG} takes one YAML file, once.")
             file = Path(path)
         else:
-            others.append(argument)
-    return others, file
+            arguments_left.append(argument)
+    return arguments_left, file
 
 
 def defaults(file: Path, app: typer.Typer) -> dict[str, Any]:

@@ -87,7 +87,7 @@ SHOWN: dict[str, str] = {
     "understand": f"{_INSPECT}:show_parsed",
     "verify": f"{_RUNS}:show_verify",
 }
-"""Functions `(result, options) -> exit code or None` that print the result of a verb."""
+"""Functions `(result[, options]) -> exit code or None` that print the result of a verb."""
 JSON: dict[str, str] = {
     "build_calibration": f"{_PEOPLE}:calibration_json",
     "diff": f"{_RUNS}:diff_json",
@@ -97,7 +97,7 @@ JSON: dict[str, str] = {
     "score": f"{_INSPECT}:score_json",
     "understand": f"{_INSPECT}:parsed_json",
 }
-"""Functions `(result, options) -> str` for results that are more than their fields."""
+"""Functions `(result[, options]) -> str` for results that are more than their fields."""
 REPLACED: dict[str, str] = {
     "export": f"{_RUNS}:stream_export",
     "parse": f"{_INSPECT}:parse_file",

@@ -81,7 +81,7 @@ def _show_all_scores(result: ScoreResult) -> None:
             print_text(note)
 
 
-def score_json(result: ScoreResult, options: Options) -> str:
+def score_json(result: ScoreResult) -> str:
     """Serialize the scores of one edited image."""
     return as_json(result.to_dict())
 
@@ -119,11 +119,11 @@ def _field_text(field: str, value: Any) -> str:
     return str(value)
 
 
-def show_see(seen: SeenPicture, options: Options) -> None:
+def show_see(sight: SeenPicture, options: Options) -> None:
     """Print detections, most confident first; then what was not detected, what is unknown, and the models."""
-    if seen.seen:
+    if sight.seen:
         rows: list[list[TableCell]] = []
-        for detection in seen.seen:
+        for detection in sight.seen:
             covers = "" if detection.share is None else f"{detection.share:.1%}"
             box, classes = _format_box(detection.box), _format_classes(detection.classes, 1)
             confidence = ValueCell(detection.confidence, format=".2f")
@@ -134,33 +134,34 @@ def show_see(seen: SeenPicture, options: Options) -> None:
             Column("class", "left", wrap=False),
         ]
         print_table(ResultTable(columns, rows))
-    for line in _describe_seen(seen):
+    for line in _describe_seen(sight):
         print_text(line)
-    for role, card in seen.models.items():
+    for role, card in sight.models.items():
         print_text(f"{role}: {card['name']} ({card['license']})", "dim")
-    for remark in seen.remarks:
+    for remark in sight.remarks:
         print_text(remark, "dim")
     _show_drawn(options)
 
 
-def _describe_seen(seen: SeenPicture) -> list[str]:
-    lines = [f"image: {_format_classes(seen.classes, 3)}"] if seen.classes else []
-    lines += [f"by the classifier: {phrase} {probability:.2f}" for phrase, probability in seen.named.items()]
-    lines += [f"text: “{text.text}” {text.confidence:.2f} at {_format_box(text.box)}" for text in seen.text or ()]
+def _describe_seen(sight: SeenPicture) -> list[str]:
+    lines = [f"image: {_format_classes(sight.classes, 3)}"] if sight.classes else []
+    lines += [f"by the classifier: {phrase} {probability:.2f}" for phrase, probability in sight.named.items()]
+    lines += [f"text: “{text.text}” {text.confidence:.2f} at {_format_box(text.box)}" for text in sight.text or ()]
     lines += [
-        f"face: {face.confidence:.2f} at {_format_box(face.box)}{_format_expression(face)}" for face in seen.faces or ()
+        f"face: {face.confidence:.2f} at {_format_box(face.box)}{_format_expression(face)}"
+        for face in sight.faces or ()
     ]
     lines += [
         f"person: {pose.confidence:.2f} at {_format_box(pose.box)}, {len(pose.joints)} joints"
-        for pose in seen.poses or ()
+        for pose in sight.poses or ()
     ]
     lines += [
         f"no {name}"
-        for name, answers in (("text", seen.text), ("faces", seen.faces), ("people", seen.poses))
+        for name, answers in (("text", sight.text), ("faces", sight.faces), ("people", sight.poses))
         if answers == ()
     ]
-    lines += [f"not seen: {phrase}" for phrase in seen.not_seen]
-    return lines + [f"cannot tell: {phrase}: {why}" for phrase, why in seen.cannot_tell.items()]
+    lines += [f"not seen: {phrase}" for phrase in sight.not_seen]
+    return lines + [f"cannot tell: {phrase}: {why}" for phrase, why in sight.cannot_tell.items()]
 
 
 def _format_classes(classes: Mapping[str, float], count: int) -> str:
@@ -198,7 +199,7 @@ def _show_drawn(options: Options) -> None:
 
 def parse_file(options: Options, flags: Options) -> bool:
     """Print a JSON line for every line of the file if `--file` was passed."""
-    from editgauge.engine.parse import understand_lines
+    from editgauge.engine.parse import parse_lines
 
     if bool(options["text"].strip()) == (flags["file"] is not None):
         raise BadInputError(
@@ -206,25 +207,29 @@ def parse_file(options: Options, flags: Options) -> bool:
         )
     if flags["file"] is None:
         return False
-    for line in understand_lines(flags["file"], options["judge"], options["prompts"]):
+    for line in parse_lines(flags["file"], options["judge"], options["prompts"]):
         typer.echo(json.dumps(line, ensure_ascii=False))
     return True
 
 
-def show_parsed(parsed: ParsedInstruction, options: Options | None = None) -> None:
+def show_parsed(parsed: ParsedInstruction) -> None:
     """Print the steps, one per line, and what could not be parsed."""
     for number, step in enumerate(parsed.steps, start=1):
         typer.echo(f"{number}. {_format_step(step)}")
     if parsed.left:
         typer.echo(f"Not understood: {parsed.left}")
     typer.echo(f"Parsed by: {parsed.how}")
+    if options and options.get("explain"):
+        from editgauge.instructions import explain_dependencies
+
+        typer.echo(explain_dependencies(options["text"]))
 
 
-def parsed_json(parsed: ParsedInstruction, options: Options) -> str:
+def parsed_json(parsed: ParsedInstruction) -> str:
     """Serialize a parsed instruction."""
-    from editgauge.results.edits import reading_to_json
+    from editgauge.results.edits import parsed_to_json
 
-    return as_json(reading_to_json(parsed))
+    return as_json(parsed_to_json(parsed))
 
 
 def format_steps(parsed: ParsedInstruction) -> str:
@@ -287,7 +292,7 @@ def disentanglement_json(result: DisentanglementResult, options: Options) -> str
 # --- judges -----------------------------------------------------------------------------------------------------------
 
 
-def show_guess_cost(costs: Sequence[GuessCost], options: Options | None = None) -> None:
+def show_guess_cost(costs: Sequence[GuessCost]) -> None:
     """Print how much was parsed per dimension, its mean, and the mean under the failure rule of each other tool."""
     for model in dict.fromkeys(cost.model for cost in costs):
         of_model = [cost for cost in costs if cost.model == model]
@@ -309,7 +314,7 @@ def _spread_text(value: float | None, spread: float | None = None) -> str:
     return f"{value:.3f} ± {spread:.3f}" if spread else f"{value:.3f}"
 
 
-def show_check(result: Checked, options: Options | None = None) -> None:
+def show_check(result: Checked) -> None:
     """Print which judge was checked, and how far its answers are from earlier ones."""
     check = result.check
     answers = [value for values in check.answers.values() for value in values]
@@ -341,7 +346,7 @@ def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.3f}"
 
 
-def show_inspector_tables(result: InspectorTables, options: Options | None = None) -> None:
+def show_inspector_tables(result: InspectorTables) -> None:
     """Print tables 3 and 4 of EditInspector, a column per judge."""
     columns = [Column("", "left", wrap=False), *map(Column, result.judges)]
     for title, table in (
@@ -361,7 +366,7 @@ def show_inspector_tables(result: InspectorTables, options: Options | None = Non
         print_text(f"-: {', '.join(names)}: {reason or 'no value'}.", "dim")
 
 
-def show_judges(result: SideBySide, options: Options | None = None) -> None:
+def show_judges(result: SideBySide) -> None:
     """Print a row per score and judge, then how consistent each judge is, then where they differ most."""
     if result.scores:
         rows: list[list[TableCell]] = []

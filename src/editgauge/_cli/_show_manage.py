@@ -19,19 +19,18 @@ if TYPE_CHECKING:
     from editgauge.benchmarks.datasets import DatasetInfo
     from editgauge.benchmarks.pairs import PairFiles
     from editgauge.builders.contact_sheets import ContactSheet
-    from editgauge.models.cache import CacheInfo
-    from editgauge.models.weights.files import WeightFiles
-    from editgauge.models.weights.store import WeightInfo
+    from editgauge.models._cache import CacheInfo
+    from editgauge.models.weights._store import WeightFiles, WeightInfo
 
 
-def show_nothing(result: object, options: Options) -> None:
+def show_nothing(result: object) -> None:
     """Print nothing: the verb reports its own progress."""
 
 
 # --- build ------------------------------------------------------------------------------------------------------------
 
 
-def show_sheets(sheets: Sequence[ContactSheet], options: Options) -> None:
+def show_sheets(sheets: Sequence[ContactSheet]) -> None:
     """Print one line per contact sheet."""
     for sheet in sheets:
         missing = f", {sheet.missing} missing" if sheet.missing else ""
@@ -39,7 +38,7 @@ def show_sheets(sheets: Sequence[ContactSheet], options: Options) -> None:
         typer.echo(f"{sheet.group}: {format_count(sheet.pictures, 'image')}{missing}{file}")
 
 
-def show_review(agreement: Mapping[str, Mapping[str, tuple[int, int]]], options: Options | None = None) -> None:
+def show_review(agreement: Mapping[str, Mapping[str, tuple[int, int]]]) -> None:
     """Print the share of proposals that each reviewer accepted, by type."""
     if not agreement:
         return
@@ -68,7 +67,7 @@ def show_probes(probes: Sequence[Probe], options: Options) -> None:
 # --- data, models and caches ------------------------------------------------------------------------------------------
 
 
-def show_pairs(written: PairFiles, options: Options) -> None:
+def show_pairs(written: PairFiles) -> None:
     """Print the size of a benchmark of compared outcomes, and how to score and compare it."""
     choices = sum(written.choices.values())
     bad = f", {written.both_bad} of them with both called bad" if written.both_bad else ""
@@ -81,7 +80,7 @@ def show_pairs(written: PairFiles, options: Options) -> None:
     suggest(f"agree run --choices {folder}/{next(iter(written.choices), 'choices.jsonl')}")
 
 
-def show_dataset(dataset: DatasetInfo, options: Options) -> None:
+def show_dataset(dataset: DatasetInfo) -> None:
     """Print where a data set is, how much of it is present, and its license."""
     typer.echo(f"{dataset.name}: {dataset.about}")
     typer.echo(f"  {dataset.present} of {dataset.files} files here, {dataset.bytes / 1e6:.0f} MB")
@@ -95,9 +94,9 @@ def show_rating_count(count: int, options: Options) -> None:
     typer.echo(f"{options['out']}: {format_count(count, 'rating')}.")
 
 
-def show_weights_list(weights: Sequence[WeightInfo], options: Options) -> None:
+def show_weights_list(weights: Sequence[WeightInfo]) -> None:
     """Print every set of weights."""
-    from editgauge.models.weights.verbs import license_of
+    from editgauge.models.weights._verbs import license_of
 
     rows = [
         [info.name, ", ".join(info.roles), _megabytes(info.bytes), license_of(info), info.where] for info in weights
@@ -107,9 +106,9 @@ def show_weights_list(weights: Sequence[WeightInfo], options: Options) -> None:
     typer.echo("* license of the project that trained the weights; a size shown as - is known after the first pull.")
 
 
-def show_weights_info(info: WeightInfo, options: Options) -> None:
+def show_weights_info(info: WeightInfo) -> None:
     """Print what a set of weights is and where it comes from."""
-    from editgauge.models.weights.verbs import license_of
+    from editgauge.models.weights._verbs import license_of
 
     typer.echo(f"{info.name}: {info.about}")
     typer.echo(f"  role: {', '.join(info.roles)}")
@@ -123,31 +122,31 @@ def show_weights_info(info: WeightInfo, options: Options) -> None:
         typer.echo(f"  {sha256}  {name}")
 
 
-def show_pulled(pulled: Sequence[WeightFiles], options: Options) -> None:
+def show_pulled(pulled: Sequence[WeightFiles]) -> None:
     """Print where the downloaded weights are."""
     for weights in pulled:
         typer.echo(f"{weights.name}: verified, in {weights.folder}")
 
 
-def show_verified(verified: Sequence[WeightFiles], options: Options) -> None:
+def show_verified(verified: Sequence[WeightFiles]) -> None:
     """Print the hash of each verified set of weights."""
     for weights in verified:
         typer.echo(f"{weights.name}: verified ({len(weights.files)}), SHA-256 of the set {weights.sha256}")
 
 
-def show_path(folder: Path, options: Options) -> None:
+def show_path(folder: Path) -> None:
     """Print a folder."""
     typer.echo(folder)
 
 
-def show_cache(cache: CacheInfo, options: Options) -> None:
+def show_cache(cache: CacheInfo) -> None:
     """Print the size of the cache, by model."""
     typer.echo(f"{format_count(cache.entries, 'answer')}, {_size(cache.bytes)} of at most {_size(cache.most_bytes)}")
     _show_models(cache)
     typer.echo(f"  in {cache.folder}")
 
 
-def show_cleared(deleted: CacheInfo, options: Options) -> None:
+def show_cleared(deleted: CacheInfo) -> None:
     """Print how much of the cache was deleted, by model."""
     typer.echo(f"{format_count(deleted.entries, 'answer')} deleted, {_size(deleted.bytes)} freed")
     _show_models(deleted)

@@ -36,7 +36,7 @@ CURVE_POINTS = (0.25, 0.5, 0.75)
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 
-def show_estimates(estimates: Sequence[HumanMean], options: Options | None = None) -> None:
+def show_estimates(estimates: Sequence[HumanMean]) -> None:
     """Print the mean rating by ratings alone and with the scores, side by side."""
     rows: list[list[TableCell]] = []
     for estimate in estimates:
@@ -58,7 +58,7 @@ def show_estimates(estimates: Sequence[HumanMean], options: Options | None = Non
             print_text(f"{estimate.method}: {note}.")
 
 
-def show_acceptance(result: Acceptance, options: Options | None = None) -> None:
+def show_acceptance(result: Acceptance) -> None:
     """Print the threshold, what it guarantees, what was measured, and what passes."""
     name, threshold, number = f"{result.protocol}/{result.spec.name}", result.threshold, format_of(result.spec)
     accepted = f"{result.accepted} of {result.rated} rated outcomes are accepted (mean rating {result.level:g} or more)"
@@ -88,7 +88,7 @@ def show_acceptance(result: Acceptance, options: Options | None = None) -> None:
     print_table(ResultTable(make_columns(["method"], ["scored", "pass", "share"]), rows, legend=legend))
 
 
-def show_power(plans: Sequence[Plan], options: Options | None = None) -> int | None:
+def show_power(plans: Sequence[Plan]) -> int | None:
     """Print the sample size of each question; exit with 1 if none can be computed."""
     headers = ["edits per source", "sources", "edits", "cautious: sources", "edits"]
     for plan in plans:
@@ -122,7 +122,7 @@ def _power_question(plan: Plan) -> str:
 # --- calibration ------------------------------------------------------------------------------------------------------
 
 
-def show_calibration(built: BuiltCalibration, options: Options | None = None) -> None:
+def show_calibration(built: BuiltCalibration) -> None:
     """Print the calibration error of every score before and after, and how to use the file."""
     for score in built.scores:
         print_text(_describe_curve(score))
@@ -139,7 +139,7 @@ def show_calibration(built: BuiltCalibration, options: Options | None = None) ->
     print_text(f"{built.file} and {built.plot} are written. Use it with --protocol '{built.protocol}'.")
 
 
-def calibration_json(built: BuiltCalibration, options: Options) -> str:
+def calibration_json(built: BuiltCalibration) -> str:
     """Serialize the files and scores of a calibration."""
     return as_json({"file": str(built.file), "plot": str(built.plot), "scores": built.scores})
 
@@ -190,7 +190,7 @@ def show_exported(lines: int, options: Options) -> None:
     typer.echo(f"{options['out']}: {format_count(lines, 'line')}.")
 
 
-def show_imported(result: Imported, options: Options) -> None:
+def show_imported(result: Imported) -> None:
     """Print how the imported answers count."""
     typer.echo(
         f"{result.done} count, {result.surplus} are surplus, {result.void} void; "
@@ -216,7 +216,7 @@ def show_forgotten(result: None, options: Options) -> None:
     typer.echo(f"{options['rater']} is forgotten{answers}")
 
 
-def show_status(status: Status, options: Options | None = None) -> None:
+def show_status(status: Status) -> None:
     """Print the progress of a study, and every rater."""
     share = f"{status.done} of {status.wanted} answers, {status.complete} of {status.items} items complete"
     more = f"{status.claimed} being answered, {status.surplus} surplus"
@@ -251,7 +251,7 @@ def _remaining_time(seconds: float | None) -> str:
     return f"about {format_count(max(1, round(seconds / size)), unit)} left at the pace of the last day"
 
 
-def show_analysis(result: Analysis, options: Options) -> None:
+def show_analysis(result: Analysis) -> None:
     """Print the status of a study, its answers, and how well scores agree with them."""
     from editgauge._cli._show_agreement import show_agreement
 
@@ -332,7 +332,7 @@ def _describe_panel(panel: Panel | None, alpha: Estimate, scale: str) -> str:
     )
 
 
-def show_feedback(feedback: Sequence[Feedback], options: Options | None = None) -> None:
+def show_feedback(feedback: Sequence[Feedback]) -> None:
     """Print for each question the share of remarks about each kind of issue."""
     for question in feedback:
         rows: list[list[TableCell]] = [

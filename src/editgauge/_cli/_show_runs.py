@@ -112,12 +112,12 @@ def show_merge(merged: Run, options: Options) -> None:
         suggest_report(options["out"])
 
 
-def show_report(page: Path, options: Options) -> None:
+def show_report(page: Path) -> None:
     """Print where the report is."""
     typer.echo(f"Report: {page}")
 
 
-def show_leaderboard(page: Path, options: Options) -> None:
+def show_leaderboard(page: Path) -> None:
     """Print where the leaderboard is."""
     typer.echo(f"Leaderboard: {page}")
 
@@ -141,7 +141,7 @@ def show_export(names: bytes, options: Options) -> None:
         typer.echo(f"{len(names.splitlines())} files in {options['out']}: methods, tables and figures.")
 
 
-def show_gate(gate: Gate, options: Options) -> int | None:
+def show_gate(gate: Gate) -> int | None:
     """Print the result of the gate; return its exit code."""
     typer.echo(gate.markdown)
     return gate.exit_code or None
@@ -322,7 +322,7 @@ def _unscored(cell: Cell | None) -> int:
 # --- two methods ------------------------------------------------------------------------------------------------------
 
 
-def show_comparison(comparisons: Sequence[Comparison], options: Options | None = None) -> None:
+def show_comparison(comparisons: Sequence[Comparison]) -> None:
     """Print every pair of methods side by side, which one is better, and the rank of each among all methods."""
     if not comparisons:
         print_text("The run has no score to compare.")
@@ -356,7 +356,7 @@ def _comparison_row(comparison: Comparison, *, several: bool) -> list[TableCell]
     ]
 
 
-def show_elo(preferred: Preferred, options: Options | None = None) -> None:
+def show_elo(preferred: Preferred) -> None:
     """Print the Elo rating of every method by a judge's choices."""
     if not preferred.elo:
         print_text("No pair has an answer, so there is no Elo.")
@@ -569,7 +569,7 @@ def _setting_text(value: Any) -> str:
     return "-" if value is None else shortened(str(value), 100)
 
 
-def diff_json(result: Difference, options: Options) -> str:
+def diff_json(result: Difference) -> str:
     """Serialize everything that differs."""
     shifts = []
     for shift in result.shifts:
@@ -593,7 +593,7 @@ def diff_json(result: Difference, options: Options) -> str:
 # --- plans ------------------------------------------------------------------------------------------------------------
 
 
-def show_plan(forecast: Forecast, options: Options | None = None) -> None:
+def show_plan(forecast: Forecast) -> None:
     """Print the work of each model, then the totals."""
     if not forecast.outcomes:
         print_text(f"Nothing is left to do: all {forecast.done:,} outcomes on {forecast.benchmark} are scored.")

@@ -11,7 +11,7 @@ from editgauge.engine._options import DEFAULT_PROTOCOLS
 from editgauge.engine.run import run
 from editgauge.models.profiles import ALONGSIDE, models_of
 from editgauge.models.weights import available
-from editgauge.models.weights.verbs import pull_each
+from editgauge.models.weights._verbs import pull_each
 from editgauge.protocols import open_protocol
 from editgauge.reports.report import report
 

@@ -142,8 +142,8 @@ def _list_options(kind: str, name: str) -> list[dict[str, Any]]:
     if kind != "methods":
         raise BadInputError(f"Only methods have options to list, got '{kind} {name}'; leave '{name}' out.")
     return [
-        {"name": option_name, "usual": option.usual, "takes": option.kind, "about": option.about}
-        for option_name, option in open_method(name).known.items()
+        {"name": option_name, "usual": option.default, "takes": option.kind, "about": option.about}
+        for option_name, option in open_method(name).option_specs.items()
     ]
 
 

@@ -22,7 +22,7 @@ from editgauge.judges._questions import data_url
 from editgauge.reports.context import write_page
 from editgauge.reports.images import fitted
 from editgauge.reports.pages import page_in
-from editgauge.reports.sections.edit_types import STEPS
+from editgauge.reports.sections.edit_types import COLOR_STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _matrix(model: Disentanglement) -> dict[str, Any]:
     for kind, counts in zip(classified.kinds, classified.confusion, strict=True):
         shares = [count / max(sum(counts), 1) for count in counts]
         cells = [
-            {"count": count, "share": f"{share:.0%}", "step": min(int(share * STEPS), STEPS - 1)}
+            {"count": count, "share": f"{share:.0%}", "step": min(int(share * COLOR_STEPS), COLOR_STEPS - 1)}
             for count, share in zip(counts, shares, strict=True)
         ]
         rows.append((kind, cells))

@@ -29,7 +29,7 @@ from editgauge.judges import Answer, NoAnswerError, Question
 from editgauge.judges._panel import is_panel, panel_members
 from editgauge.judges._questions import FreeText, PairwiseAnswer, Ratings, Scale, Structured, YesNo
 from editgauge.judges._transcripts import Call
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.protocols import Protocol, format_variant, parse_variant
 from editgauge.types import Edit
 

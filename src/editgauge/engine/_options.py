@@ -9,7 +9,7 @@ from pathlib import Path
 
 from editgauge.errors import BadInputError
 from editgauge.judges.prompts import prompt_names
-from editgauge.models.choice import plain_role
+from editgauge.models._factory import plain_role
 from editgauge.models.profiles import ModelChoice, choose_for_protocols, models_for, models_of
 from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol, open_protocol

@@ -30,8 +30,8 @@ from editgauge.engine._schedule import MAX_FAILED_STARTS, Attempt, Setup, TaskQu
 from editgauge.engine._scoring import ScoredTask, ScoringTask, crashed_task, score_task
 from editgauge.engine._worker import configure_process
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.models.cache import cache_dir
-from editgauge.models.lite.runtime import library
+from editgauge.models._cache import cache_dir
+from editgauge.models.lite._runtime import library
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

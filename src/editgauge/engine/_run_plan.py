@@ -21,9 +21,9 @@ from editgauge.engine._options import default_protocols, open_protocols_with_mod
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
-from editgauge.methods.layouts.discover import expand
+from editgauge.methods.layouts.discover import expand_folders
 from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
-from editgauge.models import service
+from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
 from editgauge.options import DataOptions, ModelOptions, Paths
 from editgauge.protocols import Protocol
@@ -189,7 +189,7 @@ def build_plan(
         edits_sha256=edits_sha256(_collect_followed(opened.edits, followed)),
         edits=len(opened.edits),
         seed=seed,
-        models=service.describe(choice.models),
+        models=_factory.describe(choice.models),
         methods={name: str(folder) for name, folder in folders.items()},
         protocols={
             protocol.name: ProtocolEntry(
@@ -216,7 +216,11 @@ def build_plan(
 
 
 def _outcome_folders(outcomes: Paths) -> dict[str, Path]:
-    named = outcomes if isinstance(outcomes, Mapping) else expand([outcomes] if isinstance(outcomes, str) else outcomes)
+    named = (
+        outcomes
+        if isinstance(outcomes, Mapping)
+        else expand_folders([outcomes] if isinstance(outcomes, str) else outcomes)
+    )
     folders = {name: _absolute_path(text) for name, text in pairs(named, "outcomes", "NAME=FOLDER").items()}
     if not folders:
         raise BadInputError("`outcomes` is needed at least once, as NAME=FOLDER.")

@@ -30,11 +30,8 @@ from editgauge.engine._schedule import Setup, worker_environment
 from editgauge.engine._scoring import ScoringTask, score_task
 from editgauge.engine._worker import configure_process
 from editgauge.errors import EditGaugeError
-from editgauge.models.cache import open_store
-from editgauge.models.cache.memory import Memory
-from editgauge.models.cache.packing import Answer, size_of
-from editgauge.models.cached_model import MOST_BYTES_ON_DISK, CachedModel, RequestGroup, is_picture
-from editgauge.models.service import BYTES_IN_MEMORY
+from editgauge.models._cache import Answer, Memory, open_store, size_of
+from editgauge.models._service import BYTES_IN_MEMORY, MOST_BYTES_ON_DISK, CachedModel, RequestGroup, is_picture
 from editgauge.results import EncodedEntry, tables
 from editgauge.results._journal import decode_line
 

@@ -14,7 +14,7 @@ from editgauge._util.progress import log_info
 from editgauge.analysis.outcomes import select_scores
 from editgauge.engine.prefer import ScoredImages, named_methods, read_scored_image
 from editgauge.errors import BadInputError
-from editgauge.methods.outcomes import LIST
+from editgauge.methods.outcomes import OUTCOMES_FILE
 from editgauge.results import Run, tables
 from editgauge.types import ScoreSpec
 
@@ -137,7 +137,7 @@ def _write(
         lines.append({"id": edit, "image_path": name})
         values = [[candidate.method, candidate.seed, candidate.value] for candidate in scored]
         choices.append({"edit": edit, "method": first.method, "seed": first.seed, "value": first.value, "of": values})
-    write_jsonl(folder / LIST, lines)
+    write_jsonl(folder / OUTCOMES_FILE, lines)
     counts = [len(scored) for scored in candidates.values()]
     result = BestOf(
         folder=folder,

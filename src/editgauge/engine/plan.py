@@ -27,7 +27,7 @@ from editgauge.engine._trial import (
     score_sample,
 )
 from editgauge.errors import BadInputError
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
 from editgauge.results.manifest import Manifest, is_run
 

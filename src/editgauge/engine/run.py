@@ -18,7 +18,7 @@ from editgauge.engine._schedule import Setup
 from editgauge.engine._sets import KnownParts, forget_sets, score_sets
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.outcomes import FoundOutcomes
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.options import (
     Amount,
     Count,

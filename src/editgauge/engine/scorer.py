@@ -19,12 +19,12 @@ from editgauge.engine._judges import read_judge_config
 from editgauge.engine._options import default_protocols, open_protocols_with_models
 from editgauge.engine._perception import MemoryGate, RunPerception, admission_bytes
 from editgauge.engine._scoring import build_item, score_item
-from editgauge.engine.parse import read_instruction
+from editgauge.engine.parse import InstructionText, parse_with_judge
 from editgauge.engine.result import ScoreResult
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.instructions import understand
+from editgauge.instructions import parse_instruction
 from editgauge.instructions.parsed import SavedParses, complete_edit, load_parses
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
 from editgauge.options import JudgeOptions, ModelOptions, Pairs
 from editgauge.protocols.verdict import make_verdict
 from editgauge.types import Edit, Item, Outcome, Position, Relation
@@ -172,10 +172,10 @@ class Scorer:
         if details.get("edit_type") or details.get("fields"):
             return None
         captions = details.get("source_caption"), details.get("target_caption")
-        by_rules = understand(instruction, *captions)
+        by_rules = parse_instruction(instruction, *captions)
         if any(step.type != UNSPECIFIED for step in by_rules.steps):
             return None
-        parsed = read_instruction(instruction, *captions, form=None, source=None, judge_config=self._judge_config)
+        parsed = parse_with_judge(InstructionText(instruction, *captions), self._judge_config)
         return SavedParses({f"text {instruction}": parsed}, "") if parsed.how == "judge" else None
 
     async def _close(self) -> None:

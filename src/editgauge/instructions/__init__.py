@@ -1,7 +1,6 @@
-"""What an instruction asks for: from plain words to the steps of an edit."""
+"""Instructions: from plain words, or captions, to the steps of an edit."""
 
 from editgauge.instructions._parse import parse_instruction
+from editgauge.instructions._parser import explain_dependencies
 
-understand = parse_instruction
-
-__all__ = ["parse_instruction", "understand"]
+__all__ = ["explain_dependencies", "parse_instruction"]

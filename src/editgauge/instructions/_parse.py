@@ -15,7 +15,7 @@ from editgauge.instructions._lexicon import is_function_word, lists_in, match, m
 from editgauge.instructions._parser import parse_clause
 from editgauge.instructions._requests import ClauseRequest, split_requests
 from editgauge.instructions._rules import mention, read_fragment, read_request
-from editgauge.instructions._steps import NOT_UNDERSTOOD, Discourse
+from editgauge.instructions._steps import NOT_UNDERSTOOD, Discourse, alternatives
 from editgauge.instructions._words import MAX_WORDS, Word, tokenize
 from editgauge.types import ParsedInstruction, ParsedStep
 
@@ -146,6 +146,7 @@ def _finished(
             steps = _completed(steps, compare_captions(source, target))
     if left or _ignored(requests, steps) > _MAX_IGNORED:
         steps = [replace(step, sure=False) for step in steps]
+    steps = [replace(step, also=alternatives(step)) for step in steps]
     unread = [step.to or step.subject or "" for step in steps if step.type == NOT_UNDERSTOOD]
     return ParsedInstruction(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from editgauge.instructions._english import english_pipeline
-from editgauge.instructions._words import Word
+from editgauge.instructions._words import Word, tokenize
 
 MODIFIERS = frozenset(
     {"det", "amod", "compound", "nummod", "poss", "nmod", "quantmod", "predet", "npadvmod", "case", "advmod"}
@@ -61,3 +61,21 @@ def subtree_end(tokens: Sequence[Word], at: int) -> int:
                 members.add(token.index)
                 end = max(end, position + 1)
     return end
+
+
+def explain_dependencies(text: str) -> str:
+    """Return the requests of an English text with the dependency parse of each, one word per line.
+
+    Raises:
+        MissingParserError: if spaCy or its model is not on this machine.
+    """
+    from editgauge.instructions._requests import split_requests
+
+    lines = []
+    for request in split_requests(tokenize(text)):
+        lines.append(f"{request.kind}: {request.text}")
+        parsed = parse_clause(request.words, command=request.kind == "command")
+        for word in parsed:
+            head = parsed[word.head].raw if 0 <= word.head < len(parsed) and word.head != word.index else "-"
+            lines.append(f"  {word.raw:<16} {word.tag:<5} {word.dep:<10} {head}")
+    return "\n".join(lines)

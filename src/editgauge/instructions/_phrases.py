@@ -486,7 +486,7 @@ def _modifier_end(tokens: Words, at: int, anchor: int) -> int:
             tokens[end - 1] in words("definite") | words("indefinite") | words("modals")
             or match("compounds", tokens, end - 1) > 1
         )
-        describes = not is_activity(token) and all(known_kind(word) for word in tokens[end:])
+        describes = token.tag not in {"VBN", "VBG"} and all(known_kind(word) for word in tokens[end:])
         if not is_noun and (action_base(token) == token or describes):
             return end  # the parser took "sleep" of "the dog that sits on the couch sleep" for a noun
     return stop

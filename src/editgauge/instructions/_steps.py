@@ -281,6 +281,30 @@ def redescribe(old: Phrase, new: Phrase, before: str | None) -> ParsedStep:
     return replace_by(before, named, sure=bool(added) or "of" in new.words or "of" in old.words)
 
 
+def alternatives(step: ParsedStep) -> tuple[ParsedStep, ...]:
+    """Return neighboring readings of a step: what another careful reader may label it."""
+    to = step.to or ""
+    head = to.split(" of ")[0].split()[-1] if to else ""
+    plain = replace(step, from_=None, position=None, sure=False)
+    if step.type == "object_addition" and step.subject and (in_list("worn", head) or in_list("parts", head)):
+        return (replace(plain, type="alter_parts"),)
+    if step.type == "alter_parts" and to:
+        return (replace(plain, type="object_addition", position=Position("on", step.subject)),)
+    if step.type in {"color", "texture"} and head in words("colors") & words("materials"):
+        return (replace(step, type="texture" if step.type == "color" else "color", sure=False),)
+    if (
+        step.type == "object_replacement"
+        and mentions("places", to.split())
+        and mentions("places", (step.from_ or "").split())
+    ):
+        return (replace(plain, type="background", subject=None, from_=step.from_),)
+    if step.type == "texture" and in_list("natural", (step.subject or "").split()[-1] if step.subject else ""):
+        return (replace(plain, type="object_replacement", from_=step.subject),)
+    if step.type == "object_addition" and head in words("moods"):
+        return (replace(plain, type="style", subject=None),)
+    return ()
+
+
 def size_or_text(described: Sequence[str]) -> str:
     """Return `large` or `small` if the words name a size, or else the words."""
     sizes = [table("sizes")[str(word)] for word in described if word in words("sizes")]

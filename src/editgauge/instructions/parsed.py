@@ -1,4 +1,4 @@
-"""Readings as JSON: written by `editgauge understand`, corrected by hand, and read again as `--fields`."""
+"""Parsed instructions in edits and in files: completing edits, saved parses, single steps."""
 
 from __future__ import annotations
 
@@ -11,30 +11,36 @@ from typing import Any, Literal, cast, get_args
 
 from editgauge.edit_types import EDIT_TYPES, UNSPECIFIED, read_edit_type
 from editgauge.errors import BadInputError, EditGaugeError, UnscorableError
-from editgauge.instructions._parse import parse_instruction as understand
+from editgauge.instructions._parse import parse_instruction
 from editgauge.types import Benchmark, Edit, ParsedInstruction, ParsedStep, Position, Relation
 
 How = Literal["rules", "captions", "judge", "given"]
-FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure")
+FIELDS = ("edit_type", "subject", "from", "to", "position", "count", "attributes", "sure", "also")
+_EDIT_FIELDS = ("subject", "from_", "to", "position")
+MAX_PROBLEMS = 20
+"""Faulty lines that an error lists."""
 
 
 def parsed_from_json(entry: Mapping[str, Any], how: str | None = None) -> ParsedInstruction:
-    """The reading that `reading_to_json` wrote, or a person or a judge; raises `BadInputError` for anything else."""
+    """Read a parsed instruction from JSON, as written by this package, a person or a judge.
+
+    Raises:
+        BadInputError: if a field is missing, unknown or of another type.
+    """
     steps = entry.get("steps")
     if not isinstance(steps, Sequence) or isinstance(steps, str) or not steps:
         raise BadInputError(f"'steps' must be a list with at least one step, got {steps!r}.")
-    by = how or entry.get("how", "given")
-    if by not in get_args(How):
-        raise BadInputError(f"'how' must be rules, captions, judge or given, got {by!r}.")
-    read = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
-    return ParsedInstruction(read, cast("How", by), str(entry.get("left") or ""))
+    source = how or entry.get("how", "given")
+    if source not in get_args(How):
+        raise BadInputError(f"'how' must be rules, captions, judge or given, got {source!r}.")
+    parsed = tuple(_step(number, step) for number, step in enumerate(steps, start=1))
+    return ParsedInstruction(parsed, cast("How", source), str(entry.get("left") or ""))
 
 
 def _step(number: int, entry: Any) -> ParsedStep:
     if not isinstance(entry, Mapping):
         raise BadInputError(f"Step {number} must be an object with {', '.join(FIELDS)}; got {entry!r}.")
-    unknown = sorted(set(entry) - set(FIELDS))
-    if unknown:
+    if unknown := sorted(set(entry) - set(FIELDS)):
         raise BadInputError(f"Step {number} has '{unknown[0]}'; the fields are {', '.join(FIELDS)}.")
     texts = {name: entry.get(name) for name in ("subject", "from", "to")}
     for name, value in texts.items():
@@ -55,6 +61,7 @@ def _step(number: int, entry: Any) -> ParsedStep:
         count=count,
         attributes=tuple(map(str, attributes)),
         sure=bool(entry.get("sure", True)),
+        also=tuple(_step(number, alternative) for alternative in entry.get("also") or ()),
     )
 
 
@@ -63,26 +70,30 @@ def _position(number: int, entry: Any) -> Position | None:
         return None
     relation = entry.get("relation") if isinstance(entry, Mapping) else None
     if relation not in get_args(Relation):
-        known = ", ".join(get_args(Relation))
-        raise BadInputError(f"Step {number}: 'position' must have a 'relation' of {known}; got {entry!r}.")
+        relations = ", ".join(get_args(Relation))
+        raise BadInputError(f"Step {number}: 'position' must have a 'relation' of {relations}; got {entry!r}.")
     anchor = entry.get("anchor")
     return Position(cast("Relation", relation), str(anchor) if anchor else None)
 
 
 @dataclass(frozen=True, slots=True)
 class SavedParses:
-    """Readings of a file, by the id of an edit or by the text of its instruction."""
+    """Parsed instructions of a file, by the id of an edit or by the text of its instruction."""
 
     by_key: Mapping[str, ParsedInstruction]
     sha256: str
 
     def of(self, edit: Edit) -> ParsedInstruction | None:
-        """The reading kept for an edit; the id counts before the text."""
+        """Return the parsed instruction of an edit, by its id or else by its text."""
         return self.by_key.get(f"id {edit.id}") or self.by_key.get(f"text {edit.instruction}")
 
 
 def load_parses(file: Path) -> SavedParses:
-    """The readings of a file of JSON lines; raises `BadInputError` with every faulty line."""
+    """Read parsed instructions from a file of JSON lines.
+
+    Raises:
+        BadInputError: if the file cannot be read or lines are faulty; it lists them.
+    """
     try:
         raw = file.read_bytes()
     except OSError as error:
@@ -96,78 +107,78 @@ def load_parses(file: Path) -> SavedParses:
             entry = json.loads(line)
             if not isinstance(entry, dict) or not (entry.get("id") or entry.get("text")):
                 raise BadInputError("needs 'text' or 'id', and 'steps'")
-            reading = parsed_from_json(entry)
+            parsed = parsed_from_json(entry)
         except (ValueError, EditGaugeError) as error:
             problems.append(f"line {number}: {error}")
             continue
-        by_key |= {f"{key} {entry[key]}": reading for key in ("id", "text") if entry.get(key)}
+        by_key |= {f"{key} {entry[key]}": parsed for key in ("id", "text") if entry.get(key)}
     if problems:
-        raise BadInputError(f"The readings '{file}' have problems.", problems[:20])
+        raise BadInputError(f"The readings '{file}' have problems.", problems[:MAX_PROBLEMS])
     return SavedParses(by_key, hashlib.sha256(raw).hexdigest())
 
 
-def complete_edit(edit: Edit, kept: SavedParses | None = None, form: str | None = None) -> Edit:
-    """The edit with what its instruction says where the benchmark or the user says nothing.
+def complete_edit(edit: Edit, saved: SavedParses | None = None, form: str | None = None) -> Edit:
+    """Fill in the fields of an edit that the benchmark or the user left open.
 
-    What is given always wins: a step of another type than the given one, or one of that type that contradicts a given
-    field, fills nothing in; without a given type, given fields take the place of those that were read. A kept reading
-    wins over all, for someone wrote or checked it.
+    Stated fields always win: a parsed step of another type, or one that contradicts a stated field, fills in nothing.
+    Without a stated type, stated fields replace parsed ones. A saved parse wins over everything, since somebody wrote
+    or checked it.
     """
-    reading = kept.of(edit) if kept else None
-    if reading is not None:
-        return apply_step(edit, reading.steps[0], reading)
-    read = _read(edit, form)
-    return replace(read, count=edit.count) if edit.count else read
+    parsed = saved.of(edit) if saved else None
+    if parsed is not None:
+        return apply_step(edit, parsed.steps[0], parsed)
+    completed = _parse_missing(edit, form)
+    return replace(completed, count=edit.count) if edit.count else completed
 
 
-def _read(edit: Edit, form: str | None) -> Edit:
-    if not edit.instruction.strip() or (edit.type != UNSPECIFIED and not _missing(edit)):
+def _parse_missing(edit: Edit, form: str | None) -> Edit:
+    is_complete = edit.type != UNSPECIFIED and set(EDIT_TYPES[edit.type].needs) <= {
+        name.rstrip("_") for name in _stated(edit)
+    }
+    if not edit.instruction.strip() or is_complete:
         return edit
-    reading = understand(edit.instruction, edit.source_caption, edit.target_caption, form)
-    if edit.type == UNSPECIFIED and (not _known_fields(edit) or len(reading.steps) == 1):
-        step = _overridden(reading.steps[0], edit)
-        return apply_step(edit, step, replace(reading, steps=(step, *reading.steps[1:])))
-    same = _of_type(reading, edit.type)
-    if same is None and edit.source_caption and edit.target_caption:
-        reading = understand(edit.target_caption, edit.source_caption, form="caption")
-        same = _of_type(reading, edit.type)
-    if same is None or any(_plain(getattr(same, name)) != _plain(value) for name, value in _known_fields(edit).items()):
+    parsed = parse_instruction(edit.instruction, edit.source_caption, edit.target_caption, form)
+    if edit.type == UNSPECIFIED and (not _stated(edit) or len(parsed.steps) == 1):
+        step = _overridden(parsed.steps[0], edit)
+        return apply_step(edit, step, replace(parsed, steps=(step, *parsed.steps[1:])))
+    step_of_type = _first_of_type(parsed, edit.type)
+    if step_of_type is None and edit.source_caption and edit.target_caption:
+        parsed = parse_instruction(edit.target_caption, edit.source_caption, form="caption")
+        step_of_type = _first_of_type(parsed, edit.type)
+    if step_of_type is None or _contradicts(step_of_type, edit):
         return edit
-    step = replace(same, **_known_fields(edit), sure=same.sure or edit.type != UNSPECIFIED)
-    return apply_step(edit, step, replace(reading, steps=(step,)))
+    step = replace(step_of_type, **_stated(edit), sure=step_of_type.sure or edit.type != UNSPECIFIED)
+    return apply_step(edit, step, replace(parsed, steps=(step,)))
 
 
 def _overridden(step: ParsedStep, edit: Edit) -> ParsedStep:
-    """The step with the given fields; another name for the subject is one for what is replaced, too."""
-    fields = _known_fields(edit)
+    """Return the step with the stated fields; another name for the subject also names what is replaced."""
+    fields = _stated(edit)
     if edit.subject and step.from_ == step.subject:
         fields = {"from_": edit.subject, **fields}
-    return replace(step, **fields)
+    return replace(step, **fields, also=())
 
 
-def _of_type(reading: ParsedInstruction, edit_type: str) -> ParsedStep | None:
-    """The first step of a type; of any, when the type is not known."""
-    return next((step for step in reading.steps if edit_type in {step.type, UNSPECIFIED}), None)
+def _first_of_type(parsed: ParsedInstruction, edit_type: str) -> ParsedStep | None:
+    """Return the first step of a type, or the first of all if the type is unspecified."""
+    return next((step for step in parsed.steps if edit_type in {step.type, UNSPECIFIED}), None)
 
 
-def _known_fields(edit: Edit) -> dict[str, Any]:
-    """The fields that the edit has."""
-    values = {name: getattr(edit, name) for name in ("subject", "from_", "to", "position")}
+def _stated(edit: Edit) -> dict[str, Any]:
+    values = {name: getattr(edit, name) for name in _EDIT_FIELDS}
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _missing(edit: Edit) -> bool:
-    """Does it lack a field that rules for its type read?"""
-    there = {name.rstrip("_") for name in _known_fields(edit)}
-    return not set(EDIT_TYPES[edit.type].needs) <= there
+def _contradicts(step: ParsedStep, edit: Edit) -> bool:
+    return any(_normalized(getattr(step, name)) != _normalized(value) for name, value in _stated(edit).items())
 
 
-def _plain(value: object) -> object:
+def _normalized(value: object) -> object:
     return " ".join(value.casefold().replace("_", " ").split()) if isinstance(value, str) else value
 
 
-def apply_step(edit: Edit, step: ParsedStep, reading: ParsedInstruction | None = None) -> Edit:
-    """The edit with the fields of a step, and the reading that the step comes from."""
+def apply_step(edit: Edit, step: ParsedStep, parsed: ParsedInstruction | None = None) -> Edit:
+    """Return the edit with the fields of a step, and the parsed instruction that the step comes from."""
     return replace(
         edit,
         type=step.type,
@@ -177,14 +188,18 @@ def apply_step(edit: Edit, step: ParsedStep, reading: ParsedInstruction | None =
         position=step.position,
         count=step.count,
         attributes=step.attributes,
-        reading=reading,
+        reading=parsed,
     )
 
 
-def apply_parses(benchmark: Benchmark, kept: SavedParses) -> Benchmark:
-    """The benchmark with the readings of a file; one that no edit has is a mistake worth telling."""
-    edits = tuple(complete_edit(edit, kept) for edit in benchmark.edits)
-    used = sum(kept.of(edit) is not None for edit in benchmark.edits)
+def apply_parses(benchmark: Benchmark, saved: SavedParses) -> Benchmark:
+    """Return the benchmark with saved parses in place of its own.
+
+    Raises:
+        BadInputError: if no edit of the benchmark has a saved parse.
+    """
+    edits = tuple(complete_edit(edit, saved) for edit in benchmark.edits)
+    used = sum(saved.of(edit) is not None for edit in benchmark.edits)
     if not used:
         raise BadInputError(
             "None of the readings is of an edit of this benchmark: neither an 'id' nor a 'text' is the same."
@@ -194,29 +209,33 @@ def apply_parses(benchmark: Benchmark, kept: SavedParses) -> Benchmark:
 
 
 def parse_summary(edits: Sequence[Edit]) -> str:
-    """How many instructions were understood, in words."""
-    read = [edit.reading for edit in edits if edit.reading]
-    known = [reading for reading in read if all(step.type != UNSPECIFIED for step in reading.steps)]
-    sure = sum(all(step.sure for step in reading.steps) for reading in known)
-    return f"instructions understood: {len(known)} of {len(read)}, {sure} of them without doubt"
+    """Say how many instructions were understood."""
+    parsed = [edit.reading for edit in edits if edit.reading]
+    understood = [reading for reading in parsed if all(step.type != UNSPECIFIED for step in reading.steps)]
+    sure = sum(all(step.sure for step in reading.steps) for reading in understood)
+    return f"instructions understood: {len(understood)} of {len(parsed)}, {sure} of them without doubt"
 
 
 def parse_single_step(text: str) -> ParsedStep:
-    """The one step that an instruction surely asks for, with all fields that its type needs; raises `UnscorableError`.
+    """Parse an instruction that asks for exactly one change.
 
-    >>> only_step("Could we add a cup to the left of the plate?").position
-    Position(relation='left', anchor='plate')
+    Raises:
+        UnscorableError: if it is not understood, asks for several changes, or leaves the type or a field open.
+
+    Example:
+        >>> parse_single_step("Could we add a cup to the left of the plate?").position
+        Position(relation='left', anchor='plate')
     """
     if not text.strip():
         raise UnscorableError("unparsable", "the instruction is empty")
-    reading = understand(text)
-    step = reading.steps[0]
-    lacking = {"subject": step.subject, "from": step.from_, "to": step.to, "position": step.position}
-    missing = [name for name in EDIT_TYPES[step.type].needs if lacking[name] is None]
-    if step.type == UNSPECIFIED or reading.left:
-        raise UnscorableError("unparsable", f"'{text}' was not understood{f': {reading.left}' if reading.left else ''}")
-    if len(reading.steps) > 1:
-        raise UnscorableError("unparsable", f"'{text}' asks for {len(reading.steps)} changes")
+    parsed = parse_instruction(text)
+    step = parsed.steps[0]
+    fields = {"subject": step.subject, "from": step.from_, "to": step.to, "position": step.position}
+    missing = [name for name in EDIT_TYPES[step.type].needs if fields[name] is None]
+    if step.type == UNSPECIFIED or parsed.left:
+        raise UnscorableError("unparsable", f"'{text}' was not understood{f': {parsed.left}' if parsed.left else ''}")
+    if len(parsed.steps) > 1:
+        raise UnscorableError("unparsable", f"'{text}' asks for {len(parsed.steps)} changes")
     if missing or not step.sure:
         doubt = f"does not say {' and '.join(missing)}" if missing else f"may ask for another type than {step.type}"
         raise UnscorableError("unparsable", f"'{text}' {doubt}")
@@ -224,7 +243,15 @@ def parse_single_step(text: str) -> ParsedStep:
 
 
 def edit_steps(edit: Edit) -> tuple[Edit, ...]:
-    """One edit per step of the instruction; the edit itself when it has one step or was not read."""
+    """Return one edit per step of the instruction; the edit itself if it has one step or was not parsed."""
     if edit.reading is None or len(edit.reading.steps) < 2:
         return (edit,)
     return tuple(apply_step(edit, step, replace(edit.reading, steps=(step,))) for step in edit.reading.steps)
+
+
+def alternative_edits(edit: Edit) -> tuple[Edit, ...]:
+    """Return the edit by the neighboring readings of its only step, for protocols that try them."""
+    if edit.reading is None or len(edit.reading.steps) != 1:
+        return ()
+    also = edit.reading.steps[0].also
+    return tuple(apply_step(edit, step, replace(edit.reading, steps=(step,))) for step in also)

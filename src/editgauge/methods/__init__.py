@@ -31,7 +31,7 @@ class Method(typing.Protocol):
     """How the method wants to be told: by an instruction, a caption …; None when it needs no words."""
     token: str | None = None
     """The word it learns for what the source shows, for the form `token`."""
-    known: Mapping[str, MethodOption] = MappingProxyType({})
+    option_specs: Mapping[str, MethodOption] = MappingProxyType({})
     """The options that `variant` takes, as `editgauge list methods NAME` tells them."""
     price: float | None = None
     """What one outcome costs, where that is known; in any currency."""
@@ -39,24 +39,24 @@ class Method(typing.Protocol):
     """What its user should know before outcomes are made."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The edited image, the same for the same seed; raises `CannotEditError` when there is none."""
+        """Return the edited image, the same for the same seed; raise `CannotEditError` when it cannot be made."""
         ...
 
     def prompt(self, edit: Edit) -> MethodPrompt:
-        """What the method is asked about an edit; recorded with its outcome."""
+        """Return the prompt for an edit; it is recorded with the outcome."""
         from editgauge.methods.prompts import MethodPrompt, render
-        from editgauge.methods.prompts.families import USUAL_TOKEN
+        from editgauge.methods.prompts.families import DEFAULT_TOKEN
 
         if self.form is None:
             return MethodPrompt(edit.instruction)
-        return render(edit, self.form, token=self.token or USUAL_TOKEN)
+        return render(edit, self.form, token=self.token or DEFAULT_TOKEN)
 
     def settings(self) -> dict[str, Any]:
-        """What determines its outcomes besides edit and seed: model, revision, scheduler, steps, guidance."""
+        """Return what else determines outcomes: model, revision, scheduler, steps, guidance."""
         return {}
 
     def variant(self, options: Mapping[str, str]) -> Method:
-        """The method with other options, such as `--option steps=20`."""
+        """Return a copy of the method with other options, such as `--option steps=20`."""
         raise BadInputError(f"The method '{self.name}' has no options, got {', '.join(options)}.")
 
 

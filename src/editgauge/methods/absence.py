@@ -6,28 +6,28 @@ from typing import Literal, get_args
 
 from editgauge.errors import CannotEditError
 
-Why = Literal[
+AbsenceReason = Literal[
     "refused",  # a filter or the model itself would not; another try would end the same way
     "timeout",  # it took longer than it was given
     "unreachable",  # the editor did not answer, however often it was asked
     "crashed",  # it failed, or gave something that is no picture
     "cannot",  # the edit lacks something that the method needs
 ]
-WHYS: tuple[Why, ...] = get_args(Why)
+ABSENCE_REASONS: tuple[AbsenceReason, ...] = get_args(AbsenceReason)
 
 
-class Refused(CannotEditError):
+class RefusedError(CannotEditError):
     """A content filter or the model refused the edit; recorded as an absence, never as a black image."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(f"refused: {detail}")
 
 
-def why(absence: str) -> Why:
-    """The word an absence is counted under.
+def absence_reason(absence: str) -> AbsenceReason:
+    """Return the category under which an absence is counted.
 
-    >>> why("refused: nudity filter"), why("there is no cat")
+    >>> absence_reason("refused: nudity filter"), absence_reason("there is no cat")
     ('refused', 'cannot')
     """
     word = absence.partition(":")[0]
-    return next((known for known in WHYS if word == known), "cannot")
+    return next((category for category in ABSENCE_REASONS if word == category), "cannot")

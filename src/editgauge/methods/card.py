@@ -30,7 +30,7 @@ class MethodCard:
     """Of the outcomes that there are; an endpoint may charge for failures too."""
 
     def summary(self) -> str:
-        """The card in a line."""
+        """Summarize the card in one line."""
         failed = sum(self.failures.values())
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
         parts = [
@@ -48,7 +48,7 @@ class MethodCard:
 
 
 def read_card(outcomes: Path) -> MethodCard | None:
-    """The card next to outcomes, where `editgauge edit` made them and finished."""
+    """Read the card next to outcomes that `editgauge edit` has finished; None if there is none."""
     try:
         card = json.loads(read_text(outcomes / SETTINGS))["card"]
         return MethodCard(**{field.name: card[field.name] for field in fields(MethodCard)})

@@ -1,4 +1,4 @@
-"""Options of a method: what exists, what it is usually, and how text is read; every problem is reported at once."""
+"""Options of a method: types, defaults and parsing from text."""
 
 from __future__ import annotations
 
@@ -18,62 +18,66 @@ KINDS = {bool: "yes or no", int: "a whole number", float: "a number"}
 
 @dataclass(frozen=True, slots=True)
 class MethodOption:
-    """One thing a user may choose; the kind of its usual value is the kind of every other."""
+    """An option of a method; values have the type of the default."""
 
-    usual: Value
+    default: Value
     about: str
-    least: float = -math.inf
-    most: float = math.inf
-    among: tuple[str, ...] = ()
+    minimum: float = -math.inf
+    maximum: float = math.inf
+    choices: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
         """What it takes, in words.
 
-        >>> whole(50, "steps").kind, number(0.5, "how much", most=1).kind, text("no", "whether", "no", "yes").kind
+        >>> integer(50, "steps").kind, number(0.5, "how much", maximum=1).kind, text("no", "whether", "no", "yes").kind
         ('a whole number from 1', 'a number from 0 to 1', 'no or yes')
         """
-        kind = KINDS.get(type(self.usual), " or ".join(filter(None, self.among)) or "text")
-        least = "" if math.isinf(self.least) else f" from {self.least:g}"
-        return kind + least + ("" if math.isinf(self.most) else f" to {self.most:g}")
+        kind = KINDS.get(type(self.default), " or ".join(filter(None, self.choices)) or "text")
+        minimum = "" if math.isinf(self.minimum) else f" from {self.minimum:g}"
+        return kind + minimum + ("" if math.isinf(self.maximum) else f" to {self.maximum:g}")
 
     def problem(self, value: Value) -> str | None:
         """Why it cannot be that, or None when it can."""
         if isinstance(value, str):
-            return f"is one of {', '.join(map(repr, self.among))}" if self.among and value not in self.among else None
-        if self.least <= value <= self.most:
+            return (
+                f"is one of {', '.join(map(repr, self.choices))}"
+                if self.choices and value not in self.choices
+                else None
+            )
+        if self.minimum <= value <= self.maximum:
             return None
-        return f"is at least {self.least:g}" + ("" if math.isinf(self.most) else f" and at most {self.most:g}")
+        return f"is at least {self.minimum:g}" + ("" if math.isinf(self.maximum) else f" and at most {self.maximum:g}")
 
 
-def whole(usual: int, about: str, least: int = 1) -> MethodOption:
-    """An option that counts something."""
-    return MethodOption(usual, about, least)
+def integer(default: int, about: str, minimum: int = 1) -> MethodOption:
+    """Define an integer option."""
+    return MethodOption(default, about, minimum)
 
 
-def number(usual: float, about: str, least: float = 0.0, most: float = math.inf) -> MethodOption:
-    """An option on a scale."""
-    return MethodOption(float(usual), about, least, most)
+def number(default: float, about: str, minimum: float = 0.0, maximum: float = math.inf) -> MethodOption:
+    """Define a numeric option."""
+    return MethodOption(float(default), about, minimum, maximum)
 
 
-def text(usual: str, about: str, *among: str) -> MethodOption:
-    """An option in words: any, or one of these."""
-    return MethodOption(usual, about, among=among)
+def text(default: str, about: str, *choices: str) -> MethodOption:
+    """Define a text option: free text, or one of a list."""
+    return MethodOption(default, about, choices=choices)
 
 
-def offers(*shared: Mapping[str, MethodOption], **own: MethodOption) -> Mapping[str, MethodOption]:
-    """The options of a method: those it shares with others, then its own, which come in place of shared ones."""
-    return MappingProxyType({name: option for some in (*shared, own) for name, option in some.items()})
+def combine_options(*shared: Mapping[str, MethodOption], **specific: MethodOption) -> Mapping[str, MethodOption]:
+    """Combine shared options with a method's specific ones, which take precedence."""
+    return MappingProxyType({name: option for group in (*shared, specific) for name, option in group.items()})
 
 
-def chosen(
-    method: str, known: Mapping[str, MethodOption], now: Mapping[str, Value], texts: Mapping[str, str]
+def update_options(
+    method: str, specs: Mapping[str, MethodOption], current: Mapping[str, Value], texts: Mapping[str, str]
 ) -> dict[str, Value]:
-    """The current values, updated with the given options; raises `BadInputError` with every problem."""
-    values: dict[str, Value] = read_options(method, now, texts)
+    """Update the current values with options as text; raise `BadInputError` with every problem."""
+    values: dict[str, Value] = read_options(method, current, texts)
     problems = [
         f"{name} {problem}, got '{values[name]}'"
-        for name, option in known.items()
+        for name, option in specs.items()
         if (problem := option.problem(values[name]))
     ]
     if problems:
@@ -81,38 +85,38 @@ def chosen(
     return values
 
 
-def read_options(method: str, usual: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """The usual values with those given in their place.
+def read_options(method: str, defaults: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Update the defaults with options as text.
 
     Args:
-        method: whose they are
-        usual: every option there is, with the value it has when it is not given
-        given: the options as text
+        method: name of the method, for messages
+        defaults: default value of every option
+        texts: the options as text
 
     >>> read_options("imagic", {"steps": 50, "eta": 1.0}, {"eta": "0.8"})
     {'steps': 50, 'eta': 0.8}
 
     """
-    read, problems = dict(usual), []
+    read, problems = dict(defaults), []
     for name, text in texts.items():
-        if name not in usual:
-            problems.append(_unknown(name, usual))
+        if name not in defaults:
+            problems.append(_unknown(name, defaults))
             continue
         try:
-            read[name] = _read(text, usual[name])
+            read[name] = _read(text, defaults[name])
         except (ValueError, KeyError):
-            problems.append(f"{name} is {KINDS[type(usual[name])]}, got '{text}'")
+            problems.append(f"{name} is {KINDS[type(defaults[name])]}, got '{text}'")
     if problems:
         raise BadInputError(f"Options of the method '{method}' cannot be used.", problems)
     return read
 
 
-def _read(text: str, usual: Any) -> Any:
-    if isinstance(usual, bool):
+def _read(text: str, default: Any) -> Any:
+    if isinstance(default, bool):
         return YES_OR_NO[text.strip().lower()]
-    if isinstance(usual, int):
+    if isinstance(default, int):
         return int(text)
-    if isinstance(usual, float):
+    if isinstance(default, float):
         number = float(text)
         if not math.isfinite(number):
             raise ValueError(text)
@@ -120,8 +124,8 @@ def _read(text: str, usual: Any) -> Any:
     return text
 
 
-def _unknown(name: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+def _unknown(name: str, valid_names: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(name, valid_names, n=1)
     guess = f"; did you mean '{close[0]}'?" if close else ""
-    there = f"; there are {', '.join(known)}" if known else "; it has none"
-    return f"no option '{name}'{guess or there}"
+    listing = f"; there are {', '.join(valid_names)}" if valid_names else "; it has none"
+    return f"no option '{name}'{guess or listing}"

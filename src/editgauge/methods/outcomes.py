@@ -22,8 +22,8 @@ from editgauge._util.files import open_text
 from editgauge._util.images import IMAGE_SUFFIXES
 from editgauge.errors import BadInputError
 from editgauge.methods.layouts.faults import Fault
-from editgauge.methods.layouts.match import absence, faults
-from editgauge.methods.layouts.names import same_letters, shown
+from editgauge.methods.layouts.match import explain_absence, list_faults
+from editgauge.methods.layouts.names import escape_name, normalize_name
 from editgauge.methods.layouts.recognize import recognize
 from editgauge.methods.layouts.tree import list_tree
 from editgauge.types import Edit, Outcome, id_problem
@@ -31,13 +31,13 @@ from editgauge.types import Edit, Outcome, id_problem
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-LIST = "outcomes.jsonl"
+OUTCOMES_FILE = "outcomes.jsonl"
 KEYS = ("id", "image_path", "absence", "seed", "prompt", "source_prompt", "seconds")
-OWN_FILES = {LIST, "method.json"}
+GENERATED_FILES = {OUTCOMES_FILE, "method.json"}
 """What `editgauge edit` writes next to the outcomes."""
 
 
-class Inside:
+class ContainmentCheck:
     """Tells whether a file is in a folder, links followed; each folder of files is resolved once."""
 
     def __init__(self, folder: Path) -> None:
@@ -70,7 +70,7 @@ class FoundOutcomes:
 
     outcomes: Sequence[Outcome]
     """In the order of the edits, those of one edit together."""
-    strangers: tuple[str, ...]
+    unexpected: tuple[str, ...]
     """Files, or ids in a list, that match no edit."""
     layout: str = "jsonl"
     """The name of the layout, or `jsonl` for a list."""
@@ -95,7 +95,7 @@ class FoundOutcomes:
         return self.counts.present
 
     def sentence(self, method: str) -> str:
-        """What was found, as printed: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
+        """Describe the result: `mine: found 643 of 646 outcomes, EditVal layout, 3 missing`."""
         kinds = Counter(fault.kind for fault in self.faults)
         _, absent, seeds = self.counts
         first = next((fault for fault in self.faults if fault.kind == "misspelled"), None)
@@ -107,20 +107,20 @@ class FoundOutcomes:
             f"{n} without every seed" if (n := kinds["missing_seed"]) else "",
             f"{n} in other capitals" if (n := kinds["capitals"]) else "",
             f"{n} second files not used" if (n := kinds["duplicate"]) else "",
-            f"{n} that match no edit ({', '.join(self.strangers[:2])}{', …' * (n > 2)})"
-            if (n := len(self.strangers))
+            f"{n} that match no edit ({', '.join(self.unexpected[:2])}{', …' * (n > 2)})"
+            if (n := len(self.unexpected))
             else "",
             f"{n} links or folders not followed" if (n := kinds["link"] + kinds["unlisted"]) else "",
         ]
         guess = f"; '{first.where}' {first.detail}" if first else ""
-        rivals = "".join(f"; --layout {name} finds as many, in other files" for name in self.rivals)
+        rivals = "".join(f"; `layout='{name}'` finds as many, in other files" for name in self.rivals)
         return ", ".join(part for part in parts if part) + guess + rivals
 
 
 def find_outcomes(
     method: str, path: Path, edits: Sequence[Edit], layout: str | None = None, *, allow_outside: bool = False
 ) -> FoundOutcomes:
-    """What a method left at that place for these edits; an edit without anything gets a recorded absence.
+    """Find a method's outcomes for these edits; an edit without one gets a recorded absence.
 
     Args:
         method: its name, with the variant if there is one: `imagic[eta=0.8]`.
@@ -134,7 +134,7 @@ def find_outcomes(
     if problem:
         raise BadInputError(f"The method's name cannot be used: {problem}.")
     if path.is_dir():
-        listed = path / LIST
+        listed = path / OUTCOMES_FILE
         if layout is None and listed.is_file():
             return _from_lines(method, listed, edits, allow_outside=allow_outside)
         return _from_files(method, path, edits, layout)
@@ -156,31 +156,31 @@ def _from_files(method: str, folder: Path, edits: Sequence[Edit], layout: str | 
         for seed, file in files.get(edit.id, ()):
             outcomes.append(Outcome(edit_id=edit.id, method=method, seed=seed, image=folder / file))
         if edit.id not in files:
-            why = absence(best.layout, best.layout.asks(edit))
+            why = explain_absence(best.layout, best.layout.expected_paths(edit))
             outcomes.append(Outcome(edit_id=edit.id, method=method, absence=why))
-    rows = [fault for fault in faults(best, edits, tree) if fault.where not in OWN_FILES]
-    strangers = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelled"})
+    rows = [fault for fault in list_faults(best, edits, tree) if fault.where not in GENERATED_FILES]
+    unexpected = tuple(fault.where for fault in rows if fault.kind in {"stranger", "misspelled"})
     how = f"{best.layout.title} layout"
-    return FoundOutcomes(outcomes.settled(), strangers, best.layout.name, how, tuple(rows), tuple(rivals))
+    return FoundOutcomes(outcomes.settled(), unexpected, best.layout.name, how, tuple(rows), tuple(rivals))
 
 
 def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outside: bool) -> FoundOutcomes:
-    """The outcomes of a list, put in the order of the edits; those of a million edits are never in memory together."""
-    index_of = {**_places_by_key(edits), **{same_letters(edit.id): i for i, edit in enumerate(edits)}}
+    """Read a list of outcomes in the order of the edits, without loading all of them into memory."""
+    index_of = {**_index_by_key(edits), **{normalize_name(edit.id): i for i, edit in enumerate(edits)}}
     outcomes: DiskList[Outcome] = DiskList()
     indices = array("q")
-    strangers: list[str] = []
+    unexpected: list[str] = []
     problems: list[str] = []
-    is_inside = Inside(listed.parent)
-    for outcome in _each_outcome(method, listed, problems):
+    is_inside = ContainmentCheck(listed.parent)
+    for outcome in _read_outcomes(method, listed, problems):
         if outcome.image is not None and not allow_outside and not is_inside(outcome.image):
             problems.append(
-                f"edit '{shown(outcome.edit_id)}': the image '{shown(str(outcome.image))}' is outside the folder of "
-                "the list; move it there, or allow it with --allow-outside if you trust the list"
+                f"edit '{escape_name(outcome.edit_id)}': the image '{escape_name(str(outcome.image))}' is outside "
+                "the list's folder; move it there, or pass `allow_outside=True` if you trust the list"
             )
-        index = index_of.get(same_letters(outcome.edit_id))
+        index = index_of.get(normalize_name(outcome.edit_id))
         if index is None:
-            strangers.append(outcome.edit_id)
+            unexpected.append(outcome.edit_id)
         else:
             indices.append(index)
             same = outcome.edit_id == edits[index].id  # letters may be spelled in two ways, and the edit's own counts
@@ -195,20 +195,21 @@ def _from_lines(method: str, listed: Path, edits: Sequence[Edit], *, allow_outsi
         raise BadInputError(f"'{listed}' has problems.", problems)
     rows = [Fault("missing", outcome.edit_id, outcome.absence) for outcome in in_order if outcome.absence]
     rows += [
-        Fault("stranger", shown(edit_id), f"is in {listed.name}, and no edit of the benchmark") for edit_id in strangers
+        Fault("stranger", escape_name(edit_id), f"is in {listed.name}, and no edit of the benchmark")
+        for edit_id in unexpected
     ]
-    return FoundOutcomes(in_order, tuple(map(shown, strangers)), faults=tuple(rows))
+    return FoundOutcomes(in_order, tuple(map(escape_name, unexpected)), faults=tuple(rows))
 
 
-def _places_by_key(edits: Sequence[Edit]) -> dict[str, int]:
+def _index_by_key(edits: Sequence[Edit]) -> dict[str, int]:
     """Where the edit of each key of the benchmark stands: only keys that one edit alone has."""
-    keys = [same_letters(str(edit.extras.get("key") or "").strip()) for edit in edits]
+    keys = [normalize_name(str(edit.extras.get("key") or "").strip()) for edit in edits]
     counts = Counter(keys)
     return {key: index for index, key in enumerate(keys) if key and counts[key] == 1}
 
 
-def _each_outcome(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:
-    """The outcomes of a list as its lines have them; what is wrong with others is added to the problems."""
+def _read_outcomes(method: str, listed: Path, problems: list[str]) -> Iterator[Outcome]:
+    """Yield the outcomes of a list in file order; append problems of invalid lines to `problems`."""
     try:
         with open_text(listed, "utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
@@ -234,7 +235,7 @@ def _read_line(method: str, line: str, folder: Path) -> Outcome:
             _check_text(key, value)
     image, seed = entry.get("image_path"), entry.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or not -(2**63) <= seed < 2**63:
-        raise BadInputError(f"seed must be a whole number of at most 64 bits, got {shown(str(seed))}")
+        raise BadInputError(f"seed must be a whole number of at most 64 bits, got {escape_name(str(seed))}")
     return Outcome(
         edit_id=entry["id"],
         method=method,
@@ -246,17 +247,17 @@ def _read_line(method: str, line: str, folder: Path) -> Outcome:
 
 
 def _check_text(key: str, value: object) -> None:
-    """What is no text would stop the run much later, when the scores are written."""
+    """Reject a value that is no text; it would fail later, when scores are written."""
     if not isinstance(value, str) or (key == "image_path" and not value):
         raise BadInputError(
-            f"{key} must be {'a path' if key == 'image_path' else 'text'}, got {shown(str(value)) or 'none'}"
+            f"{key} must be {'a path' if key == 'image_path' else 'text'}, got {escape_name(str(value)) or 'none'}"
         )
     if any(0xD800 <= ord(sign) <= 0xDFFF for sign in value):
         raise BadInputError(f"{key} holds half a character: {value[:60]!a}")
 
 
 def _repeated(outcomes: Iterable[Outcome]) -> list[str]:
-    """What is listed more than once; the outcomes of one edit come together."""
+    """Return the keys that are listed more than once; outcomes of one edit are adjacent."""
     problems = []
     for edit_id, these in groupby(outcomes, key=lambda outcome: outcome.edit_id):
         counts = Counter(outcome.seed for outcome in these)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompts import FORMS, MethodPrompt, render
-from editgauge.methods.prompts.families import USUAL_TOKEN
-from editgauge.methods.prompts.files import USUAL_SET, check_choice, set_names
+from editgauge.methods.prompts.families import DEFAULT_TOKEN
+from editgauge.methods.prompts.files import DEFAULT_SET, check_choice, set_names
 
 if TYPE_CHECKING:
     from editgauge.methods import Method
     from editgauge.types import Edit
 
-USUAL_FORM = "instruction"
+DEFAULT_FORM = "instruction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,24 @@ class PromptOptions:
     def __post_init__(self) -> None:
         if self.form is not None and self.form not in FORMS:
             raise UnknownNameError("form of prompt", self.form, FORMS)
-        check_choice(self.template or USUAL_SET, self.folder)
+        check_choice(self.template or DEFAULT_SET, self.folder)
 
     def tell(self, method: Method, edit: Edit) -> PromptedEdit:
-        """The edit in these words: whatever form the method reads it in, they are its own words from now on."""
+        """Return the edit with the rendered prompt as its instruction and captions."""
         if not (self.form or self.template or self.folder or self.file):
             prompt = method.prompt(edit)
             return PromptedEdit(edit, prompt, prompt.templates)
-        wanted = self._written_out(edit) or render(
+        prompt = self._written_out(edit) or render(
             edit,
-            self.form or method.form or USUAL_FORM,
-            self.template or USUAL_SET,
-            token=method.token or USUAL_TOKEN,
+            self.form or method.form or DEFAULT_FORM,
+            self.template or DEFAULT_SET,
+            token=method.token or DEFAULT_TOKEN,
             folder=self.folder,
             overrides=self.overrides,
         )
-        source = wanted.source or edit.source_caption
-        reworded = replace(edit, instruction=wanted.text, target_caption=wanted.text, source_caption=source)
-        return PromptedEdit(reworded, method.prompt(reworded), wanted.templates)
+        source = prompt.source or edit.source_caption
+        reworded = replace(edit, instruction=prompt.text, target_caption=prompt.text, source_caption=source)
+        return PromptedEdit(reworded, method.prompt(reworded), prompt.templates)
 
     def _written_out(self, edit: Edit) -> MethodPrompt | None:
         if self.file is None:
@@ -75,7 +75,7 @@ class PromptOptions:
         return MethodPrompt(text, templates=(self.file.name,))
 
     def describe(self) -> dict[str, Any]:
-        """What the words were made with; templates of one's own by their content."""
+        """Describe what the prompts were made with; custom templates by their content hash."""
         return {
             "form": self.form,
             "template": self.template,
@@ -94,14 +94,14 @@ def read_wording(form: str | None, template: str | None, prompts: str | Path | N
     if str(prompts) in set_names() and not path.is_dir():
         if template is not None:
             raise BadInputError(
-                f"--prompts {prompts} and --template {template} both choose a set of templates; give one."
+                f"`prompts` ({prompts}) and `template` ({template}) both choose a set of templates; pass one."
             )
         return PromptOptions(form, str(prompts), overrides=True)
     if path.suffix.lower() == ".csv":
-        return PromptOptions(form, template, written=read_written(path), file=path)
+        return PromptOptions(form, template, written=read_prompt_file(path), file=path)
     if not path.is_dir():
         raise BadInputError(
-            f"--prompts takes {', '.join(sorted(set_names()))}, a folder of templates or a CSV of prompts; "
+            f"`prompts` takes {', '.join(sorted(set_names()))}, a folder of templates or a CSV of prompts; "
             f"there is nothing at '{prompts}'."
         )
     return PromptOptions(form, template, path, overrides=True)
@@ -111,8 +111,8 @@ WRITTEN_COLUMNS = ("edit_type", "category", "image_id", "to_attribute", "instruc
 """As PixLens writes its edits."""
 
 
-def read_written(file: Path) -> dict[str, str]:
-    """The prompts of a CSV in the form that PixLens writes, one row per edit, by type, class, image and wish."""
+def read_prompt_file(file: Path) -> dict[str, str]:
+    """Read prompts from a CSV as PixLens writes it, one row per edit, by type, class, image and target."""
     try:
         with file.open(encoding="utf-8-sig", newline="") as opened:
             rows = csv.DictReader(opened)

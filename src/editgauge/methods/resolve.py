@@ -17,41 +17,41 @@ ADDRESSES = {
 
 
 def open_method(method: str, command: str | None = None) -> Method:
-    """The method of that name or address; with a command, the command under that name."""
-    kind, colon, rest = method.partition(":")
+    """Open the method of that name or address; with `command`, the command under that name."""
+    kind, colon, argument = method.partition(":")
     if command is not None:
         return _command(method, command)
     if colon and kind == "endpoint":
         from editgauge.methods.external.endpoint import open_image_endpoint
 
-        return open_image_endpoint(rest)
+        return open_image_endpoint(argument)
     if colon and kind == "python":
         from editgauge.methods.external.function import import_function
 
-        return as_method(import_function(rest), rest.rpartition(":")[2])
+        return as_method(import_function(argument), argument.rpartition(":")[2])
     return as_method(methods.get(method), method)
 
 
-def as_method(thing: Any, name: str) -> Method:
-    """A method, whatever a plug-in brings: one of its own, a class of one, or a function that edits."""
+def as_method(plugin: Any, name: str) -> Method:
+    """Turn a plug-in's method, method class or editing function into a `Method`."""
     from editgauge.methods.external.function import FunctionMethod
 
-    if inspect.isclass(thing):
+    if inspect.isclass(plugin):
         try:
-            thing = thing()
+            plugin = plugin()
         except EditGaugeError:
             raise
         except Exception as error:
             raise EditGaugeError(f"The method '{name}' could not be made: {type(error).__name__}: {error}.") from error
-    if Method in type(thing).__mro__:
-        return cast("Method", thing)
-    if callable(getattr(thing, "edit", None)):
-        method = FunctionMethod(getattr(thing, "name", name), thing.edit, getattr(thing, "about", None))
-        method.at_once = getattr(thing, "at_once", 0)
+    if Method in type(plugin).__mro__:
+        return cast("Method", plugin)
+    if callable(getattr(plugin, "edit", None)):
+        method = FunctionMethod(getattr(plugin, "name", name), plugin.edit, getattr(plugin, "about", None))
+        method.at_once = getattr(plugin, "at_once", 0)
         return method
-    if callable(thing):
-        return FunctionMethod(name, thing)
-    raise EditGaugeError(f"'{name}' is no method: a {type(thing).__name__}, which is no function and has no edit.")
+    if callable(plugin):
+        return FunctionMethod(name, plugin)
+    raise EditGaugeError(f"'{name}' is no method: a {type(plugin).__name__}, which is no function and has no edit.")
 
 
 def _command(name: str, command: str) -> Method:

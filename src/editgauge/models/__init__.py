@@ -24,6 +24,6 @@ def __getattr__(name: str) -> Any:
     if name not in _VERBS | _WEIGHTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from editgauge.models import weights
-    from editgauge.models.weights import verbs
+    from editgauge.models.weights import _verbs
 
-    return getattr(verbs if name in _VERBS else weights, name)
+    return getattr(_verbs if name in _VERBS else weights, name)

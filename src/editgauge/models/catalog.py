@@ -1,7 +1,7 @@
 """One row per model: its role, where it is made, and the profiles that take it. Everything else follows from here.
 
 The registry (`editgauge.models`), the profiles, the roles that the command line offers and the roles of weights are all
-read from this table. Weights have rows of their own in `weights/catalog.yaml`: where they come from, hashes, licenses.
+read from this table. Weights have rows of their own in `weights/weights.yaml`: where they come from, hashes, licenses.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class ModelRow(NamedTuple):
 
 
 MODELS: dict[str, ModelRow] = {
-    "efficientdet-lite2": ModelRow("detector", "lite.efficientdet:EfficientDetLite2", ("lite",)),
-    "ssd-mobilenet-v2": ModelRow("detector", "lite.ssd:SsdMobileNetV2", ("lite",)),
+    "efficientdet-lite2": ModelRow("detector", "lite.coco_detectors:EfficientDetLite2", ("lite",)),
+    "ssd-mobilenet-v2": ModelRow("detector", "lite.coco_detectors:SsdMobileNetV2", ("lite",)),
     "u2netp": ModelRow("segmenter", "lite.u2net:U2NetBoxes", ("lite",)),
     "deeplab-v3": ModelRow("semantic_segmenter", "lite.deeplab:DeepLabV3", ("lite",)),
     "dinov2-s14": ModelRow("image_embedder", "lite.dinov2:DinoV2Small", ("lite",)),
@@ -38,10 +38,10 @@ MODELS: dict[str, ModelRow] = {
     "pp-ocr": ModelRow("text_reader", "lite.ppocr:PpOcr", ("lite",)),
     "lpips-alex": ModelRow("perceptual_distance", "lite.lpips:LpipsAlex", ("lite", "paper")),
     "minilm": ModelRow("text_similarity", "lite.minilm:MiniLm", ("lite", "paper", "best")),
-    "faces": ModelRow("face_reader", "lite.people.faces:LiteFaces", ("lite-plus",)),
-    "rtmpose-s": ModelRow("pose_reader", "lite.people.pose:RtmPose", ("lite-plus",)),
+    "faces": ModelRow("face_reader", "lite.faces:LiteFaces", ("lite-plus",)),
+    "rtmpose-s": ModelRow("pose_reader", "lite.pose:RtmPose", ("lite-plus",)),
     "inception-fid": ModelRow("fid_features", "lite.inception:InceptionFid", ("lite-plus", "paper", "best")),
-    "efficientdet-lite0": ModelRow("detector", "lite.efficientdet:EfficientDetLite0"),
+    "efficientdet-lite0": ModelRow("detector", "lite.coco_detectors:EfficientDetLite0"),
     "inception-fid-192": ModelRow("fid_features", "lite.inception:inception_fid_192"),
     "inception-fid-64": ModelRow("fid_features", "lite.inception:inception_fid_64"),
     "inception-fid-768": ModelRow("fid_features", "lite.inception:inception_fid_768"),
@@ -92,7 +92,7 @@ LARGER = {"lite-plus": "lite"}
 def import_paths() -> dict[str, str]:
     """Where each model is made, by its name, as a registry wants it."""
     return {
-        name: f"{PACKAGE}.choice:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
+        name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
         for name, row in MODELS.items()
     }
 

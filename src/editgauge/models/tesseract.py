@@ -23,7 +23,7 @@ from editgauge._util.images import Pixels
 from editgauge.errors import EditGaugeError
 from editgauge.models.answers import TextLines
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.weights.files import measured_sha256
+from editgauge.models.weights._store import measured_sha256
 
 PROGRAM = "tesseract"
 LANGUAGE = "eng"

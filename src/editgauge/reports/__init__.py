@@ -1,4 +1,4 @@
-"""Reports: tables and pictures of a run, for people. A report is made of sections, and anyone may add one."""
+"""Reports: tables and images of a run. A report consists of sections, and plug-ins can add some."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Section(typing.Protocol):
     # `tab: str`, where it has one, names the tab in which it stands with others; else it has a tab of its own.
 
     def render(self, context: Context) -> Markup | None:
-        """The content below the heading; None when there is nothing to show, and the section is left out."""
+        """Render the content below the heading; None leaves the section out."""
         ...
 
 

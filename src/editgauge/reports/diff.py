@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from editgauge._render import text as words
-from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html
+from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html, directed
 from editgauge.analysis.diff import Difference, difference
 from editgauge.analysis.gate import values_by_edit
 from editgauge.analysis.outcomes import scored_outcomes
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 STYLES = ("base", "first", "tables", "changes", "media")
 SCRIPTS = ("theme", "leaderboard")
-MOST_SHOWN = 12
+MAX_EXAMPLES = 12
 """Outcomes that got better, and that got worse, with their pictures."""
-LEAST_CHANGE = 0.01
+MIN_CHANGE = 0.01
 """A change by a smaller share of the scale is none to look at."""
 OLD, NEW = "first", "second"
-OutcomePlace = tuple[str, str, int]
+OutcomeId = tuple[str, str, int]
 """Edit, method, seed."""
 
 
@@ -70,7 +70,7 @@ class MovedScore(NamedTuple):
     before: float
     after: float
     gain: float
-    """How much better it became, as a share of the scale; negative when it became worse."""
+    """Improvement as a share of the scale; negative if it became worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +88,21 @@ class ChangedOutcome:
 
 
 def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> Path:
-    """The page; raises `BadInputError` where it cannot be written or nothing can be compared."""
-    claim_html_file(file, "--report", "changes.html")
+    """Write the page.
+
+    Raises:
+        BadInputError: if it cannot be written or nothing can be compared.
+    """
+    claim_html_file(file, "`report`", "changes.html")
     keys = _common_scores(first, second)
     if not keys:
-        raise BadInputError("The two runs have no primary score in common: score both with the same --protocol.")
+        raise BadInputError("The two runs have no primary score in common: score both with the same `protocol`.")
     specs = {key: second.spec(*key) for key in keys}
     pairs = _pairs(first, second)
-    moves = {place: _moves(*pair, specs) for place, pair in pairs.items()}
+    moves = {key: _moves(*pair, specs) for key, pair in pairs.items()}
     album = EmbeddedAlbum()
-    shown = {
-        better: [_changed(place, *pairs[place], moves[place], second, album) for place in _most(moves, better=better)]
+    examples = {
+        better: [_changed(key, *pairs[key], moves[key], second, album) for key in _most(moves, better=better)]
         for better in (True, False)
     }
     table, verdicts = _table(first, second, specs)
@@ -110,16 +114,18 @@ def write_changes(first: Run, second: Run, changes: Difference, file: Path) -> P
         names=_names(first, second),
         sentence=_sentence(verdicts),
         table=as_html(table),
-        better=shown[True],
-        worse=shown[False],
+        better=examples[True],
+        worse=examples[False],
         unlike=_unlike(first, second, keys, changes.settings),
-        settings={name: [words.without_folders(str(each)) for each in pair] for name, pair in changes.settings.items()},
+        settings={
+            name: [words.without_folders(str(value)) for value in pair] for name, pair in changes.settings.items()
+        },
         counts=(len(pairs), sum(a.edited != b.edited and _pixels(a) != _pixels(b) for a, b in pairs.values())),
     )
 
 
 def _names(first: Run, second: Run) -> tuple[str, str]:
-    """The folders, as far as they differ."""
+    """Return the names of the folders, with their parents if they are equal."""
     one, two = first.folder.resolve(), second.folder.resolve()
     if one.name != two.name:
         return one.name, two.name
@@ -127,7 +133,7 @@ def _names(first: Run, second: Run) -> tuple[str, str]:
 
 
 def _unlike(first: Run, second: Run, keys: Iterable[ScoreKey], settings: Iterable[str]) -> list[str]:
-    """The protocols and models that differ and take part in a score of both runs."""
+    """Return the protocols and models that differ and are used by a common score."""
     protocols = {protocol for protocol, _ in keys}
     roles = {
         role
@@ -140,20 +146,20 @@ def _unlike(first: Run, second: Run, keys: Iterable[ScoreKey], settings: Iterabl
 
 
 def _common_scores(first: Run, second: Run) -> list[ScoreKey]:
-    known = {(name, spec.name) for name, entry in first.manifest.protocols.items() for spec in entry.scores}
-    return [key for key in headlines(cell for cell in summarize(second) if cell.edit_type == ALL) if key in known]
+    in_first = {(name, spec.name) for name, entry in first.manifest.protocols.items() for spec in entry.scores}
+    return [key for key in headlines(cell for cell in summarize(second) if cell.edit_type == ALL) if key in in_first]
 
 
-def _pairs(first: Run, second: Run) -> dict[OutcomePlace, tuple[ScoredOutcome, ScoredOutcome]]:
-    here, there = (
-        {(each.edit, each.method, each.seed): each for group in collect(run).values() for each in group}
+def _pairs(first: Run, second: Run) -> dict[OutcomeId, tuple[ScoredOutcome, ScoredOutcome]]:
+    before, after = (
+        {(outcome.edit, outcome.method, outcome.seed): outcome for group in collect(run).values() for outcome in group}
         for run in (first, second)
     )
-    return {place: (here[place], there[place]) for place in there if place in here}
+    return {key: (before[key], after[key]) for key in after if key in before}
 
 
 def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, ScoreSpec]) -> list[MovedScore]:
-    """The scores that moved enough to look at, the largest change first."""
+    """Return the scores that moved enough, the largest change first."""
     moves = []
     for key, spec in specs.items():
         old, new = before.scores.get(key), after.scores.get(key)
@@ -161,28 +167,28 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
             low, high = spec.range
             span = high - low if math.isfinite(high - low) else max(abs(old), abs(new)) or 1.0
             gain = (new - old if spec.higher_is_better else old - new) / span
-            if abs(gain) >= LEAST_CHANGE:
+            if abs(gain) >= MIN_CHANGE:
                 moves.append(MovedScore(key, old, new, gain))
     return sorted(moves, key=lambda moved: -abs(moved.gain))
 
 
-def _most(moves: dict[OutcomePlace, list[MovedScore]], *, better: bool) -> list[OutcomePlace]:
-    """By the sum over the primary scores: a better edit that ruins the rest of the image did not get better."""
+def _most(moves: dict[OutcomeId, list[MovedScore]], *, better: bool) -> list[OutcomeId]:
+    """Return the outcomes with the largest sum over the primary scores."""
     sign = 1 if better else -1
-    gains = {place: sign * sum(moved.gain for moved in some) for place, some in moves.items()}
-    ranked = sorted((place for place in gains if gains[place] > 0), key=lambda place: (-gains[place], place))
-    return ranked[:MOST_SHOWN]
+    gains = {key: sign * sum(moved.gain for moved in some) for key, some in moves.items()}
+    ranked = sorted((key for key in gains if gains[key] > 0), key=lambda key: (-gains[key], key))
+    return ranked[:MAX_EXAMPLES]
 
 
 def _changed(
-    place: OutcomePlace,
+    key: OutcomeId,
     before: ScoredOutcome,
     after: ScoredOutcome,
     moves: Sequence[MovedScore],
     run: Run,
     album: EmbeddedAlbum,
 ) -> ChangedOutcome:
-    edit, method, seed = place
+    edit, method, seed = key
     files = (("source", after.source), (OLD, before.edited), (NEW, after.edited))
     return ChangedOutcome(
         title=run.edits.get(edit, {}).get("instruction", "") or edit,
@@ -209,16 +215,16 @@ def _named(key: ScoreKey, run: Run) -> str:
 
 
 def _table(first: Run, second: Run, specs: dict[ScoreKey, ScoreSpec]) -> tuple[ResultTable, list[tuple[str, str, str]]]:
-    """The means on the edits that both runs have, and every significant change: method, score, better or worse."""
+    """Return the means on common edits, and every significant change: method, score, better or worse."""
     outcomes = scored_outcomes(first), scored_outcomes(second)
     sources = {**outcomes[0].sources, **outcomes[1].sources}
     rows: list[list[TableCell]] = []
     verdicts: list[tuple[str, str, str]] = []
     for key, spec in specs.items():
         for method in [name for name in second.manifest.methods if name in first.manifest.methods]:
-            before, after = (values_by_edit(each, *key, method) for each in outcomes)
+            before, after = (values_by_edit(of_run, *key, method) for of_run in outcomes)
             pair = merge_tests(spec, {OLD: before, NEW: after}, sources).between(NEW, OLD) if before and after else None
-            name = Label(f"{_named(key, second)} {'↑' if spec.higher_is_better else '↓'}", "/".join(key))
+            name = Label(directed(_named(key, second), spec.higher_is_better), "/".join(key))
             if pair is None or pair.value is None:
                 rows.append([method, name, *[EmptyCell(text="no edit in both")] * 3, ""])
                 continue

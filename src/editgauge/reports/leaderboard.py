@@ -58,9 +58,9 @@ def leaderboard(runs: Sequence[str | Path], *, out: str | Path, group: Sequence[
         group: limit to the edits of one of the benchmark's own groups, as NAME=VALUE; repeat for edits in all of them.
 
     """
-    folders = [Path(each) for each in ([runs] if isinstance(runs, str | Path) else runs)]
+    folders = [Path(run) for run in ([runs] if isinstance(runs, str | Path) else runs)]
     resolved = [folder.resolve() for folder in folders]
-    twice = [folder for place, folder in enumerate(folders) if resolved[place] in resolved[:place]]
+    twice = [folder for index, folder in enumerate(folders) if resolved[index] in resolved[:index]]
     if twice or not folders:
         raise BadInputError(f"The run '{twice[0]}' is given twice." if twice else "Give at least one run folder.")
     page = page_in(out, PAGE)
@@ -93,7 +93,7 @@ class Player(NamedTuple):
     method: str
     label: str
     untouched: bool
-    """Whether it leaves every source as it is."""
+    """Whether it returns every source unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +129,14 @@ class StandingsTable:
 
 
 def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[StandingsTable]:
-    """The runs in groups of what can be compared, in the order given.
+    """Group the runs by what can be compared, in their order.
 
     Args:
         runs: the runs.
         group: limits them to the edits of one of the benchmark's own groups, as NAME=VALUE.
 
     """
-    chosen = {run.folder: read_selection(group, run) for run in runs}
+    selections = {run.folder: read_selection(group, run) for run in runs}
     by_protocol: dict[tuple[ComparisonKind, str, ProtocolEntry], list[Run]] = {}
     for run in runs:
         manifest = run.manifest
@@ -147,14 +147,16 @@ def standings(runs: Sequence[Run], group: Sequence[str] = ()) -> list[StandingsT
     for (kind, protocol, entry), members in by_protocol.items():
         protocols, _ = groups.setdefault((kind, tuple(run.folder for run in members)), ({}, members))
         protocols[protocol] = entry
-    return [_standing(kind, protocols, members, chosen) for (kind, _), (protocols, members) in groups.items()]
+    return [
+        _standings_table(kind, protocols, members, selections) for (kind, _), (protocols, members) in groups.items()
+    ]
 
 
 def why_apart(boards: Sequence[StandingsTable]) -> list[str]:
-    """For every two tables that share a protocol, what keeps them apart; a sentence each."""
+    """Say for every two tables that share a protocol why they are separate."""
     sentences: dict[str, None] = {}
-    for place, one in enumerate(boards):
-        for other in boards[:place]:
+    for index, one in enumerate(boards):
+        for other in boards[:index]:
             for protocol in one.protocols.keys() & other.protocols.keys():
                 reasons = ", ".join(_differences(one, other, protocol))
                 sentences[f"{_named(one)} cannot be compared with {_named(other)} by {protocol}: {reasons}."] = None
@@ -162,15 +164,15 @@ def why_apart(boards: Sequence[StandingsTable]) -> list[str]:
 
 
 def _differences(one: StandingsTable, other: StandingsTable, protocol: str) -> list[str]:
-    here, there = one.kind, other.kind
+    kind, other_kind = one.kind, other.kind
     rules = one.protocols[protocol], other.protocols[protocol]
-    edits = here.benchmark == there.benchmark and here.edits_sha256 != there.edits_sha256
+    edits = kind.benchmark == other_kind.benchmark and kind.edits_sha256 != other_kind.edits_sha256
     versions = f" (version {rules[0].version} and {rules[1].version})" if rules[0].version != rules[1].version else ""
     return [
-        *(["different benchmarks"] if here.benchmark != there.benchmark else []),
-        *([f"different edits under the name {here.benchmark}"] if edits else []),
+        *(["different benchmarks"] if kind.benchmark != other_kind.benchmark else []),
+        *([f"different edits under the name {kind.benchmark}"] if edits else []),
         *([f"different rules{versions}"] if rules[0] != rules[1] else []),
-        *(["different models"] if here.models != there.models else []),
+        *(["different models"] if kind.models != other_kind.models else []),
     ]
 
 
@@ -178,19 +180,22 @@ def _named(standing: StandingsTable) -> str:
     return ", ".join(run.folder.name for run in standing.runs)
 
 
-def _standing(
-    kind: ComparisonKind, protocols: dict[str, ProtocolEntry], runs: list[Run], chosen: Mapping[Path, Mapping[str, str]]
+def _standings_table(
+    kind: ComparisonKind,
+    protocols: dict[str, ProtocolEntry],
+    runs: list[Run],
+    selections: Mapping[Path, Mapping[str, str]],
 ) -> StandingsTable:
     players = _players(protocols, runs)
     cells, ranks = list[Cell](), dict[tuple[str, str, str], Rank]()
     fragile: set[tuple[str, str, str]] = set()
-    inside = {run.folder: edits_in(run, chosen[run.folder]) for run in runs}
+    inside = {run.folder: edits_in(run, selections[run.folder]) for run in runs}
     for protocol, entry in protocols.items():
         for spec in entry.scores:
             of_score, verdicts = _score(protocol, spec, players, inside)
             cells += of_score
             if verdicts:
-                ranks |= {(protocol, spec.name, label): place for label, place in verdicts.ranks.items()}
+                ranks |= {(protocol, spec.name, label): rank for label, rank in verdicts.ranks.items()}
                 fragile |= {(protocol, spec.name, label) for label in verdicts.fragile}
     primary = headlines(cells)
     first = primary[0] if primary else ("", "")
@@ -200,7 +205,7 @@ def _standing(
     )
     tables = score_tables(cells, order, [])
     idle = {player.label for player in players if player.untouched}
-    done, kept = (answers(cells).get(question, [None])[0] for question in ("done", "kept"))
+    done, preserved = (answers(cells).get(question, [None])[0] for question in ("done", "kept"))
     return StandingsTable(
         kind,
         protocols,
@@ -209,16 +214,16 @@ def _standing(
         players=order,
         tables=tables,
         heads=len(primary),
-        trade_off=trade_off(cells, done, kept, order, idle) if done and kept else None,
+        trade_off=trade_off(cells, done, preserved, order, idle) if done and preserved else None,
         ranks=ranks,
         fragile=frozenset(fragile),
         warnings=_warnings(runs),
-        figures={} if any(chosen.values()) else _figures(protocols, players),
+        figures={} if any(selections.values()) else _figures(protocols, players),
     )
 
 
 def _figures(protocols: Collection[str], players: Sequence[Player]) -> dict[str, dict[str, str]]:
-    """What the papers print: figure to player to its text."""
+    """Return the figures of papers: figure to player to text."""
     runs = {player.run.folder: player.run for player in players}
     of_runs = {folder: measured_figures(run) for folder, run in runs.items()}
     texts: dict[str, dict[str, str]] = {}
@@ -231,17 +236,17 @@ def _figures(protocols: Collection[str], players: Sequence[Player]) -> dict[str,
 
 
 def _players(protocols: Collection[str], runs: Sequence[Run]) -> list[Player]:
-    """A method that several runs have is distinguished by its run's folder."""
+    """Return the methods of all runs; one that several runs have is distinguished by the run's folder."""
     entries = [
         (run, method)
         for run in runs
         for method in run.manifest.methods
         if any(protocol in run.manifest.planned.get(method, {}) for protocol in protocols)
     ]
-    often = Counter(method for _, method in entries)
-    labels = [method if often[method] == 1 else f"{method} ({run.folder.name})" for run, method in entries]
+    occurrences = Counter(method for _, method in entries)
+    labels = [method if occurrences[method] == 1 else f"{method} ({run.folder.name})" for run, method in entries]
     twice = Counter(labels)
-    numbered = [label if twice[label] == 1 else f"{label} #{place}" for place, label in enumerate(labels, start=1)]
+    numbered = [label if twice[label] == 1 else f"{label} #{index}" for index, label in enumerate(labels, start=1)]
     idle = {run.folder: untouched_methods(run) for run in runs}
     return [Player(run, m, label, m in idle[run.folder]) for (run, m), label in zip(entries, numbered, strict=True)]
 
@@ -255,14 +260,14 @@ def _score(
     sources: dict[str, str] = {}
     for player in players:
         table = player.run.scores
-        chosen = pc.and_(pc.equal(table["protocol"], protocol), pc.equal(table["name"], spec.name))
-        rows = table.filter(pc.and_(chosen, pc.equal(table["method"], player.method)))
+        is_score = pc.and_(pc.equal(table["protocol"], protocol), pc.equal(table["name"], spec.name))
+        rows = table.filter(pc.and_(is_score, pc.equal(table["method"], player.method)))
         if (edits_inside := inside[player.run.folder]) is not None:
             rows = rows.filter(pc.is_in(rows["edit"].cast(pa.string()), pa.array(edits_inside, pa.string())))
         scored, without = rows.filter(pc.is_valid(rows["value"])), rows.filter(pc.is_null(rows["value"]))
         values, edits, its_sources = (scored[name].to_pylist() for name in ("value", "edit", "source"))
-        own = np.array(values, dtype=np.float64)
-        mean = clustered_mean(own, np.array(its_sources), scale=spec.range) if own.size else None
+        numbers = np.array(values, dtype=np.float64)
+        mean = clustered_mean(numbers, np.array(its_sources), scale=spec.range) if numbers.size else None
         reasons = without["reason"].to_pylist()
         cells.append(Cell(protocol, spec, player.label, ALL, mean, dict(Counter(reasons))))
         by_edit = of_each[player.label] = mean_by_edit(zip(edits, values, strict=True))
@@ -273,7 +278,7 @@ def _score(
         sources |= dict(zip(rows["edit"].to_pylist(), rows["source"].to_pylist(), strict=True))
     if not any(of_each.values()):
         return cells, None
-    untouched = frozenset(each.label for each in players if each.untouched)
+    untouched = frozenset(player.label for player in players if player.untouched)
     return cells, merge_tests(spec, of_each, sources, unscored=unscored, untouched=untouched)
 
 
@@ -281,16 +286,16 @@ def _warnings(runs: Sequence[Run]) -> list[str]:
     unfinished = [
         f"{run.folder.name} is not finished; its numbers may still change." for run in runs if not run.manifest.finished
     ]
-    first, *rest = [(run, _sources(run)) for run in runs]
+    first, *further = [(run, _sources(run)) for run in runs]
     moved = [
         f"{run.folder.name} has other source pixels than {first[0].folder.name} for {count} edits: compare with care."
-        for run, sources in rest
+        for run, sources in further
         if (count := sum(pixels != first[1].get(edit, pixels) for edit, pixels in sources.items()))
     ]
     return unfinished + moved
 
 
 def _sources(run: Run) -> dict[str, str]:
-    """Edit to the pixels of its source; later turns start from the method's own picture and are left out."""
+    """Return the pixel hash of each edit's source, except for later turns, which start from the method's own image."""
     pairs = zip(run.scores["edit"].to_pylist(), run.scores["source_pixels"].to_pylist(), strict=True)
     return {edit: pixels for edit, pixels in pairs if pixels and "follows" not in run.edits.get(edit, {})}

@@ -29,7 +29,7 @@ MARKER = "editgauge-report.json"
 """Tells a folder of ours, which may be refreshed, from anyone else's, which may not be touched."""
 OURS = "editgauge"
 PAGE = "index.html"
-PICTURES = "pictures"
+IMAGE_FOLDER = "pictures"
 STYLES = ("base", "first", "tables", "plots", "failures", "people", "gallery", "scatter", "maps", "dialog", "media")
 SCRIPTS = (
     *("elements", "tabs", "address", "theme", "scores", "pictures", "maps", "cards", "filters", "virtual", "dialog"),
@@ -62,11 +62,11 @@ class PageSection(NamedTuple):
     title: str
     content: Markup
     tab: str
-    """Sections of one tab stand together."""
+    """Sections of one tab are shown together."""
 
 
 class Tab(NamedTuple):
-    """A part of the report that is shown alone."""
+    """A part of the report that is shown on its own."""
 
     title: str
     parts: list[PageSection]
@@ -113,45 +113,47 @@ def report(
 
     """
     opened = Run.open(Path(run))
-    known = ratings is not None or choices is not None or triplets is not None
+    has_answers = ratings is not None or choices is not None or triplets is not None
     agreement = (
         agree(run, ratings=ratings, choices=choices, score=(), triplets=triplets, judge_choices=judge_choices)
-        if known
+        if has_answers
         else None
     )
     context = Context(opened, agreement=agreement)
-    page = _single_file(context, Path(out), quiet) if single_file else _folder(context, Path(out), quiet)
+    page = _single_file(context, Path(out), quiet=quiet) if single_file else _folder(context, Path(out), quiet=quiet)
     if wandb is not None:
         log_means(context, wandb)
     return ReportPage(page)
 
 
-def _folder(context: Context, folder: Path, quiet: bool) -> Path:
+def _folder(context: Context, folder: Path, *, quiet: bool) -> Path:
     _claim_folder(folder)
-    album = Album(folder / PICTURES)
+    album = Album(folder / IMAGE_FOLDER)
     page = _page(context, Gallery(context, album), quiet, "img-src 'self' file: data:")
     write_bytes(folder / PAGE, page)  # last: what it shows is there by now
     album.finish()
     return folder / PAGE
 
 
-def _single_file(context: Context, file: Path, quiet: bool) -> Path:
-    claim_html_file(file, "--single-file", "report.html")
-    note, chosen = "This single file holds small pictures only.", None
+def _single_file(context: Context, file: Path, *, quiet: bool) -> Path:
+    claim_html_file(file, "`single_file`", "report.html")
+    note, selected = "This single file holds small images only.", None
     if context.counts.outcomes > MOST_EMBEDDED:
-        chosen = frozenset(worst_edits(context, MOST_EMBEDDED))
+        selected = frozenset(worst_edits(context, MOST_EMBEDDED))
         by = f"the worst by {context.headlines[0][1]}" if context.headlines else "the first"
-        note += f" It has those of {len(chosen):,} of {len(context.by_edit):,} edits, {by}; the rest has numbers only."
-        log_info(f"{note} A report folder shows all: leave --single-file away.", quiet=quiet)
+        note += (
+            f" It has those of {len(selected):,} of {len(context.by_edit):,} edits, {by}; the others have numbers only."
+        )
+        log_info(f"{note} A report folder shows all: leave out `single_file`.", quiet=quiet)
     context = replace(context, gallery_note=note)
-    write_bytes(file, _page(context, Gallery(context, EmbeddedAlbum(), with_pictures=chosen), quiet, "img-src data:"))
+    write_bytes(file, _page(context, Gallery(context, EmbeddedAlbum(), with_pictures=selected), quiet, "img-src data:"))
     return file
 
 
 def _claim_folder(folder: Path) -> None:
-    """Refuses a folder that holds something else."""
+    """Check that the folder is new, empty or a report."""
     if folder.exists() and not folder.is_dir():
-        raise BadInputError(f"'{folder}' is a file; give a folder for the report, or --single-file.")
+        raise BadInputError(f"'{folder}' is a file; pass a folder for the report, or `single_file=True`.")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
         raise BadInputError(f"'{folder}' is not empty and not a report; choose a new folder, it would be overwritten.")
     write_json(folder / MARKER, {"made_by": "editgauge report", "schema": 1})
@@ -169,7 +171,7 @@ def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes
 
 
 def _tabs(parts: list[PageSection]) -> list[Tab]:
-    """In the order of their first sections."""
+    """Return the tabs in the order of their first sections."""
     tabs: dict[str, Tab] = {}
     for part in parts:
         tabs.setdefault(part.tab, Tab(part.tab, [])).parts.append(part)
@@ -177,7 +179,7 @@ def _tabs(parts: list[PageSection]) -> list[Tab]:
 
 
 def _parts(context: Context) -> list[PageSection]:
-    """All sections that have something to show. One of a plug-in that fails says so in its place."""
+    """Return all sections with content; a plug-in section that fails is replaced by its error."""
     by_name: dict[str, PageSection] = {}
     for name in sorted(report_sections, key=lambda name: report_sections.origin(name) != OURS):
         try:
@@ -209,13 +211,13 @@ def _failure(name: str, error: Exception) -> Markup:
 
 
 def log_means(context: Context, project: str) -> None:
-    """Logs every mean as a table, and those over all edits by name, in a run of its own."""
+    """Log every mean as a table, and those over all edits by name, in a new run."""
     try:
         wandb: Any = import_module("wandb")
     except ImportError as error:
         raise BadInputError(
             "Logging to Weights & Biases needs its library: pip install 'editgauge[wandb]'. "
-            "The report itself is written; leave --wandb away to do without."
+            "The report itself is written; leave out `wandb` to do without."
         ) from error
     manifest = context.run.manifest
     settings = {"benchmark": manifest.benchmark, "edits_sha256": manifest.edits_sha256, "seed": manifest.seed}

@@ -21,7 +21,7 @@ from editgauge.results._records import short_hash
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from editgauge.types import Edit, ParsedInstruction
+    from editgauge.types import Edit, ParsedInstruction, ParsedStep
 
 
 def describe(edit: Edit) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def describe(edit: Edit) -> dict[str, Any]:
         "position": asdict(edit.position) if edit.position else None,
         "count": edit.count,
         "attributes": list(edit.attributes) or None,
-        "reading": reading_to_json(edit.reading) if edit.reading else None,
+        "reading": parsed_to_json(edit.reading) if edit.reading else None,
         "source_caption": edit.source_caption,
         "target_caption": edit.target_caption,
         "mask": edit.mask.describe() if edit.mask else None,
@@ -63,22 +63,23 @@ def benchmark_entry(edit: Edit) -> dict[str, Any]:
     return {key: value for key, value in describe(edit).items() if key in names}
 
 
-def reading_to_json(reading: ParsedInstruction) -> dict[str, Any]:
+def parsed_to_json(reading: ParsedInstruction) -> dict[str, Any]:
     """How the instruction was read, in plain types."""
-    steps = [
-        {
-            "edit_type": step.type,
-            "subject": step.subject,
-            "from": step.from_,
-            "to": step.to,
-            "position": asdict(step.position) if step.position else None,
-            "count": step.count,
-            "attributes": list(step.attributes),
-            "sure": step.sure,
-        }
-        for step in reading.steps
-    ]
-    return {"steps": steps, "how": reading.how, "left": reading.left}
+    return {"steps": list(map(_step_to_json, reading.steps)), "how": reading.how, "left": reading.left}
+
+
+def _step_to_json(step: ParsedStep) -> dict[str, Any]:
+    entry = {
+        "edit_type": step.type,
+        "subject": step.subject,
+        "from": step.from_,
+        "to": step.to,
+        "position": asdict(step.position) if step.position else None,
+        "count": step.count,
+        "attributes": list(step.attributes),
+        "sure": step.sure,
+    }
+    return {**entry, "also": list(map(_step_to_json, step.also))} if step.also else entry
 
 
 def to_lines(edits: Iterable[Edit]) -> bytes:

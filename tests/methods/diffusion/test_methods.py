@@ -17,8 +17,8 @@ import pytest
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, CannotEditError, MissingExtraError
-from editgauge.methods.absence import why
-from editgauge.methods.diffusion.pipeline import Diffusion, common
+from editgauge.methods.absence import absence_reason
+from editgauge.methods.diffusion.pipeline import Diffusion, common_options
 from editgauge.types import Edit
 
 TUNING = {"tuning_steps": "1"}
@@ -90,7 +90,7 @@ def test_settings_tell_everything_but_edit_and_seed(
 ) -> None:
     method = small(name)
     told = method.settings()
-    assert {*method.known} <= {*told}
+    assert {*method.option_specs} <= {*told}
     assert told["revision"].startswith("sha256:")
     assert told["precision"] == "float32"
     assert told["pipeline"] == type(method.pipe).__name__
@@ -105,7 +105,7 @@ def test_a_flagged_picture_is_an_absence_and_no_black_square(
     method = of(place).variant({"model": str(saved("flagging")), "size": "64", "steps": "2"})
     with pytest.raises(CannotEditError, match="safety checker") as refusal:
         method.edit(request_, source, 0)
-    assert why(str(refusal.value)) == "refused"
+    assert absence_reason(str(refusal.value)) == "refused"
 
 
 def test_what_is_wrong_with_options_is_told_at_once() -> None:
@@ -211,10 +211,10 @@ def test_what_cannot_run_here_is_called_as_its_pipeline_wants_it(place: str, sou
 @pytest.mark.parametrize("place", [*(place for place, _, _ in METHODS.values()), *CALLED_ONLY])
 def test_the_page_says_what_the_method_is(place: str) -> None:
     method = of(place)
-    own = {name: option.usual for name, option in method.known.items() if name not in common("")}
+    own = {name: option.default for name, option in method.option_specs.items() if name not in common_options("")}
     options = ", ".join(f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in own.items())
     paper = f"[{method.paper.rpartition('/')[2]}]({method.paper})"
-    model = f"`{method.known['model'].usual}` at {method.known['size'].usual}"
+    model = f"`{method.option_specs['model'].default}` at {method.option_specs['size'].default}"
     assert (
         f"| `{method.name}` | {paper} | {method.form} | {model} | {options} |" in PAGE.read_text("utf-8").splitlines()
     )

@@ -17,13 +17,13 @@ from editgauge.methods.diffusion.null_text import (
     Injection,
     counterparts,
     ddim_p2p,
-    inverted,
-    learned_blanks,
+    invert,
     null_text,
-    padded,
+    optimize_null_embeddings,
+    pad_counterparts,
 )
 from editgauge.methods.diffusion.personalization import dreambooth, single_token, textual_inversion
-from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, moved
+from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, ddim_step
 from editgauge.methods.diffusion.tuning import imagic, sine
 from editgauge.types import Edit
 
@@ -56,16 +56,16 @@ def small(method: PaperMethod, saved: Any, **options: object) -> PaperMethod:
 
 
 def test_a_step_there_and_back_is_no_step(painter: Painter, latents: Any) -> None:
-    noise, high, low = torch.ones_like(latents), painter.kept(900), painter.kept(20)
-    torch.testing.assert_close(moved(moved(latents, noise, low, high), noise, high, low), latents)
+    noise, high, low = torch.ones_like(latents), painter.alpha(900), painter.alpha(20)
+    torch.testing.assert_close(ddim_step(ddim_step(latents, noise, low, high), noise, high, low), latents)
 
 
 def reconstructed(painter: Painter, noise: Any, words: Any, steps: int) -> Any:
     """What the network paints from inverted noise: the source, except for the error of the inversion."""
     latents = noise
     for timestep in painter.timesteps(steps):
-        here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
-        latents = moved(latents, painter.noise(latents, timestep, words), here, there)
+        here, there = painter.alpha(timestep), painter.alpha(painter.previous_timestep(timestep, steps))
+        latents = ddim_step(latents, painter.noise(latents, timestep, words), here, there)
     return latents
 
 
@@ -73,7 +73,7 @@ def test_the_error_of_an_inversion_falls_with_its_steps(painter: Painter, latent
     words = painter.words(CAPTION)
 
     def error(steps: int) -> float:
-        way = inverted(painter, latents, words, steps)
+        way = invert(painter, latents, words, steps)
         assert len(way) == steps + 1
         return float((reconstructed(painter, way[-1], words, steps) - latents).abs().mean())
 
@@ -94,15 +94,15 @@ def test_our_steps_are_those_of_the_librarys_scheduler(painter: Painter, latents
 
 def test_learned_blanks_bring_guided_sampling_back_to_the_source(painter: Painter, latents: Any) -> None:
     words, steps = painter.words(CAPTION), 4
-    way = inverted(painter, latents, words, steps)
+    way = invert(painter, latents, words, steps)
 
     def error(inner: int) -> float:
         made = way[-1]
         for blank, timestep in zip(
-            learned_blanks(painter, way, words, 7.5, inner), painter.timesteps(steps), strict=True
+            optimize_null_embeddings(painter, way, words, 7.5, inner), painter.timesteps(steps), strict=True
         ):
-            there = painter.kept(painter.before(timestep, steps))
-            made = moved(made, painter.guided(made, timestep, words, blank, 7.5), painter.kept(timestep), there)
+            there = painter.alpha(painter.previous_timestep(timestep, steps))
+            made = ddim_step(made, painter.guided(made, timestep, words, blank, 7.5), painter.alpha(timestep), there)
         return float((made - latents).abs().mean())
 
     errors = [error(inner) for inner in (0, 3, 12)]
@@ -115,12 +115,12 @@ def test_words_find_their_counterparts() -> None:
     assert counterparts([1, 5, 6, 2], [1, 5, 9, 6, 2]) == [0, 1, -1, 2, 3], "an added word has none"
     assert counterparts([1, 5, 6, 2], [1, 5, 9, 2]) == [0, 1, 2, 3], "a swapped word looks where the old one looked"
     assert counterparts([1, 5, 6, 2], [1, 7, 8, 9, 2]) == [0, -1, -1, -1, 3]
-    assert padded([0, 1, 3], 5) == [0, 1, 3, 3, 4]
+    assert pad_counterparts([0, 1, 3], 5) == [0, 1, 3, 3, 4]
 
 
 def test_injection_touches_the_target_under_its_caption_only() -> None:
     weights = torch.arange(4 * 2 * 3 * 3, dtype=torch.float32).reshape(8, 3, 3)
-    injection = Injection(torch.tensor([0, -1, 1]), cross=True)
+    injection = Injection(torch.tensor([0, -1, 1]), cross_attention=True)
     changed = injection(weights, to_words=True).reshape(4, 2, 3, 3)
     before = weights.reshape(4, 2, 3, 3)
     assert torch.equal(changed[:3], before[:3])
@@ -128,9 +128,9 @@ def test_injection_touches_the_target_under_its_caption_only() -> None:
     assert torch.equal(changed[3, ..., 1], before[3, ..., 1]), "no counterpart: its own"
     assert torch.equal(changed[3, ..., 2], before[2, ..., 1])
     assert torch.equal(injection(weights, to_words=False), weights)
-    injection.own = True
+    injection.self_attention = True
     assert torch.equal(injection(weights, to_words=False).reshape(4, 2, 3, 3)[3], before[2])
-    injection.largest = 2
+    injection.max_queries = 2
     assert torch.equal(injection(weights, to_words=False), weights), "fine layers keep their own"
 
 
@@ -142,7 +142,7 @@ def test_our_attention_is_the_librarys_when_nothing_is_put_in(saved: Any, source
     painter, image = method.painter, Image.fromarray(source).resize((32, 24), Image.Resampling.LANCZOS)
     assert request_.source_caption is not None
     assert request_.target_caption is not None
-    way = inverted(painter, painter.latents(image), painter.words(request_.source_caption), 2)
+    way = invert(painter, painter.latents(image), painter.words(request_.source_caption), 2)
     made = painter.sampled(way[-1], painter.words(request_.target_caption), painter.words(""), 7.5, 2)
     plain = np.rint(painter.picture(made) * 255).astype(np.uint8)
     plain = np.asarray(Image.fromarray(plain).resize((70, 60), Image.Resampling.LANCZOS))

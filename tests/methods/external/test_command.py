@@ -14,7 +14,7 @@ import pytest
 from editgauge._util.images import Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, CannotEditError
-from editgauge.methods.absence import Refused
+from editgauge.methods.absence import RefusedError
 from editgauge.methods.external.command import Command
 from editgauge.methods.resolve import open_method
 from editgauge.types import Edit
@@ -99,7 +99,7 @@ def test_every_way_of_failing_has_its_reason(
 def test_a_wrapper_can_say_that_its_model_refused(
     script: Callable[..., str], make_edit: MakeEdit, photo: Pixels
 ) -> None:
-    with pytest.raises(Refused, match=r"^refused: safety checker$"):
+    with pytest.raises(RefusedError, match=r"^refused: safety checker$"):
         Command("mine", script("import sys; sys.exit('Refused: safety checker')")).edit(make_edit(), photo, 0)
 
 
@@ -132,7 +132,7 @@ def test_all_that_is_wrong_with_a_command_is_told_at_once() -> None:
 
 
 def test_a_quote_without_its_end_is_told() -> None:
-    with pytest.raises(BadInputError, match="cannot be cut into words"):
+    with pytest.raises(BadInputError, match="cannot be split into words"):
         Command("mine", "cp {source} '{output}")
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 from editgauge._util.images import Pixels, png_bytes
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, CannotEditError
-from editgauge.methods.absence import Refused
+from editgauge.methods.absence import RefusedError
 from editgauge.methods.external.endpoint import ImageEndpoint, open_image_endpoint
 from editgauge.types import Edit
 from tests.endpoint import Reply
@@ -104,7 +104,7 @@ def test_a_refusal_is_an_absence_and_is_not_asked_again(
     edits_served: EditsServed, make_edit: MakeEdit, photo: Pixels, refusal: Reply
 ) -> None:
     edits_served.picture_plan = lambda prompt, seen: refusal
-    with pytest.raises(Refused, match=r"^refused: .*Not this"):
+    with pytest.raises(RefusedError, match=r"^refused: .*Not this"):
         endpoint(edits_served).edit(make_edit(), photo, 0)
     assert len(edits_served.requests) == 1
 

@@ -11,8 +11,7 @@ import torch
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError
-from editgauge.models.hub.clip import ClipEmbedder
-from editgauge.models.hub.relevance import attention_pooled
+from editgauge.models.hub.clip import ClipEmbedder, attention_pooled
 from editgauge.models.interfaces import JointEmbedder
 
 pytestmark = pytest.mark.slow

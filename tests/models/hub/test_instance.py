@@ -13,7 +13,7 @@ import torch
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features, SegmentPrompt
-from editgauge.models.hub.boxes import around, overlap
+from editgauge.models.hub._network import around, overlap
 from editgauge.models.hub.instance import FAINTEST, InstanceDetector, InstanceSegmenter, in_picture
 from editgauge.models.interfaces import Detector, Segmenter
 

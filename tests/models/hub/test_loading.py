@@ -18,10 +18,10 @@ from safetensors.torch import load_file, save_file
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, MissingExtraError
-from editgauge.models.choice import FAMILIES, by_address
+from editgauge.models._factory import FAMILIES, by_address
+from editgauge.models.hub._network import NEVER_RUN
 from editgauge.models.hub.clip import ClipEmbedder
 from editgauge.models.hub.dino import DinoEmbedder
-from editgauge.models.hub.sources import NEVER_RUN
 from editgauge.models.weights import MissingWeightsError
 
 pytestmark = pytest.mark.slow
@@ -151,7 +151,7 @@ def test_the_card_of_a_folder(folder: Path) -> None:
 def test_a_hash_is_remembered_until_the_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = ClipEmbedder(folder).card.sha256
     with monkeypatch.context() as patched:
-        patched.setattr("editgauge.models.hub.sources.sha256_of", lambda _: pytest.fail("it was remembered"))
+        patched.setattr("editgauge.models.hub._network.sha256_of", lambda _: pytest.fail("it was remembered"))
         assert ClipEmbedder(folder).card.sha256 == first
     with (folder / "model.safetensors").open("ab") as file:
         file.write(b"more")
@@ -233,7 +233,7 @@ def test_importing_and_making_models_costs_no_torch() -> None:
     program = """
         import sys
         from editgauge.models.catalog import MODELS
-        from editgauge.models.choice import by_address
+        from editgauge.models._factory import by_address
         made = [by_address(row.place) for row in MODELS.values() if row.is_of_hub]
         made.append(by_address("owl:google/owlv2-large-patch14"))
         assert len(made) > 25 and not {"torch", "transformers"} & sys.modules.keys()

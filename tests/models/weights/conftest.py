@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from editgauge.models.weights import catalog as entries
-from editgauge.models.weights.catalog import WeightsEntry
+from editgauge.models.weights import _catalog as entries
+from editgauge.models.weights._catalog import WeightsEntry
 
 CONTENT = {"parcel/net.bin": b"numbers", "parcel/words.txt": b"cat\ndog\n"}
 

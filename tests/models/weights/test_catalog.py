@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from editgauge._util.packages import find_faults
 from editgauge.errors import UnknownNameError
 from editgauge.models.weights import available, catalog_entries, entry_of
-from editgauge.models.weights.catalog import WeightsEntry
+from editgauge.models.weights._catalog import WeightsEntry
 
 PACKAGED = [name for name, entry in catalog_entries().items() if entry.package]
 RIGHT: dict[str, Any] = {

@@ -13,11 +13,11 @@ import pytest
 
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
-from editgauge.models.choice import describe
-from editgauge.models.service import ModelService
+from editgauge.models._factory import describe
+from editgauge.models._service import ModelService
 from editgauge.models.weights import DamagedWeightsError, available, entry_of, pull, weights_of
-from editgauge.models.weights.catalog import WeightsEntry
-from editgauge.models.weights.files import measured_sha256
+from editgauge.models.weights._catalog import WeightsEntry
+from editgauge.models.weights._store import measured_sha256
 
 LPIPS = {"perceptual_distance": "lpips-alex"}
 
@@ -68,7 +68,7 @@ def test_changed_weights_never_answer_and_restored_ones_answer_as_before(
 
 
 def test_a_hash_is_measured_again_only_when_the_file_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from editgauge.models.weights import files
+    from editgauge.models.weights import _store
 
     path, read = tmp_path / "net.bin", list[Path]()
     path.write_bytes(b"numbers")
@@ -77,7 +77,7 @@ def test_a_hash_is_measured_again_only_when_the_file_changed(tmp_path: Path, mon
         read.append(path)
         return f"hash {len(read)}"
 
-    monkeypatch.setattr(files, "sha256_of", counted)
+    monkeypatch.setattr(_store, "sha256_of", counted)
     assert [measured_sha256(path) for _ in range(3)] == ["hash 1"] * 3
     path.write_bytes(b"numberz")
     os.utime(path, ns=(1, path.stat().st_mtime_ns + 1_000_000))

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from editgauge.models.lite.lpips import LpipsAlex
-from editgauge.models.weights import available, converted, weights_of
-from editgauge.models.weights.converted import arrays_of
-from editgauge.models.weights.files import DamagedWeightsError
-from editgauge.models.weights.pickles import Array, UnsafePickleError, read_torch_checkpoint
+from editgauge.models.weights import _pickles, available, weights_of
+from editgauge.models.weights._pickles import Array, UnsafePickleError, arrays_of, read_torch_checkpoint
+from editgauge.models.weights._store import DamagedWeightsError
 
 needs_weights = pytest.mark.skipif(not available("lpips-alex"), reason="NOT TESTED: run `editgauge models pull lite`")
 
@@ -47,7 +46,7 @@ def test_the_pickle_is_read_once_and_again_when_the_copy_is_damaged(
         reads.append(path)
         return read_torch_checkpoint(path)
 
-    monkeypatch.setattr(converted, "read_torch_checkpoint", counted)
+    monkeypatch.setattr(_pickles, "read_torch_checkpoint", counted)
     monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path))
     first, second = arrays_of("lpips-alex", source), arrays_of("lpips-alex", source)
     assert len(reads) == 1

@@ -19,7 +19,7 @@ import pytest
 
 from editgauge.errors import BadInputError, FetchError
 from editgauge.models.weights import MissingWeightsError, available, info, pull, verify, weights_of
-from editgauge.models.weights.verbs import pull as pull_verb
+from editgauge.models.weights._verbs import pull as pull_verb
 
 hub_client = pytest.importorskip("huggingface_hub")
 constants = pytest.importorskip("huggingface_hub.constants")

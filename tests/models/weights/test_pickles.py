@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from editgauge.models.weights import available, weights_of
-from editgauge.models.weights.pickles import UnsafePickleError, read_numpy_pickle, read_torch_checkpoint
+from editgauge.models.weights._pickles import UnsafePickleError, read_numpy_pickle, read_torch_checkpoint
 
 
 class Calls:

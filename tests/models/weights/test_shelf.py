@@ -20,7 +20,7 @@ from editgauge.models.weights import (
     verify,
     weights_of,
 )
-from editgauge.models.weights.catalog import WeightsEntry
+from editgauge.models.weights._catalog import WeightsEntry
 
 Make = Callable[..., WeightsEntry]
 

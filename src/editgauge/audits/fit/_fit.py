@@ -120,6 +120,7 @@ def fit_edit(records: Sequence[MeasuredOutcome]) -> Floats:
     target = np.maximum(people, [record.labels["done"] for record in usable])
     weights = np.array([record.weight for record in usable])
     bounds = [*(_request_bound(name) for name in FEATURES["edit"]), (None, MAX_UNSEEN_LOG_ODDS / 2)]
+    bounds[FEATURES["edit"].index("gone")] = (1.5 * MIN_GONE_WEIGHT, None)
     return _fit_logistic(values, target, weights, bounds, L2)
 
 
@@ -425,10 +426,11 @@ def _level(
     answer: str, level: str, threshold: float, agreement: Floats, right: NDArray[np.bool_], upper: float, repeats: int
 ) -> dict[str, Any]:
     chosen = (agreement >= threshold) & (agreement < upper)
+    total = round(float(chosen.sum()) / repeats)  # every outcome was answered once for each division into folds
     return {
         "answer": answer,
         "level": level,
         "threshold": round(threshold, 2),
-        "right": round(float(right[chosen].sum()) / repeats),
-        "total": round(float(chosen.sum()) / repeats),
+        "right": round(float(right[chosen].mean()) * total) if total else 0,
+        "total": total,
     }

@@ -19,9 +19,9 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item
 from editgauge.instructions.parsed import edit_steps
-from editgauge.models.cache import cache_dir
+from editgauge.models._cache import cache_dir
+from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService
 from editgauge.protocols.editgauge._features import features
 from editgauge.protocols.editgauge._request import explain_missing_request
 from editgauge.protocols.editgauge._view import build_view

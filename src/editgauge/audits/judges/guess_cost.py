@@ -128,13 +128,13 @@ def _dimension(
     unreadable: list[str],
     failed: int,
 ) -> GuessCost:
-    values = [item[name] for item in read]
-    ours = values + [element[name] for element in repaired]
+    parsed = [ratings[name] for ratings in read]
+    ours = parsed + [ratings[name] for ratings in repaired]
     means: dict[str, float | None] = {}
     spread: dict[str, float] = {}
     steps = form.high - form.low + 1
     for rule in RULES:
-        values = values + _guesses(rule.unreadable, unreadable, name, form) + _failures(rule.failed, failed, form)
+        values = parsed + _guesses(rule.unreadable, unreadable, name, form) + _failures(rule.failed, failed, form)
         means[rule.who] = fmean(values) if values else None
         if rule.unreadable == "random" and unreadable:
             spread[rule.who] = 2 * sqrt(len(unreadable) * (steps**2 - 1) / 12) / len(values)

@@ -23,8 +23,8 @@ from editgauge.audits.cards.measures import share
 from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, UnscorableError
-from editgauge.models.cache import cache_dir
-from editgauge.models.service import ModelService
+from editgauge.models._cache import cache_dir
+from editgauge.models._service import ModelService
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate

@@ -35,7 +35,7 @@ from editgauge.audits.probes.probes import (
 from editgauge.engine._options import pairs
 from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.methods.layouts.discover import expand
+from editgauge.methods.layouts.discover import expand_folders
 from editgauge.methods.outcomes import find_outcomes
 from editgauge.results.edits import benchmark_entry
 from editgauge.types import Benchmark, Edit, Outcome
@@ -81,7 +81,7 @@ def add_answers(
     What is said now of an outcome or of a pair replaces what was said before; all else that was said stays.
     """
     edits = {edit.id: edit for edit in benchmark.edits}
-    paths = pairs(outcomes if isinstance(outcomes, Mapping) else expand(outcomes), "outcomes", "NAME=FOLDER")
+    paths = pairs(outcomes if isinstance(outcomes, Mapping) else expand_folders(outcomes), "outcomes", "NAME=FOLDER")
     places = {name: Path(path).expanduser() for name, path in paths.items()}
     probes = [
         outcome

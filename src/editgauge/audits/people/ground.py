@@ -130,7 +130,7 @@ def rated_ground(name: str, runs: Sequence[Run], ratings: Sequence[Rating]) -> R
         photos |= outcomes.sources
         specs = [(protocol, spec) for protocol, entry in run.manifest.protocols.items() for spec in entry.scores]
         rows += [_row(protocol, spec, outcomes, rated) for protocol, spec in specs]
-    fitted_photos = set(fitted().provenance["ratings"].get("photograph_ids", ()))
+    fitted_photos = set(fitted().provenance.get("photograph_ids", ()))
     photo_of = [photos[key.edit] for key in keys]
     return RatedGround(
         name=name,

@@ -43,8 +43,8 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine._outcomes import claim
 from editgauge.errors import BadInputError, CannotEditError
-from editgauge.methods.reference.editors import chance_of
-from editgauge.methods.reference.operations import covering
+from editgauge.methods.reference.editors import make_rng
+from editgauge.methods.reference.operations import cover_crop
 from editgauge.options import Count, Paths
 from editgauge.results.edits import benchmark_entry
 from editgauge.types import Position
@@ -181,14 +181,14 @@ def _made(
 def _another(item: Gathered, everything: Sequence[Gathered], source: Pixels) -> Pixels:
     edits = {other.photo: other.edit for other in everything}
     other = edits[another_photograph(item.photo, list(edits))]
-    return covering(pixels_of(other), source.shape[1], source.shape[0])
+    return cover_crop(pixels_of(other), source.shape[1], source.shape[0])
 
 
 def _otherwise(item: Gathered, everything: Sequence[Gathered], seed: int) -> Edit | None:
     """Another edit of the same photograph that the right outcome does not fulfill, drawn by chance."""
     alternatives = [other.edit for other in everything if other.photo == item.photo]
     unlike = [other for other in alternatives if not may_coincide(item.edit, other)]
-    return unlike[int(chance_of(item.edit, seed).integers(len(unlike)))] if unlike else None
+    return unlike[int(make_rng(item.edit, seed).integers(len(unlike)))] if unlike else None
 
 
 def _kept(folder: Path, item: Gathered, source: Pixels, made: NewProbe) -> tuple[Edit, Probe]:

@@ -12,12 +12,12 @@ import numpy as np
 from editgauge.audits.probes.probes import RIGHT
 from editgauge.audits.probes.redrawn import redrawn
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.apply import asked_for, followed
-from editgauge.methods.reference.artifacts import ARTIFACTS, with_artifact
-from editgauge.methods.reference.editors import chance_of, recipe_of
-from editgauge.methods.reference.flawed import work_of
-from editgauge.methods.reference.flaws import FLAWS, encoded, spoiled
-from editgauge.methods.reference.wrong_edits import blunder
+from editgauge.methods.reference.apply import apply_recipe, target_region
+from editgauge.methods.reference.artifacts import ARTIFACTS, add_artifact
+from editgauge.methods.reference.editors import make_rng, recipe_of
+from editgauge.methods.reference.flawed import artifact_site
+from editgauge.methods.reference.flaws import FLAWS, add_flaw, compress_jpeg
+from editgauge.methods.reference.wrong_edits import wrong_recipe
 from editgauge.recipes import Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class ProbeMaterial:
 def probes_of(edit: Edit, source: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """All probes of an edit; raises `CannotEditError` when its recipe cannot be followed."""
     recipe = recipe_of(edit, source)
-    right = followed(recipe, source)
+    right = apply_recipe(recipe, source)
     yield NewProbe(RIGHT, right, done=True, severity=0.0)
     yield from _wrong(edit, recipe, source, right, around)
     yield from _disturbed(edit, recipe, source, right, around)
@@ -83,7 +83,7 @@ def probes_of(edit: Edit, source: Pixels, around: ProbeMaterial) -> Iterator[New
 def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     yield NewProbe("nothing", source, done=False)
     for kind, wrong in _blunders(edit, recipe, source, around.seed).items():
-        yield NewProbe(kind, followed(wrong, source), done=False)
+        yield NewProbe(kind, apply_recipe(wrong, source), done=False)
     yield NewProbe("another_photograph", around.another, done=False)
     yield NewProbe("black", np.zeros_like(source), done=False)
     yield NewProbe("swapped", source, done=False, source=right)
@@ -93,10 +93,10 @@ def _wrong(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: Pr
 
 def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str, Recipe]:
     """Return recipes for the right change to the wrong object and the wrong change to the right one."""
-    wrong = blunder(edit, recipe, source, chance_of(edit, seed))
+    wrong = wrong_recipe(edit, recipe, source, make_rng(edit, seed))
     if not isinstance(recipe, Recolor | Texture | Remove | Resize | Replace):
         return {"wrong_value": wrong}
-    alone = blunder(replace(edit, objects={}), recipe, source, chance_of(edit, seed))
+    alone = wrong_recipe(replace(edit, objects={}), recipe, source, make_rng(edit, seed))
     elsewhere = isinstance(wrong, type(recipe)) and wrong.outline != recipe.outline
     return {"wrong_value": alone} | ({"wrong_object": wrong} if elsewhere else {})
 
@@ -104,20 +104,20 @@ def _blunders(edit: Edit, recipe: Recipe, source: Pixels, seed: int) -> dict[str
 def _disturbed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     flaws = KEEP_A_STYLE if isinstance(recipe, Restyle) else DISTURBANCES
     flaw = flaws[around.turn % len(flaws)]
-    spared, seed = asked_for(recipe, source), int(chance_of(edit, around.seed).integers(2**32))
+    spared, seed = target_region(recipe, source), int(make_rng(edit, around.seed).integers(2**32))
     for severity in SEVERITIES:
-        pixels = spoiled(right, flaw, severity, seed, spared)
+        pixels = add_flaw(right, flaw, severity, seed, spared)
         yield NewProbe(f"{flaw}-{round(100 * severity)}", pixels, True, f"rest/{flaw}", severity)
 
 
 def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """One artifact by degrees: the next in turn that can be seen on this picture."""
-    work = work_of(recipe, source, right, chance_of(edit, around.seed))
+    work = artifact_site(recipe, source, right, make_rng(edit, around.seed))
     names = [name for name in ARTIFACTS if not (name == "duplicated" and isinstance(recipe, Remove))]
     for step in range(len(names)):
         artifact = names[(around.turn + step) % len(names)]
         try:
-            graded = [with_artifact(work, artifact, severity) for severity in SEVERITIES]
+            graded = [add_artifact(work, artifact, severity) for severity in SEVERITIES]
         except CannotEditError:
             continue
         done = None if artifact in ARGUABLE else True
@@ -128,10 +128,10 @@ def _flawed(edit: Edit, recipe: Recipe, source: Pixels, right: Pixels, around: P
 
 def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """Yield the right outcome with harmless changes and with decreasing quality."""
-    across, down = DIRECTIONS[int(chance_of(edit, around.seed).integers(len(DIRECTIONS)))]
+    across, down = DIRECTIONS[int(make_rng(edit, around.seed).integers(len(DIRECTIONS)))]
     for quality in QUALITIES:
         if around.turn % 2 or f"jpeg-{quality}" in HARMLESS:
-            pixels = encoded(right, quality)
+            pixels = compress_jpeg(right, quality)
             yield NewProbe(f"jpeg-{quality}", pixels, True, "sent/jpeg", round(1 - quality / 100, 2))
     for far in SHIFTS:
         if not around.turn % 2 or f"shift-{far}" in HARMLESS:
@@ -143,7 +143,7 @@ def _transformed(edit: Edit, source: Pixels, right: Pixels, around: ProbeMateria
 
 def _redrawn(edit: Edit, source: Pixels, right: Pixels, around: ProbeMaterial) -> Iterator[NewProbe]:
     """Yield the right outcome and the source, both redrawn as a whole."""
-    seed = int(chance_of(edit, around.seed).integers(2**32))
+    seed = int(make_rng(edit, around.seed).integers(2**32))
     yield NewProbe("redrawn", redrawn(right, seed), done=True)
     yield NewProbe("redrawn_nothing", redrawn(source, seed + 1), done=False)
 

@@ -61,12 +61,13 @@ def elsewhere(cutout: CutThing, photo: Photograph) -> list[tuple[geometry.Third,
 
 
 def outermost(cutout: CutThing, photo: Photograph) -> Literal["leftmost", "rightmost"] | None:
-    """Is it the first or the last of its kind from left to right, by more than a little?"""
-    box = cutout.outline.box()
+    """Return whether an object is clearly the first or last of its class from left to right."""
+    left, _, right, _ = box = cutout.outline.box()
     boxes = [sight.box for sight in photo.sights if sight.name == cutout.name and not _same(sight.box, box)]
-    if all(box[2] <= (box[0] + box[2]) / 2 for box in boxes):
+    centers = [geometry.middle(other)[0] for other in boxes]
+    if all(right <= center for center in centers):
         return "leftmost"
-    return "rightmost" if all(box[0] >= (box[0] + box[2]) / 2 for box in boxes) else None
+    return "rightmost" if all(left >= center for center in centers) else None
 
 
 def anywhere(new: CutThing, cutout: Cutout, photo: Photograph, chance: np.random.Generator) -> Paste | None:
@@ -94,10 +95,10 @@ def beside(
     return paste if is_free(paste.placed().box(), photo) else None
 
 
-def _height(new: CutThing, height: float, widest: float) -> float:
-    """As high as wanted, unless it would be too wide or enlarged beyond its pixels."""
+def _height(new: CutThing, target_height: float, widest: float) -> float:
+    """Return the target height, reduced where the object would be too wide or too enlarged."""
     width, height = new.size
-    return round(min(height, widest * height / width, LARGEST_SCALE * height), 1)
+    return round(min(target_height, widest * height / width, LARGEST_SCALE * height), 1)
 
 
 def _same(one: Box, other: Box) -> bool:

@@ -116,15 +116,15 @@ def _never_falling(inputs: Numbers, targets: Numbers, weights: Numbers) -> tuple
     for size in range(count, -1, -1):
         if not open_.size:
             break
-        for columns in combinations(range(count), size):
-            fitted = _newton(inputs[:, columns], targets[:, open_], weights[:, open_])
+        for subset in combinations(range(count), size):
+            fitted = _newton(inputs[:, subset], targets[:, open_], weights[:, open_])
             allowed = (fitted[:-1] >= 0).all(axis=0)
-            losses = np.where(allowed, _loss(inputs[:, columns], targets[:, open_], weights[:, open_], fitted), np.inf)
+            losses = np.where(allowed, _loss(inputs[:, subset], targets[:, open_], weights[:, open_], fitted), np.inf)
             better = losses < best[open_]
             these = open_[better]
             best[these], shift[these] = losses[better], fitted[-1, better]
             slopes[:, these] = 0.0
-            slopes[np.array(columns, dtype=np.int64)[:, None], these] = fitted[:-1, better]
+            slopes[np.array(subset, dtype=np.int64)[:, None], these] = fitted[:-1, better]
         if size == count:
             open_ = np.flatnonzero(np.isinf(best))
     return slopes, shift

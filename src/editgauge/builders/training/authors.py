@@ -23,7 +23,7 @@ from editgauge.builders.training.decoys import ChangeScene, check, decoy, standi
 from editgauge.errors import UnscorableError
 from editgauge.judges import Question
 from editgauge.judges._questions import Structured
-from editgauge.models.vocabulary.phrases import plain_words, singulars
+from editgauge.models.vocabulary._phrases import plain_words, singulars
 from editgauge.protocols.difference._triplets import Action
 from editgauge.types import Edit
 

@@ -41,8 +41,9 @@ from editgauge.engine._options import pairs
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import open_prompt
 from editgauge.methods.outcomes import find_outcomes
+from editgauge.models._factory import describe
+from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
-from editgauge.models.service import ModelService, describe
 from editgauge.options import Amount, Count, JudgeOptions, Pairs, Paths
 from editgauge.protocols import open_protocol
 from editgauge.types import Benchmark, Edit, Item, Outcome, Unscored

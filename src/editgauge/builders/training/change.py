@@ -13,7 +13,7 @@ from editgauge.builders.training.likeness import kind_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.instructions.parsed import parse_single_step
-from editgauge.models.vocabulary.phrases import singulars
+from editgauge.models.vocabulary._phrases import singulars
 from editgauge.protocols.difference._triplets import Action
 from editgauge.types import Edit, ParsedStep
 

@@ -10,8 +10,8 @@ import yaml
 
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import siblings, wordnet_here, words_for_the_same
-from editgauge.models.vocabulary.phrases import plain_words, singulars
-from editgauge.models.vocabulary.resolve import sense_of
+from editgauge.models.vocabulary._phrases import plain_words, singulars
+from editgauge.models.vocabulary._resolve import sense_of
 from editgauge.protocols.difference._triplets import head
 
 MOST_STEPS = 10

@@ -11,7 +11,7 @@ from editgauge._util.text import with_article
 from editgauge.benchmarks.wording import SPOKEN_COLORS
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary import resolve
-from editgauge.models.vocabulary.phrases import english
+from editgauge.models.vocabulary._phrases import english
 
 LONGEST = 3
 """Words in the name of a class: 'baseball bat', 'hair drier'."""

@@ -179,13 +179,13 @@ def make_scene(
             image.file, f"objects that can be edited in the square: {len(editable)}, and {criteria.fewest} are needed"
         )
     captions = [selected.caption] if selected.caption else []
-    captions = [caption for caption in image.captions if caption != selected.caption]
+    further_captions = [caption for caption in image.captions if caption != selected.caption]
     picture = ReviewPicture(
         file=file,
         width=size,
         height=size,
         number=image.number,
-        captions=[*captions, *captions],
+        captions=[*captions, *further_captions],
         license=image.license,
         instances=instances,
     )

@@ -10,12 +10,12 @@ import numpy as np
 from PIL import Image
 
 from editgauge.errors import BadInputError
-from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common
-from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors
-from editgauge.methods.options import number, offers, text, whole
+from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common_options
+from editgauge.methods.diffusion.weights import PipelineWeights, explain_load_errors
+from editgauge.methods.options import combine_options, integer, number, text
 
 STABLE_DIFFUSION = "stable-diffusion-v1-5/stable-diffusion-v1-5"
-STRENGTH = number(0.8, "how much of the noise is added to the source: 1 keeps hardly anything of it", most=1.0)
+STRENGTH = number(0.8, "how much of the noise is added to the source: 1 keeps hardly anything of it", maximum=1.0)
 
 
 class SDEdit(Diffusion):
@@ -25,19 +25,19 @@ class SDEdit(Diffusion):
     about = "SDEdit (img2img): the source under noise, denoised towards the words."
     paper = "https://arxiv.org/abs/2108.01073"
     pipeline = "StableDiffusionImg2ImgPipeline"
-    known = offers(
-        common(STABLE_DIFFUSION),
-        steps=whole(50, "denoising steps, of which the share `strength` is made"),
+    option_specs = combine_options(
+        common_options(STABLE_DIFFUSION),
+        steps=integer(50, "denoising steps, of which the share `strength` is made"),
         guidance=number(7.5, "towards the words"),
         strength=STRENGTH,
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, denoised."""
+        """Add noise to the source and denoise it under the target caption."""
         return self.denoise_source(request)
 
     def denoise_source(self, request: PipelineInput, **options: Any) -> Any:
-        """The source under noise of the chosen strength, denoised."""
+        """Add noise of the requested strength to the source and denoise it."""
         steps, strength = self.options["steps"], self.options["strength"]
         if int(steps * strength) < 1:
             raise BadInputError(f"A strength of {strength:g} leaves less than one of {steps} steps; raise one of them.")
@@ -52,9 +52,9 @@ class LCMImg2Img(SDEdit):
     paper = "https://arxiv.org/abs/2310.04378"
     pipeline = "LatentConsistencyModelImg2ImgPipeline"
     scheduler = "LCMScheduler"
-    known = offers(
-        common("SimianLuo/LCM_Dreamshaper_v7", size=768),
-        steps=whole(4, "denoising steps"),
+    option_specs = combine_options(
+        common_options("SimianLuo/LCM_Dreamshaper_v7", size=768),
+        steps=integer(4, "denoising steps"),
         guidance=number(8.5, "towards the words, as the network was distilled with"),
         strength=STRENGTH,
     )
@@ -67,16 +67,16 @@ class ControlNetCanny(SDEdit):
     about = "ControlNet with Canny edges, img2img: the source under noise, its edges held."
     paper = "https://arxiv.org/abs/2302.05543"
     pipeline = "StableDiffusionControlNetImg2ImgPipeline"
-    known = offers(
-        SDEdit.known,
+    option_specs = combine_options(
+        SDEdit.option_specs,
         controlnet=text("lllyasviel/sd-controlnet-canny", "the control network: an id of the hub, or a folder"),
         control=number(1.0, "how strongly the edges are held"),
-        low=whole(100, "Canny's lower threshold", least=0),
-        high=whole(200, "Canny's upper threshold", least=0),
+        low=integer(100, "Canny's lower threshold", minimum=0),
+        high=integer(200, "Canny's upper threshold", minimum=0),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, denoised along its edges."""
+        """Denoise the source, conditioned on its Canny edges."""
         return self.denoise_source(
             request,
             control_image=edges(request.image, self.options["low"], self.options["high"]),
@@ -93,10 +93,10 @@ class ControlNetCanny(SDEdit):
         return PipelineWeights(self.options["controlnet"], index="config.json")
 
     def parts(self, library: Any) -> dict[str, Any]:
-        """The control network."""
+        """Load the control network."""
         import torch
 
-        with clear_errors(self.control):
+        with explain_load_errors(self.control):
             network = library.ControlNetModel.from_pretrained(
                 self.control.folder,
                 dtype=getattr(torch, self.precision),
@@ -114,14 +114,14 @@ class TextToImage(Diffusion):
     paper = "https://arxiv.org/abs/2112.10752"
     pipeline = "StableDiffusionPipeline"
     form = "caption"
-    known = offers(
-        common(STABLE_DIFFUSION),
-        steps=whole(50, "denoising steps"),
+    option_specs = combine_options(
+        common_options(STABLE_DIFFUSION),
+        steps=integer(50, "denoising steps"),
         guidance=number(7.5, "towards the caption"),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The caption, painted at the source's shape."""
+        """Generate an image from the target caption in the source's aspect ratio."""
         width, height = request.image.size
         return self.denoise(request, width=width, height=height)
 

@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import Any
 
 from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common
+from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common_options
 from editgauge.methods.diffusion.weights import diffusers
-from editgauge.methods.options import number, offers, whole
+from editgauge.methods.options import combine_options, integer, number
 
 SDE_DPM = MappingProxyType({"algorithm_type": "sde-dpmsolver++", "solver_order": 2})
 """The solver for which LEDITS++ derives its inversion (section 3.1)."""
@@ -24,17 +24,17 @@ class DiffEdit(Diffusion):
     scheduler = "DDIMScheduler"
     scheduler_options = LATENT_DDIM
     form = "captions"
-    known = offers(
-        common(STABLE_DIFFUSION),
-        steps=whole(50, "denoising steps"),
+    option_specs = combine_options(
+        common_options(STABLE_DIFFUSION),
+        steps=integer(50, "denoising steps"),
         guidance=number(7.5, "towards the caption"),
-        strength=number(0.8, "how far the source is inverted (the paper's encoding ratio)", least=0.05, most=1.0),
-        maps=whole(10, "contrasts that are averaged into the mask"),
-        mask_strength=number(0.5, "noise under which the captions are contrasted", least=0.05, most=1.0),
+        strength=number(0.8, "how far the source is inverted (the paper's encoding ratio)", minimum=0.05, maximum=1.0),
+        maps=integer(10, "contrasts that are averaged into the mask"),
+        mask_strength=number(0.5, "noise under which the captions are contrasted", minimum=0.05, maximum=1.0),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, repainted inside the mask."""
+        """Repaint the region in which source and target captions disagree."""
         steps, strength = self.options["steps"], self.options["strength"]
         mask = self.pipe.generate_mask(
             image=request.image,
@@ -56,11 +56,11 @@ class DiffEdit(Diffusion):
         ).latents
         return self.denoise(request, mask_image=mask, image_latents=inverted, inpaint_strength=strength)
 
-    def placed(self, pipe: Any) -> Any:
+    def to_device(self, pipe: Any) -> Any:
         """With the inverse of its scheduler, which models are saved without."""
         inverse = diffusers(f"The method '{self.name}'").DDIMInverseScheduler.from_config(pipe.scheduler.config)
         pipe.register_modules(inverse_scheduler=inverse)
-        return super().placed(pipe)
+        return super().to_device(pipe)
 
 
 class LEditsPP(Diffusion):
@@ -74,17 +74,17 @@ class LEditsPP(Diffusion):
     scheduler = "DPMSolverMultistepScheduler"
     scheduler_options = SDE_DPM
     multiple = 32
-    known = offers(
-        common(STABLE_DIFFUSION),
-        steps=whole(50, "inversion steps"),
-        skip=number(0.15, "share of the noisiest steps that is left out", most=0.99),
+    option_specs = combine_options(
+        common_options(STABLE_DIFFUSION),
+        steps=integer(50, "inversion steps"),
+        skip=number(0.15, "share of the noisiest steps that is left out", maximum=0.99),
         source_guidance=number(3.5, "towards the source caption while inverting"),
         guidance=number(5.0, "towards the target caption"),
-        threshold=number(0.9, "share of the picture that stays", most=1.0),
+        threshold=number(0.9, "share of the picture that stays", maximum=1.0),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The source, guided towards the target caption."""
+        """Denoise the inverted source with guidance from the target caption."""
         self.pipe.invert(
             image=request.image,
             source_prompt=request.prompt.source,

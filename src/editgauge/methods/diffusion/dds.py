@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from editgauge.methods.diffusion.pipeline import PipelineInput
-from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, mixed
-from editgauge.methods.options import number, offers, whole
+from editgauge.methods.diffusion.stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, add_noise
+from editgauge.methods.options import combine_options, integer, number
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 EARLIEST, LATEST = 0.05, 0.95
 """Shares of the timesteps between which noise is drawn, as in the paper's code."""
-RATE_OF_THE_CODE = 200.0
+REFERENCE_LEARNING_RATE = 200.0
 """The paper's code sums its loss, times 2000, over the latent's area, with a learning rate of 0.1."""
 
 
@@ -23,14 +23,14 @@ class DDS(PaperMethod):
     name = "dds"
     about = "Delta Denoising Score: gradient steps on the source's latents, no sampling and no mask."
     paper = "https://arxiv.org/abs/2304.07090"
-    known = offers(
-        USUAL,
-        steps=whole(200, "gradient steps"),
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
+        steps=integer(200, "gradient steps"),
         rate=number(1.0, "size of a step, as a multiple of that in the paper's code"),
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The source, moved."""
+        """Move the source's latents along the delta denoising gradient."""
         import torch
 
         blank, guidance = painter.words(["", ""]), self.options["guidance"]
@@ -38,11 +38,11 @@ class DDS(PaperMethod):
         source = painter.latents(request.image)
         target = source.clone()
         first, last = (round(share * painter.training_steps) for share in (EARLIEST, LATEST))
-        size = RATE_OF_THE_CODE * self.options["rate"] / (source.shape[-1] * source.shape[-2])
+        size = REFERENCE_LEARNING_RATE * self.options["rate"] / (source.shape[-1] * source.shape[-2])
         for _ in range(self.options["steps"]):
             timestep = int(torch.randint(first, last, (1,), generator=request.generator))
             noise = painter.random_like(source, request.generator)
-            noised = mixed(torch.cat([source, target]), noise, painter.kept(timestep))
+            noised = add_noise(torch.cat([source, target]), noise, painter.alpha(timestep))
             of_source, of_target = painter.guided(noised, timestep, captions, blank, guidance).chunk(2)
             target = target - size * (of_target - of_source)
         return target

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from editgauge.errors import BadInputError
-from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common
-from editgauge.methods.options import number, offers, text, whole
+from editgauge.methods.diffusion.pipeline import Diffusion, PipelineInput, common_options
+from editgauge.methods.options import combine_options, integer, number, text
 
 
 class InstructPix2Pix(Diffusion):
@@ -16,15 +16,15 @@ class InstructPix2Pix(Diffusion):
     about = "InstructPix2Pix: a network trained on pairs of pictures and instructions."
     paper = "https://arxiv.org/abs/2211.09800"
     pipeline = "StableDiffusionInstructPix2PixPipeline"
-    known = offers(
-        common("timbrooks/instruct-pix2pix"),
-        steps=whole(100, "denoising steps"),
+    option_specs = combine_options(
+        common_options("timbrooks/instruct-pix2pix"),
+        steps=integer(100, "denoising steps"),
         guidance=number(7.5, "towards the instruction"),
-        image_guidance=number(1.5, "towards the source", least=1.0),
+        image_guidance=number(1.5, "towards the source", minimum=1.0),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed."""
+        """Edit the source as the instruction says."""
         return self.denoise(request, image=request.image, image_guidance_scale=self.options["image_guidance"])
 
 
@@ -35,7 +35,7 @@ class _Large(Diffusion):
     multiple = 16
     by_area = True
 
-    def placed(self, pipe: Any) -> Any:
+    def to_device(self, pipe: Any) -> Any:
         """On its device; with `offload` only the part that is at work."""
         if self.options["offload"] == "no":
             return pipe.to(self.device)
@@ -45,11 +45,11 @@ class _Large(Diffusion):
         return pipe
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed."""
+        """Edit the source as the instruction says."""
         return self.follow(request)
 
     def follow(self, request: PipelineInput, **options: Any) -> Any:
-        """The instruction, followed, at the size chosen here and no other."""
+        """Edit the source at exactly the size of this request."""
         width, height = request.image.size
         images = request.images if request.edit.inputs else request.image
         return self.denoise(request, image=images, width=width, height=height, **options)
@@ -65,15 +65,15 @@ class FluxKontext(_Large):
     about = "FLUX.1 Kontext: a flow transformer that has the source in its context."
     paper = "https://arxiv.org/abs/2506.15742"
     pipeline = "FluxKontextPipeline"
-    known = offers(
-        common("black-forest-labs/FLUX.1-Kontext-dev", size=1024),
+    option_specs = combine_options(
+        common_options("black-forest-labs/FLUX.1-Kontext-dev", size=1024),
         OFFLOAD,
-        steps=whole(28, "denoising steps"),
+        steps=integer(28, "denoising steps"),
         guidance=number(3.5, "distilled guidance towards the instruction"),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed; the pipeline would choose another size by itself."""
+        """Edit the source at the requested size; by default the pipeline would choose another one."""
         width, height = request.image.size
         return self.follow(request, max_area=width * height, _auto_resize=False)
 
@@ -85,10 +85,10 @@ class Flux2Klein(_Large):
     about = "FLUX.2 klein: a small flow transformer, distilled to a few steps, with the source in its context."
     paper = "https://huggingface.co/black-forest-labs/FLUX.2-klein-4B"
     pipeline = "Flux2KleinPipeline"
-    known = offers(
-        common("black-forest-labs/FLUX.2-klein-4B", size=1024),
+    option_specs = combine_options(
+        common_options("black-forest-labs/FLUX.2-klein-4B", size=1024),
         OFFLOAD,
-        steps=whole(4, "denoising steps"),
+        steps=integer(4, "denoising steps"),
         guidance=number(1.0, "towards the instruction; a distilled network ignores it"),
     )
 
@@ -102,15 +102,15 @@ class QwenImageEdit(_Large):
     pipeline = "QwenImageEditPipeline"
     guidance = "true_cfg_scale"
     multiple = 32
-    known = offers(
-        common("Qwen/Qwen-Image-Edit", size=1024),
+    option_specs = combine_options(
+        common_options("Qwen/Qwen-Image-Edit", size=1024),
         OFFLOAD,
-        steps=whole(50, "denoising steps"),
+        steps=integer(50, "denoising steps"),
         guidance=number(4.0, "towards the instruction, away from a blank one"),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed; without a negative prompt the pipeline takes no guidance."""
+        """Edit the source; an empty negative prompt turns guidance on."""
         return self.follow(request, negative_prompt=" ")
 
 
@@ -121,10 +121,10 @@ class QwenImageEditPlus(QwenImageEdit):
     name = "qwen-image-edit-plus"
     about = "Qwen-Image-Edit-2509: the successor of Qwen-Image-Edit, by its own pipeline."
     pipeline = "QwenImageEditPlusPipeline"
-    known = offers(
-        QwenImageEdit.known,
-        model=text("Qwen/Qwen-Image-Edit-2509", QwenImageEdit.known["model"].about),
-        steps=whole(40, "denoising steps"),
+    option_specs = combine_options(
+        QwenImageEdit.option_specs,
+        model=text("Qwen/Qwen-Image-Edit-2509", QwenImageEdit.option_specs["model"].about),
+        steps=integer(40, "denoising steps"),
     )
 
 
@@ -136,16 +136,16 @@ class OmniGen(_Large):
     about = "OmniGen: one transformer that reads instruction and source, and paints."
     paper = "https://arxiv.org/abs/2409.11340"
     pipeline = "OmniGenPipeline"
-    known = offers(
-        common("Shitao/OmniGen-v1-diffusers", size=1024),
+    option_specs = combine_options(
+        common_options("Shitao/OmniGen-v1-diffusers", size=1024),
         OFFLOAD,
-        steps=whole(50, "denoising steps"),
+        steps=integer(50, "denoising steps"),
         guidance=number(2.5, "towards the instruction"),
         image_guidance=number(1.6, "towards the source"),
     )
 
     def make(self, request: PipelineInput) -> Any:
-        """The instruction, followed; where pictures belong is marked as the model was trained to read it."""
+        """Edit the source; image placeholders are inserted into the prompt as in training."""
         marks = "".join(f"<img><|image_{number}|></img>" for number in range(1, len(request.edit.inputs) + 2))
         return self.denoise(
             request,

@@ -12,35 +12,35 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from editgauge.methods.diffusion.pipeline import PipelineInput
-from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, moved
-from editgauge.methods.options import number, offers, whole
+from editgauge.methods.diffusion.stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, ddim_step
+from editgauge.methods.options import combine_options, integer, number
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-NONE = -1
-"""A word of the target that the source has no counterpart for."""
+NO_COUNTERPART = -1
+"""Marks a target token without a counterpart in the source."""
 
 
 def counterparts(source: Sequence[int], target: Sequence[int]) -> list[int]:
-    """For each token of the target, the place of its counterpart in the source, or -1.
+    """Return, for each token of the target, the index of its counterpart in the source, or -1.
 
     Tokens in common, and runs of as many tokens swapped for others, have one; what is added has none.
 
     >>> counterparts([1, 7, 8, 2], [1, 9, 8, 2]), counterparts([1, 8, 2], [1, 5, 6, 8, 2])
     ([0, 1, 2, 3], [0, -1, -1, 1, 2])
     """
-    places = [NONE] * len(target)
+    indices = [NO_COUNTERPART] * len(target)
     matcher = SequenceMatcher(None, list(source), list(target), autojunk=False)
-    for kind, begin, end, there, until in matcher.get_opcodes():
-        if kind == "equal" or (kind == "replace" and end - begin == until - there):
-            places[there:until] = range(begin, end)
-    return places
+    for kind, begin, end, start, stop in matcher.get_opcodes():
+        if kind == "equal" or (kind == "replace" and end - begin == stop - start):
+            indices[start:stop] = range(begin, end)
+    return indices
 
 
-def padded(places: Sequence[int], length: int) -> list[int]:
-    """Counterparts of a whole line: what fills it up after the words corresponds place by place."""
-    return [*places[:length], *range(len(places), length)]
+def pad_counterparts(indices: Sequence[int], length: int) -> list[int]:
+    """Extend counterparts to a padded sequence; padding tokens correspond by index."""
+    return [*indices[:length], *range(len(indices), length)]
 
 
 @dataclass
@@ -50,26 +50,26 @@ class Injection:
     The batch is (source, target) twice: blank words, then the captions. Only under the captions anything is put in.
     """
 
-    places: Tensor
-    """Counterparts by place; -1 for none."""
-    cross: bool = False
-    """Whether attention to words is put in at this step."""
-    own: bool = False
-    """Whether attention between places of the picture is."""
-    largest: int = 1024
-    """The most places of a layer whose own attention is put in: finer ones carry texture, not layout."""
+    counterparts: Tensor
+    """Index of the source token per target token; -1 for none."""
+    cross_attention: bool = False
+    """Whether cross-attention is injected at this step."""
+    self_attention: bool = False
+    """Whether self-attention is injected at this step."""
+    max_queries: int = 1024
+    """Largest layer whose self-attention is injected; finer layers carry texture, not layout."""
 
     def __call__(self, weights: Tensor, *, to_words: bool) -> Tensor:
-        """The attention weights, (batch x heads, places, words or places), with the source's put in."""
+        """Replace the target's attention weights (batch * heads, queries, keys) by the source's."""
         import torch
 
-        if not (self.cross if to_words else self.own and weights.shape[1] <= self.largest):
+        if not (self.cross_attention if to_words else self.self_attention and weights.shape[1] <= self.max_queries):
             return weights
         by_picture = weights.reshape(4, -1, *weights.shape[1:])
         source, target = by_picture[2], by_picture[3]
         if to_words:
-            taken = source[..., self.places.clamp(min=0)]
-            target = torch.where(self.places == NONE, target, taken)
+            taken = source[..., self.counterparts.clamp(min=0)]
+            target = torch.where(self.counterparts == NO_COUNTERPART, target, taken)
         else:
             target = source
         return torch.cat([by_picture[:3], target[None]]).reshape(weights.shape)
@@ -84,13 +84,13 @@ class InjectedAttention:
     def __call__(
         self, attn: Any, hidden_states: Any, encoder_hidden_states: Any = None, attention_mask: Any = None
     ) -> Any:
-        """The layer's answer; the names of the arguments are the library's."""
+        """Compute the attention layer; argument names are those of the library."""
         import torch
 
         to_words = encoder_hidden_states is not None
-        seen = encoder_hidden_states if to_words else hidden_states
+        context = encoder_hidden_states if to_words else hidden_states
         query, key, value = (
-            attn.head_to_batch_dim(part) for part in (attn.to_q(hidden_states), attn.to_k(seen), attn.to_v(seen))
+            attn.head_to_batch_dim(part) for part in (attn.to_q(hidden_states), attn.to_k(context), attn.to_v(context))
         )
         weights = self.injection(attn.get_attention_scores(query, key, attention_mask), to_words=to_words)
         project, dropout = attn.to_out
@@ -99,7 +99,7 @@ class InjectedAttention:
 
 @contextmanager
 def injected_attention(unet: Any, injection: Injection) -> Iterator[None]:
-    """Within, the network's attention goes through the injection; afterwards it is as before."""
+    """Route the network's attention through the injection within the context."""
     before = unet.attn_processors
     unet.set_attn_processor(InjectedAttention(injection))
     try:
@@ -114,19 +114,21 @@ class NullText(PaperMethod):
     name = "null-text"
     about = "Null-text inversion with Prompt-to-Prompt: blank words learned per step, attention of the source kept."
     paper = "https://arxiv.org/abs/2211.09794"
-    known = offers(
-        USUAL,
-        inner_steps=whole(10, "optimization steps of the blank words at every step", least=0),
-        cross=number(0.8, "share of the steps in which attention to words is the source's", most=1.0),
-        own=number(0.5, "share of the steps in which attention within the picture is the source's", most=1.0),
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
+        inner_steps=integer(10, "optimization steps of the blank words at every step", minimum=0),
+        cross=number(0.8, "share of the steps in which attention to words is the source's", maximum=1.0),
+        own=number(0.5, "share of the steps in which attention within the picture is the source's", maximum=1.0),
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The target, painted next to the source."""
+        """Sample the target next to the source."""
         source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
-        trajectory = inverted(painter, painter.latents(request.image), source, self.options["steps"])
-        blanks = learned_blanks(painter, trajectory, source, self.options["guidance"], self.inner_steps)
-        return self._side_by_side(painter, trajectory[-1], source, target, blanks, _places(painter, request))
+        trajectory = invert(painter, painter.latents(request.image), source, self.options["steps"])
+        blanks = optimize_null_embeddings(painter, trajectory, source, self.options["guidance"], self.inner_steps)
+        return self._side_by_side(
+            painter, trajectory[-1], source, target, blanks, _counterpart_tensor(painter, request)
+        )
 
     @property
     def inner_steps(self) -> int:
@@ -134,20 +136,31 @@ class NullText(PaperMethod):
         return int(self.options["inner_steps"])
 
     def _side_by_side(
-        self, painter: Painter, noise: Tensor, source: Tensor, target: Tensor, blanks: list[Tensor], places: Tensor
+        self,
+        painter: Painter,
+        noise: Tensor,
+        source: Tensor,
+        target: Tensor,
+        blanks: list[Tensor],
+        counterpart_indices: Tensor,
     ) -> Tensor:
         import torch
 
         steps = self.options["steps"]
-        injection = Injection(places)
+        injection = Injection(counterpart_indices)
         pair, captions = torch.cat([noise, noise]), torch.cat([source, target])
         with injected_attention(painter.unet, injection):
             for index, timestep in enumerate(painter.timesteps(steps)):
-                injection.cross = index < self.options["cross"] * steps
-                injection.own = index < self.options["own"] * steps
+                injection.cross_attention = index < self.options["cross"] * steps
+                injection.self_attention = index < self.options["own"] * steps
                 blank = blanks[index].expand(2, -1, -1)
-                seen = painter.guided(pair, timestep, captions, blank, self.options["guidance"])
-                pair = moved(pair, seen, painter.kept(timestep), painter.kept(painter.before(timestep, steps)))
+                noise_estimate = painter.guided(pair, timestep, captions, blank, self.options["guidance"])
+                pair = ddim_step(
+                    pair,
+                    noise_estimate,
+                    painter.alpha(timestep),
+                    painter.alpha(painter.previous_timestep(timestep, steps)),
+                )
         return pair[1:]
 
 
@@ -157,7 +170,9 @@ class DDIMPromptToPrompt(NullText):
     name = "ddim-p2p"
     about = "Prompt-to-Prompt on plain DDIM inversion: null-text inversion without its optimization."
     paper = "https://arxiv.org/abs/2208.01626"
-    known = offers({name: option for name, option in NullText.known.items() if name != "inner_steps"})
+    option_specs = combine_options(
+        {name: option for name, option in NullText.option_specs.items() if name != "inner_steps"}
+    )
 
     @property
     def inner_steps(self) -> int:
@@ -165,10 +180,10 @@ class DDIMPromptToPrompt(NullText):
         return 0
 
 
-def learned_blanks(
+def optimize_null_embeddings(
     painter: Painter, trajectory: list[Tensor], words: Tensor, guidance: float, inner_steps: int
 ) -> list[Tensor]:
-    """Blank words for every step, under which guided sampling goes back the way the inversion came.
+    """Optimize a null embedding per step, under which guided sampling retraces the inversion.
 
     Learning rate and early stop are those of the paper's code: the rate falls to half, the tolerance grows.
     """
@@ -177,7 +192,7 @@ def learned_blanks(
     steps = len(trajectory) - 1
     blank, latents, learned = painter.words(""), trajectory[-1], []
     for index, timestep in enumerate(painter.timesteps(steps)):
-        here, there = painter.kept(timestep), painter.kept(painter.before(timestep, steps))
+        alpha, previous_alpha = painter.alpha(timestep), painter.alpha(painter.previous_timestep(timestep, steps))
         goal, with_words = trajectory[steps - index - 1], painter.noise(latents, timestep, words)
         with torch.enable_grad():
             blank = blank.detach().clone().requires_grad_()
@@ -185,18 +200,20 @@ def learned_blanks(
             for _ in range(inner_steps):
                 without = painter.noise(latents, timestep, blank)
                 noise = without + guidance * (with_words - without)
-                loss = torch.nn.functional.mse_loss(moved(latents, noise, here, there), goal)
+                loss = torch.nn.functional.mse_loss(ddim_step(latents, noise, alpha, previous_alpha), goal)
                 optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimizer.step()
                 if loss.item() < 1e-5 + index * 2e-5:
                     break
         learned.append(blank.detach())
-        latents = moved(latents, painter.guided(latents, timestep, words, learned[-1], guidance), here, there)
+        latents = ddim_step(
+            latents, painter.guided(latents, timestep, words, learned[-1], guidance), alpha, previous_alpha
+        )
     return learned
 
 
-def _places(painter: Painter, request: PipelineInput) -> Tensor:
+def _counterpart_tensor(painter: Painter, request: PipelineInput) -> Tensor:
     import torch
 
     tokenizer = painter.pipe.tokenizer
@@ -204,20 +221,22 @@ def _places(painter: Painter, request: PipelineInput) -> Tensor:
         tokenizer(text, truncation=True, max_length=tokenizer.model_max_length).input_ids
         for text in (request.prompt.source or "", request.prompt.text)
     )
-    return torch.tensor(padded(counterparts(source, target), tokenizer.model_max_length), device=painter.unet.device)
+    return torch.tensor(
+        pad_counterparts(counterparts(source, target), tokenizer.model_max_length), device=painter.unet.device
+    )
 
 
-def inverted(painter: Painter, latents: Tensor, words: Tensor, steps: int) -> list[Tensor]:
-    """The way from a picture to its noise: the latents themselves, then those of every timestep upwards.
+def invert(painter: Painter, latents: Tensor, words: Tensor, steps: int) -> list[Tensor]:
+    """Invert latents by DDIM; return the trajectory from the clean latents to the noise.
 
     Sampling backwards assumes that the noise seen before a step is that seen after it; the error falls with the number
     of steps. No guidance is used, for with it the assumption fails (Null-text inversion, section 3.2).
     """
     trajectory = [latents]
     for timestep in reversed(painter.timesteps(steps)):
-        here, there = painter.kept(painter.before(timestep, steps)), painter.kept(timestep)
+        previous_alpha, alpha = painter.alpha(painter.previous_timestep(timestep, steps)), painter.alpha(timestep)
         noise = painter.noise(trajectory[-1], timestep, words)
-        trajectory.append(moved(trajectory[-1], noise, here, there))
+        trajectory.append(ddim_step(trajectory[-1], noise, previous_alpha, alpha))
     return trajectory
 
 

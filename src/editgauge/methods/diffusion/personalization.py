@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.errors import BadInputError
 from editgauge.methods.diffusion.pipeline import PipelineInput
-from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod
-from editgauge.methods.diffusion.tuning import denoising_loss, learn, tuned
-from editgauge.methods.options import Value, number, offers, text, whole
-from editgauge.methods.prompts.english import noun, spoken
-from editgauge.methods.prompts.language import expand
+from editgauge.methods.diffusion.stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod
+from editgauge.methods.diffusion.tuning import denoising_loss, fine_tune, optimize
+from editgauge.methods.options import Value, combine_options, integer, number, text
+from editgauge.methods.prompts.english import normalize_text, noun
+from editgauge.methods.prompts.language import expand_template
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,24 +47,24 @@ class TextualInversion(_Personal):
     name = "textual-inversion"
     about = "Textual Inversion: one word learns to mean the source, then the target caption with it is painted."
     paper = "https://arxiv.org/abs/2208.01618"
-    known = offers(
-        USUAL,
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
         token=text("*", "the word; a single token of the model's vocabulary"),
-        tuning_steps=whole(3000, "learning steps of the word", least=0),
+        tuning_steps=integer(3000, "learning steps of the word", minimum=0),
         tuning_rate=number(5e-4, "their learning rate"),
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The caption with the learned word, painted."""
+        """Generate an image from the caption with the learned embedding."""
         latents, token = painter.latents(request.image), single_token(painter, self.options["token"])
-        vector = first_meaning(painter, token, request.edit.subject).clone().requires_grad_()
-        photo = called(self.options["token"], None)
-        with meaning(painter, token, vector):
+        vector = initial_embedding(painter, token, request.edit.subject).clone().requires_grad_()
+        photo = training_prompt(self.options["token"], None)
+        with token_embedding(painter, token, vector):
 
             def loss() -> Tensor:
                 return denoising_loss(painter, latents, painter.words(photo), request.generator)
 
-            learn([vector], loss, self.options["tuning_steps"], self.options["tuning_rate"])
+            optimize([vector], loss, self.options["tuning_steps"], self.options["tuning_rate"])
             return self._generated(painter, request, latents)
 
 
@@ -76,42 +76,42 @@ class DreamBooth(_Personal):
         "DreamBooth on one picture: the network is tuned to a rare word, then the target caption with it is painted."
     )
     paper = "https://arxiv.org/abs/2208.12242"
-    known = offers(
-        USUAL,
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
         token=text("sks", "the rare word"),
-        tuning_steps=whole(400, "tuning steps of the network", least=0),
+        tuning_steps=integer(400, "tuning steps of the network", minimum=0),
         tuning_rate=number(5e-6, "their learning rate"),
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The caption with the rare word, painted by the tuned network."""
+        """Generate an image from the caption with the rare token, with the fine-tuned network."""
         options, latents = self.options, painter.latents(request.image)
-        words = painter.words(called(options["token"], request.edit.subject))
-        pupil = tuned(painter, latents, words, options["tuning_steps"], options["tuning_rate"], request.generator)
+        words = painter.words(training_prompt(options["token"], request.edit.subject))
+        pupil = fine_tune(painter, latents, words, options["tuning_steps"], options["tuning_rate"], request.generator)
         return self._generated(pupil, request, latents)
 
 
-def called(token: str, subject: str | None) -> str:
-    """What the source is called while it is learned.
+def training_prompt(token: str, subject: str | None) -> str:
+    """Return the prompt that names the source during training.
 
-    >>> called("sks", "the dog"), called("*", None)
+    >>> training_prompt("sks", "the dog"), training_prompt("*", None)
     ('a photo of sks dog', 'a photo of *')
     """
     template = (resources.files(__package__) / TEMPLATE).read_text(encoding="utf-8").strip()
-    return expand(template, {"subject": f"{token} {noun(spoken(subject))}" if subject else token})
+    return expand_template(template, {"subject": f"{token} {noun(normalize_text(subject))}" if subject else token})
 
 
 def single_token(painter: Painter, word: str) -> int:
-    """The number of a word that is one token; only such a word can have a vector of its own."""
+    """Return the id of a single-token word; only such a word can have its own embedding."""
     numbers = painter.pipe.tokenizer(word, add_special_tokens=False).input_ids
     if len(numbers) != 1:
         raise BadInputError(
-            f"'{word}' is {len(numbers)} tokens to this model; give one that is a single token: --option token=*"
+            f"'{word}' is {len(numbers)} tokens to this model; pass one that is a single token, e.g. `option='token=*'`"
         )
     return int(numbers[0])
 
 
-def first_meaning(painter: Painter, token: int, subject: str | None) -> Tensor:
+def initial_embedding(painter: Painter, token: int, subject: str | None) -> Tensor:
     """Where the learning starts: at the vector of the subject's last token, or else of the word itself."""
     numbers = painter.pipe.tokenizer(subject, add_special_tokens=False).input_ids if subject else []
     vectors: Tensor = painter.pipe.text_encoder.get_input_embeddings().weight
@@ -119,7 +119,7 @@ def first_meaning(painter: Painter, token: int, subject: str | None) -> Tensor:
 
 
 @contextmanager
-def meaning(painter: Painter, token: int, vector: Tensor) -> Iterator[None]:
+def token_embedding(painter: Painter, token: int, vector: Tensor) -> Iterator[None]:
     """Within, the token has this vector; the vocabulary itself stays as it is."""
     import torch
 

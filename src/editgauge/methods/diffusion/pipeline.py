@@ -18,10 +18,10 @@ from PIL import Image
 from editgauge._util.images import Pixels, read_image
 from editgauge.errors import BadInputError, CannotEditError
 from editgauge.methods import Method
-from editgauge.methods.absence import Refused
-from editgauge.methods.diffusion.weights import PipelineWeights, clear_errors, diffusers, quiet
-from editgauge.methods.options import MethodOption, Value, chosen, text, whole
-from editgauge.models.hub.loading import usual_device
+from editgauge.methods.absence import RefusedError
+from editgauge.methods.diffusion.weights import PipelineWeights, diffusers, explain_load_errors, quiet
+from editgauge.methods.options import MethodOption, Value, integer, text, update_options
+from editgauge.models.hub._network import usual_device
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
@@ -46,16 +46,16 @@ class PipelineInput:
     @property
     def images(self) -> list[Image.Image]:
         """The source and the edit's further pictures, the latter in their own size."""
-        others = (read_image(image.picture.path) for image in self.edit.inputs)
-        return [self.image, *map(Image.fromarray, others)]
+        input_images = (read_image(image.picture.path) for image in self.edit.inputs)
+        return [self.image, *map(Image.fromarray, input_images)]
 
 
-def common(model: str, size: int = 512) -> dict[str, MethodOption]:
-    """The options every method has."""
+def common_options(model: str, size: int = 512) -> dict[str, MethodOption]:
+    """Return the options that all diffusion methods have."""
     return {
         "model": text(model, "an id of the model hub, or a folder that `save_pretrained` wrote"),
         "revision": text("", "a commit, tag or branch of the model hub; empty for the one that was fetched"),
-        "size": whole(size, "the side in pixels at which the network works", least=8),
+        "size": integer(size, "the side in pixels at which the network works", minimum=8),
         "device": text("", "such as cuda, cuda:1, mps or cpu; empty for a GPU where there is one"),
         "precision": text("", "of the network; empty for what suits device and method", "", *PRECISIONS),
     }
@@ -73,7 +73,7 @@ class Diffusion(Method):
     scheduler_options: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     guidance: ClassVar[str] = "guidance_scale"
     """What the pipeline calls the option `guidance`."""
-    known: Mapping[str, MethodOption]
+    option_specs: Mapping[str, MethodOption]
     form: Form | None = "instruction"
     multiple: ClassVar[int] = 8
     by_area: ClassVar[bool] = False
@@ -81,18 +81,18 @@ class Diffusion(Method):
     on_gpu: ClassVar[str] = "float16"
 
     def __init__(self, **options: Value) -> None:
-        self.options: dict[str, Any] = {name: option.usual for name, option in self.known.items()} | options
+        self.options: dict[str, Any] = {name: option.default for name, option in self.option_specs.items()} | options
 
     def variant(self, options: Mapping[str, str]) -> Self:
-        """The method with other options."""
-        return type(self)(**chosen(self.name, self.known, self.options, options))
+        """Return the method with other options."""
+        return type(self)(**update_options(self.name, self.option_specs, self.options, options))
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the outcomes; the model must be on this machine, for its commit belongs to them."""
         diffusers(f"The method '{self.name}'")
-        own = {name: value for name, value in self.options.items() if name not in {"model", "revision", "device"}}
+        options = {name: value for name, value in self.options.items() if name not in {"model", "revision", "device"}}
         return {
-            **own,
+            **options,
             "model": self.weights.id,
             "revision": self.weights.commit,
             "pipeline": self.pipeline,
@@ -103,31 +103,31 @@ class Diffusion(Method):
         }
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The outcome, of the source's size; the same for the same edit, seed and settings."""
+        """Return the outcome at the source's size; the same for the same edit, seed and settings."""
         diffusers(f"The method '{self.name}'")
         import torch
 
         generator = torch.Generator("cpu").manual_seed(_mixed(seed, edit.id))  # same noise on every device
-        image = fitted(source, self.options["size"], self.multiple, by_area=self.by_area)
+        image = fit_image(source, self.options["size"], self.multiple, by_area=self.by_area)
         request = PipelineInput(edit, self.prompt(edit), image, generator)
         with quiet(), torch.no_grad():
-            return outcome_like(source, self.make(request))
+            return to_outcome(source, self.make(request))
 
     @abstractmethod
     def make(self, request: PipelineInput) -> Any:
-        """The edited picture, height x width x 3 in [0, 1]."""
+        """Return the edited image, (height, width, 3) in [0, 1]."""
 
     def denoise(self, request: PipelineInput, **options: Any) -> Any:
-        """What the pipeline makes under the prompt, with the method's steps and guidance."""
-        usual = {
+        """Call the pipeline with the prompt and the method's steps and guidance."""
+        arguments = {
             "prompt": request.prompt.text,
             "num_inference_steps": self.options["steps"],
             self.guidance: self.options["guidance"],
         }
-        return self.call(request, **{**usual, **options})
+        return self.call(request, **{**arguments, **options})
 
     def call(self, request: PipelineInput, **options: Any) -> Any:
-        """What the pipeline makes; raises `Refused` where its safety checker flagged it."""
+        """Call the pipeline; raise `RefusedError` when its safety checker flags the image."""
         made = self.pipe(generator=request.generator, output_type="np", **options)
         refuse_flagged(getattr(made, "nsfw_content_detected", None))
         return made.images[0]
@@ -157,7 +157,7 @@ class Diffusion(Method):
         import torch
 
         folder = self.weights.folder
-        with clear_errors(self.weights), quiet(), torch.inference_mode(mode=False):
+        with explain_load_errors(self.weights), quiet(), torch.inference_mode(mode=False):
             pipe = kind.from_pretrained(
                 folder,
                 dtype=getattr(torch, self.precision),
@@ -166,24 +166,24 @@ class Diffusion(Method):
                 **self.parts(library),
             )
             if self.scheduler:
-                wanted = getattr(library, self.scheduler)
-                pipe.scheduler = wanted.from_config(pipe.scheduler.config, **self.scheduler_options)
+                scheduler_class = getattr(library, self.scheduler)
+                pipe.scheduler = scheduler_class.from_config(pipe.scheduler.config, **self.scheduler_options)
             pipe.set_progress_bar_config(disable=True)
-            return self.placed(pipe)
+            return self.to_device(pipe)
 
     def parts(self, library: Any) -> dict[str, Any]:
         """Parts of the pipeline that the model's folder does not bring."""
         return {}
 
-    def placed(self, pipe: Any) -> Any:
-        """The pipeline on its device."""
+    def to_device(self, pipe: Any) -> Any:
+        """Move the pipeline to its device."""
         return pipe.to(self.device)
 
 
 def refuse_flagged(flags: Any) -> None:
-    """Raises `Refused` when the safety checker flagged the picture, which it has then painted black."""
+    """Raise `RefusedError` when the safety checker flagged the image, which it then has blackened."""
     if flags is not None and any(flags):
-        raise Refused("the pipeline's safety checker flagged the picture")
+        raise RefusedError("the pipeline's safety checker flagged the picture")
 
 
 def _mixed(seed: int, edit_id: str) -> int:
@@ -191,12 +191,12 @@ def _mixed(seed: int, edit_id: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed}\0{edit_id}".encode()).digest()[:7], "big")
 
 
-def fitted_size(width: int, height: int, size: int, multiple: int, *, by_area: bool = False) -> tuple[int, int]:
-    """The size nearest to this shape whose sides are multiples of `multiple`.
+def fit_size(width: int, height: int, size: int, multiple: int, *, by_area: bool = False) -> tuple[int, int]:
+    """Return the size nearest to this aspect ratio whose sides are multiples of `multiple`.
 
     Its longer side is `size`, as networks trained at one side want it; by area it has as many pixels as a square of it.
 
-    >>> fitted_size(640, 427, 512, 8), fitted_size(30, 3000, 512, 64), fitted_size(400, 100, 1024, 16, by_area=True)
+    >>> fit_size(640, 427, 512, 8), fit_size(30, 3000, 512, 64), fit_size(400, 100, 1024, 16, by_area=True)
     ((512, 344), (64, 512), (2048, 512))
     """
     scale = size / (math.sqrt(width * height) if by_area else max(width, height))
@@ -204,20 +204,20 @@ def fitted_size(width: int, height: int, size: int, multiple: int, *, by_area: b
     return across, down
 
 
-def fitted(source: Pixels, size: int, multiple: int, *, by_area: bool = False) -> Image.Image:
-    """The source at a size the network takes; the shape is kept except for rounding, nothing is cropped."""
+def fit_image(source: Pixels, size: int, multiple: int, *, by_area: bool = False) -> Image.Image:
+    """Resize the source to a size the network takes, without cropping."""
     height, width = source.shape[:2]
-    wanted = fitted_size(width, height, size, multiple, by_area=by_area)
-    return Image.fromarray(source).resize(wanted, Image.Resampling.LANCZOS)
+    target_size = fit_size(width, height, size, multiple, by_area=by_area)
+    return Image.fromarray(source).resize(target_size, Image.Resampling.LANCZOS)
 
 
-def outcome_like(source: Pixels, made: Any) -> Pixels:
-    """What a pipeline made, in [0, 1], as pixels of the source's size."""
+def to_outcome(source: Pixels, made: Any) -> Pixels:
+    """Convert a pipeline's image in [0, 1] to pixels of the source's size."""
     values = np.asarray(made, dtype=np.float32)
     if not np.isfinite(values).all():
         # Written as it is, it would be a black picture, which a protocol would score.
         raise CannotEditError(
-            "The network gave NaN or infinity instead of a picture; --option precision=float32 may help."
+            "The network gave NaN or infinity instead of an image; `option='precision=float32'` may help."
         )
     picture = Image.fromarray(np.rint(values.clip(0, 1) * 255).astype(np.uint8))
     height, width = source.shape[:2]

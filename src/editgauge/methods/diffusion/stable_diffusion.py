@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common, refuse_flagged
-from editgauge.methods.options import number, offers, whole
+from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common_options, refuse_flagged
+from editgauge.methods.options import combine_options, integer, number
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from editgauge.methods.prompts import Form
 
-USUAL = offers(
-    common(STABLE_DIFFUSION),
-    steps=whole(50, "DDIM steps"),
+DEFAULT_OPTIONS = combine_options(
+    common_options(STABLE_DIFFUSION),
+    steps=integer(50, "DDIM steps"),
     guidance=number(7.5, "towards the caption"),
 )
 
@@ -35,23 +35,23 @@ class PaperMethod(Diffusion):
     form: Form | None = "captions"
 
     def make(self, request: PipelineInput) -> Any:
-        """What was painted; raises `Refused` where the model's safety checker flags it."""
+        """Decode the latents from `paint`; raise `RefusedError` when the safety checker flags the image."""
         return self.painter.picture(self.paint(self.painter, request))
 
     @abstractmethod
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The latents of the outcome."""
+        """Compute the latents of the outcome."""
 
     @property
     def painter(self) -> Painter:
         """The parts."""
         return Painter(self.pipe, self.pipe.unet)
 
-    def placed(self, pipe: Any) -> Any:
-        """On its device, every weight held: what learns is always a copy or a tensor of its own."""
+    def to_device(self, pipe: Any) -> Any:
+        """Move the pipeline to its device and freeze its weights; only copies and new tensors are trained."""
         for part in (pipe.unet, pipe.vae, pipe.text_encoder):
             part.requires_grad_(False)
-        return super().placed(pipe)
+        return super().to_device(pipe)
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class Painter:
         return read.input_ids.to(self.unet.device)  # type: ignore[no-any-return]
 
     def latents(self, image: Image.Image) -> Tensor:
-        """The picture in latent space, without chance."""
+        """Encode an image into latents, deterministically."""
         vae = self.pipe.vae
         values = self.pipe.image_processor.preprocess(image).to(vae.device, vae.dtype)
         return vae.encode(values).latent_dist.mode() * vae.config.scaling_factor  # type: ignore[no-any-return]
 
     def picture(self, latents: Tensor) -> Any:
-        """The picture of latents, height x width x 3 in [0, 1]; raises `Refused` where it is flagged."""
+        """Decode latents into an image, (height, width, 3) in [0, 1]; raise `RefusedError` when it is flagged."""
         vae = self.pipe.vae
         decoded = vae.decode(latents / vae.config.scaling_factor, return_dict=False)[0]
         _, flags = self.pipe.run_safety_checker(decoded, self.unet.device, self.unet.dtype)
@@ -95,12 +95,12 @@ class Painter:
         return noise.to(latents.device, latents.dtype)
 
     def timesteps(self, steps: int) -> list[int]:
-        """The timesteps of a sampling, the noisiest first."""
+        """Return the timesteps of a sampling run, noisiest first."""
         self.pipe.scheduler.set_timesteps(steps)
         return [int(step) for step in self.pipe.scheduler.timesteps]
 
-    def before(self, timestep: int, steps: int) -> int:
-        """The timestep that follows this one in a sampling: less noisy, and below 0 the last."""
+    def previous_timestep(self, timestep: int, steps: int) -> int:
+        """Return the next, less noisy timestep of a sampling run; it is below 0 after the last one."""
         return timestep - self.training_steps // steps
 
     @property
@@ -108,20 +108,20 @@ class Painter:
         """How many timesteps the network was trained with."""
         return int(self.pipe.scheduler.config.num_train_timesteps)
 
-    def kept(self, timestep: int) -> Tensor:
-        """How much of the picture is left at a timestep (the papers' cumulative alpha)."""
+    def alpha(self, timestep: int) -> Tensor:
+        """Return the cumulative alpha of a timestep: the share of the image in its noisy version."""
         return self.pipe.scheduler.alphas_cumprod[max(timestep, 0)].to(self.unet.device)  # type: ignore[no-any-return]
 
     def noise(self, latents: Tensor, timestep: int, words: Tensor) -> Tensor:
-        """The noise the network sees in latents."""
+        """Predict the noise in latents."""
         predicted: Tensor = self.unet(latents, timestep, encoder_hidden_states=words).sample
         if self.pipe.scheduler.config.prediction_type == "v_prediction":
-            kept = self.kept(timestep)
-            predicted = kept.sqrt() * predicted + (1 - kept).sqrt() * latents
+            alpha = self.alpha(timestep)
+            predicted = alpha.sqrt() * predicted + (1 - alpha).sqrt() * latents
         return predicted
 
     def guided(self, latents: Tensor, timestep: int, words: Tensor, blank: Tensor, guidance: float) -> Tensor:
-        """The noise, driven from what blank words give towards what these words give."""
+        """Predict the noise with classifier-free guidance."""
         import torch
 
         both = self.noise(torch.cat([latents, latents]), timestep, torch.cat([blank, words]))
@@ -132,16 +132,18 @@ class Painter:
         """Noise turned into latents of a picture, by DDIM."""
         for timestep in self.timesteps(steps):
             noise = self.guided(latents, timestep, words, blank, guidance)
-            latents = moved(latents, noise, self.kept(timestep), self.kept(self.before(timestep, steps)))
+            latents = ddim_step(
+                latents, noise, self.alpha(timestep), self.alpha(self.previous_timestep(timestep, steps))
+            )
         return latents
 
 
-def moved(latents: Tensor, noise: Tensor, kept: Tensor, then: Tensor) -> Tensor:
-    """The deterministic DDIM step from one share of picture to another, in either direction (DDIM, equation 12)."""
-    clean = (latents - (1 - kept).sqrt() * noise) / kept.sqrt()
-    return mixed(clean, noise, then)
+def ddim_step(latents: Tensor, noise: Tensor, alpha: Tensor, next_alpha: Tensor) -> Tensor:
+    """Take a deterministic DDIM step between two noise levels, in either direction (DDIM, equation 12)."""
+    clean = (latents - (1 - alpha).sqrt() * noise) / alpha.sqrt()
+    return add_noise(clean, noise, next_alpha)
 
 
-def mixed(clean: Tensor, noise: Tensor, kept: Tensor) -> Tensor:
-    """A picture under noise."""
-    return kept.sqrt() * clean + (1 - kept).sqrt() * noise
+def add_noise(clean: Tensor, noise: Tensor, alpha: Tensor) -> Tensor:
+    """Add noise to clean latents."""
+    return alpha.sqrt() * clean + (1 - alpha).sqrt() * noise

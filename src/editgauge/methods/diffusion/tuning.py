@@ -11,8 +11,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from editgauge.methods.diffusion.pipeline import PipelineInput
-from editgauge.methods.diffusion.stable_diffusion import USUAL, Painter, PaperMethod, mixed, moved
-from editgauge.methods.options import MethodOption, number, offers, whole
+from editgauge.methods.diffusion.stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, add_noise, ddim_step
+from editgauge.methods.options import MethodOption, combine_options, integer, number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,11 +24,11 @@ def denoising_loss(painter: Painter, latents: Tensor, words: Tensor, generator: 
 
     timestep = int(torch.randint(0, painter.training_steps, (1,), generator=generator))
     noise = painter.random_like(latents, generator)
-    seen = painter.noise(mixed(latents, noise, painter.kept(timestep)), timestep, words)
-    return torch.nn.functional.mse_loss(seen, noise)
+    predicted = painter.noise(add_noise(latents, noise, painter.alpha(timestep)), timestep, words)
+    return torch.nn.functional.mse_loss(predicted, noise)
 
 
-def learn(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: float) -> None:
+def optimize(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: float) -> None:
     """Lets the parameters descend the loss."""
     import torch
 
@@ -41,11 +41,11 @@ def learn(parameters: Any, loss: Callable[[], Tensor], steps: int, rate: float) 
     optimizer.zero_grad()  # they are as large as what was learned
 
 
-def tuned(painter: Painter, latents: Tensor, words: Tensor, steps: int, rate: float, generator: Any) -> Painter:
-    """A painter with a copy of the network that has learned this picture under these words; the network stays."""
+def fine_tune(painter: Painter, latents: Tensor, words: Tensor, steps: int, rate: float, generator: Any) -> Painter:
+    """Return a painter with a copy of the network fine-tuned on one image and caption; the original is unchanged."""
     unet = deepcopy(painter.unet).requires_grad_(True)
     pupil = Painter(painter.pipe, unet)
-    learn(unet.parameters(), lambda: denoising_loss(pupil, latents, words, generator), steps, rate)
+    optimize(unet.parameters(), lambda: denoising_loss(pupil, latents, words, generator), steps, rate)
     unet.requires_grad_(False)
     return pupil
 
@@ -57,17 +57,17 @@ class Imagic(PaperMethod):
     about = "Imagic: text embedding optimized, network tuned, then words between both; eta says how far to the target."
     paper = "https://arxiv.org/abs/2210.09276"
     form = "caption"
-    known = offers(
-        USUAL,
-        eta=MethodOption(0.9, "how far towards the target's words: 0 the source, 1 the target", least=0.0, most=2.0),
-        word_steps=whole(1000, "optimization steps of the words", least=0),
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
+        eta=MethodOption(0.9, "from the source's words (0) to the target's (1)", minimum=0.0, maximum=2.0),
+        word_steps=integer(1000, "optimization steps of the words", minimum=0),
         word_rate=number(2e-3, "their learning rate"),
-        tuning_steps=whole(1500, "tuning steps of the network", least=0),
+        tuning_steps=integer(1500, "tuning steps of the network", minimum=0),
         tuning_rate=number(5e-7, "their learning rate"),
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The picture of the words between source and target."""
+        """Sample from the interpolation between source and target embeddings."""
         options, latents = self.options, painter.latents(request.image)
         target = painter.words(request.prompt.text)
         source = target.detach().clone().requires_grad_()
@@ -75,9 +75,9 @@ class Imagic(PaperMethod):
         def loss() -> Tensor:
             return denoising_loss(painter, latents, source, request.generator)
 
-        learn([source], loss, options["word_steps"], options["word_rate"])
+        optimize([source], loss, options["word_steps"], options["word_rate"])
         source = source.detach()
-        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
+        pupil = fine_tune(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
         words = options["eta"] * target + (1 - options["eta"]) * source
         noise = painter.random_like(latents, request.generator)
         return pupil.sampled(noise, words, painter.words(""), options["guidance"], options["steps"])
@@ -89,31 +89,31 @@ class SINE(PaperMethod):
     name = "sine"
     about = "SINE: the network is tuned on the source, and guides the untouched one in the early steps."
     paper = "https://arxiv.org/abs/2212.04489"
-    known = offers(
-        USUAL,
-        steps=whole(100, "DDIM steps"),
+    option_specs = combine_options(
+        DEFAULT_OPTIONS,
+        steps=integer(100, "DDIM steps"),
         guidance=number(10.0, "towards the captions"),
-        source_share=number(0.6, "the tuned network's share of the guidance", most=1.0),
-        until=number(0.5, "share of the noise down to which the tuned network is heard", most=1.0),
-        tuning_steps=whole(800, "tuning steps of the network", least=0),
+        source_share=number(0.6, "the tuned network's share of the guidance", maximum=1.0),
+        until=number(0.5, "share of the noise down to which the tuned network is heard", maximum=1.0),
+        tuning_steps=integer(800, "tuning steps of the network", minimum=0),
         tuning_rate=number(1e-6, "their learning rate"),
     )
 
     def paint(self, painter: Painter, request: PipelineInput) -> Tensor:
-        """The target, guided by what the source looks like."""
+        """Sample the target, guided by the network fine-tuned on the source."""
         import torch
 
         options, latents = self.options, painter.latents(request.image)
         source, target = painter.words(request.prompt.source or ""), painter.words(request.prompt.text)
-        pupil = tuned(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
+        pupil = fine_tune(painter, latents, source, options["tuning_steps"], options["tuning_rate"], request.generator)
         blank, made = painter.words(""), painter.random_like(latents, request.generator)
         for timestep in painter.timesteps(options["steps"]):
             without, towards = painter.noise(made.repeat(2, 1, 1, 1), timestep, torch.cat([blank, target])).chunk(2)
             if timestep >= options["until"] * painter.training_steps:
                 towards = towards.lerp(pupil.noise(made, timestep, source), options["source_share"])
             noise = without + options["guidance"] * (towards - without)
-            after = painter.kept(painter.before(timestep, options["steps"]))
-            made = moved(made, noise, painter.kept(timestep), after)
+            after = painter.alpha(painter.previous_timestep(timestep, options["steps"]))
+            made = ddim_step(made, noise, painter.alpha(timestep), after)
         return made
 
 

@@ -22,7 +22,7 @@ TEXTS = "'*.json' '*.txt' '*.model' '*.jinja'"
 
 
 def diffusers(feature: str) -> Any:
-    """Import diffusers; raise `MissingExtraError` in the name of `feature` when it, torch or transformers is missing."""
+    """Import diffusers; raise `MissingExtraError` when it, torch or transformers is missing."""
     libraries = ("diffusers", "torch", "transformers")
     if any(importlib.util.find_spec(name) is None for name in libraries):
         raise MissingExtraError(feature, libraries, extra="diffusers")
@@ -92,8 +92,8 @@ class PipelineWeights:
 
 
 @contextmanager
-def clear_errors(weights: PipelineWeights) -> Iterator[None]:
-    """Turns whatever the library raises on a damaged folder into one sentence."""
+def explain_load_errors(weights: PipelineWeights) -> Iterator[None]:
+    """Turn any error that the library raises on a damaged folder into one message."""
     try:
         yield
     except EditGaugeError:

@@ -24,7 +24,7 @@ import numpy as np
 from editgauge._util.images import read_image, write_png
 from editgauge.errors import BadImageError, BadInputError, CannotEditError
 from editgauge.methods import Method
-from editgauge.methods.absence import Refused
+from editgauge.methods.absence import RefusedError
 from editgauge.methods.options import read_options
 from editgauge.methods.prompts import render
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 INPUTS = "inputs"
 """The placeholder of the edit's further pictures: a word of its own, which becomes as many words."""
-OF_AN_EDIT = ("source", INPUTS, "instruction", "caption", "source_caption", "mask", "output", "seed")
-USUAL = {"timeout": 600.0, "at_once": 1}
+EDIT_PLACEHOLDERS = ("source", INPUTS, "instruction", "caption", "source_caption", "mask", "output", "seed")
+DEFAULT_OPTIONS = {"timeout": 600.0, "at_once": 1}
 """Seconds for one edit, and how many run side by side: most editors fill a GPU alone."""
-SHOWN_OF_STDERR = 300
-WORDS_OF_AN_EDIT = frozenset({"instruction", "caption", "source_caption"})
+MAX_STDERR_CHARACTERS = 300
+TEXT_PLACEHOLDERS = frozenset({"instruction", "caption", "source_caption"})
 SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish", "cmd", "powershell", "pwsh", "python", "perl", "ruby", "node")
 """Programs that take a program as a word."""
 
@@ -63,8 +63,8 @@ class Command(Method):
         self._words = _words(command)
         self._holders = set(PLACEHOLDER.findall(command))
         self._given = dict(options or {})
-        places = dict.fromkeys(sorted(self._holders - set(OF_AN_EDIT)), "")
-        self._options = read_options(name, {**places, **USUAL}, self._given)
+        placeholders = dict.fromkeys(sorted(self._holders - set(EDIT_PLACEHOLDERS)), "")
+        self._options = read_options(name, {**placeholders, **DEFAULT_OPTIONS}, self._given)
         self._timeout: float = self._options["timeout"]
         self.at_once = self._options["at_once"]
         self.form = _form(self._holders)
@@ -75,7 +75,7 @@ class Command(Method):
         """What its user should know before it runs; nothing for most commands."""
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """What the command left at `{output}`."""
+        """Run the command and read the image it wrote to `{output}`."""
         with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
             values = self._values(edit, source, seed, Path(folder))
             inputs = _written(edit, Path(folder)) if self.takes_inputs else []
@@ -84,22 +84,25 @@ class Command(Method):
             try:
                 return read_image(Path(values["output"]))
             except BadImageError as error:
-                there = "no picture that can be read" if Path(values["output"]).exists() else "nothing"
+                result = "no picture that can be read" if Path(values["output"]).exists() else "nothing"
                 raise CannotEditError(
-                    f"crashed: '{self._words[0]}' ended well and left {there} at {{output}}"
+                    f"crashed: '{self._words[0]}' ended well and left {result} at {{output}}"
                 ) from error
 
     def settings(self) -> dict[str, Any]:
-        """The command as it was given, not how long it may take; a placeholder without a value is an error."""
-        lacking = sorted(self._holders - set(OF_AN_EDIT) - set(self._given))
+        """Return the command and its placeholder values; raise `BadInputError` when a value is missing."""
+        lacking = sorted(self._holders - set(EDIT_PLACEHOLDERS) - set(self._given))
         if lacking:
             raise BadInputError(
-                f"The command of '{self.name}' has placeholders that need --option NAME=VALUE.", lacking
+                f"The command of '{self.name}' has placeholders that need a value: pass `option='NAME=VALUE'`.", lacking
             )
-        return {"command": self._command, "options": {k: v for k, v in self._options.items() if k not in USUAL}}
+        return {
+            "command": self._command,
+            "options": {k: v for k, v in self._options.items() if k not in DEFAULT_OPTIONS},
+        }
 
     def variant(self, options: Mapping[str, str]) -> Command:
-        """The command with other values for its placeholders."""
+        """Return the command with other values for its placeholders."""
         return Command(self.name, self._command, {**self._given, **options})
 
     def _values(self, edit: Edit, source: Pixels, seed: int, folder: Path) -> dict[str, str]:
@@ -122,7 +125,7 @@ class Command(Method):
         return values
 
     def _run(self, words: list[str]) -> None:
-        """Runs it in a process group of its own, so that what it started ends with it."""
+        """Run the command in its own process group, so that its child processes end with it."""
         program = words[0]
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command, and no shell
@@ -151,7 +154,7 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
 
 
 def _written(edit: Edit, folder: Path) -> list[str]:
-    """The paths of the edit's further pictures, as files that any program can read."""
+    """Write the edit's further input images as files and return their paths."""
     paths = [folder / f"input-{number}.png" for number in range(2, len(edit.inputs) + 2)]
     for path, image in zip(paths, edit.inputs, strict=True):
         write_png(read_image(image.picture.path), path)
@@ -159,11 +162,11 @@ def _written(edit: Edit, folder: Path) -> list[str]:
 
 
 def _failed(program: str, code: int, stderr: str) -> CannotEditError:
-    """The last line tells most; one that begins with `refused:` says that the editor would not."""
+    """Build the error from the last line of stderr; a line starting with `refused:` marks a refusal."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    last = lines[-1][:SHOWN_OF_STDERR] if lines else "it said nothing"
+    last = lines[-1][:MAX_STDERR_CHARACTERS] if lines else "it said nothing"
     if last.lower().startswith("refused:"):
-        return Refused(last[len("refused:") :].strip() or f"'{program}' would not")
+        return RefusedError(last[len("refused:") :].strip() or f"'{program}' would not")
     ended = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
     return CannotEditError(f"crashed: '{program}' {ended}: {last}")
 
@@ -172,19 +175,19 @@ def _words(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise BadInputError(f"--command cannot be cut into words ({error}): {command}") from error
+        raise BadInputError(f"`command` cannot be split into words ({error}): {command}") from error
     holders = set(PLACEHOLDER.findall(command))
     problems = [] if words else ["it is empty"]
     problems += [f"it lacks {{{needed}}}" for needed in ("source", "output") if needed not in holders]
     if words and not PLACEHOLDER.search(words[0]) and shutil.which(words[0]) is None:
         problems.append(f"there is no program '{words[0]}'")
     if problems:
-        raise BadInputError(f"--command cannot be used: {command}", problems)
+        raise BadInputError(f"`command` cannot be used: {command}", problems)
     return words
 
 
 def shell_warning(words: list[str]) -> str:
-    """A warning when a shell would read the words of an edit as a part of its program.
+    """Return a warning when a shell would parse texts of an edit as part of its program.
 
     >>> shell_warning(["bash", "-c", "draw '{instruction}' {output}"])[:55]
     "The command hands {instruction} to 'bash -c' as program"
@@ -195,7 +198,7 @@ def shell_warning(words: list[str]) -> str:
     if program not in SHELLS:
         return ""
     for flag, script in pairwise(words[1:]):
-        texts = [name for name in PLACEHOLDER.findall(script) if name in WORDS_OF_AN_EDIT]
+        texts = [name for name in PLACEHOLDER.findall(script) if name in TEXT_PLACEHOLDERS]
         if flag in {"-c", "-lc", "-ec", "/c", "-e", "-Command"} and texts:
             return (
                 f"The command hands {{{texts[0]}}} to '{words[0]} {flag}' as program text: an instruction with quotes "

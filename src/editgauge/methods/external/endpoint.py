@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from editgauge._util.masks import BoolMask
     from editgauge.types import Edit
 
-USUAL_KEY = "EDITGAUGE_EDITOR_KEY"
-USUAL: dict[str, Any] = {
+DEFAULT_KEY_VARIABLE = "EDITGAUGE_EDITOR_KEY"
+DEFAULT_SETTINGS: dict[str, Any] = {
     "key": "",
     "timeout": 300.0,
     "attempts": 6,
@@ -39,8 +39,8 @@ USUAL: dict[str, Any] = {
     "picture_hosts": "",
 }
 """Where the key is, how patient to be, what an outcome costs, and what is sent besides picture and words."""
-OF_THE_PROTOCOL = ("size", "quality", "background", "input_fidelity", "output_format", "response_format")
-OTHER_FIELD = "field."
+API_FIELDS = ("size", "quality", "background", "input_fidelity", "output_format", "response_format")
+EXTRA_FIELD_PREFIX = "field."
 """Before the name of a field that only some endpoints know: `--option field.guidance_scale=4`."""
 
 
@@ -63,10 +63,12 @@ class ImageEndpoint(Method):
         self.model = model
         self._url = url
         self._given = dict(options or {})
-        others = {name: "" for name in self._given if name.startswith(OTHER_FIELD)}
-        read = read_options(self.name, {**USUAL, **dict.fromkeys(OF_THE_PROTOCOL, ""), **others}, self._given)
+        extra_fields = {name: "" for name in self._given if name.startswith(EXTRA_FIELD_PREFIX)}
+        read = read_options(
+            self.name, {**DEFAULT_SETTINGS, **dict.fromkeys(API_FIELDS, ""), **extra_fields}, self._given
+        )
         self._fields = {
-            name.removeprefix(OTHER_FIELD): read[name] for name in (*OF_THE_PROTOCOL, *others) if read[name]
+            name.removeprefix(EXTRA_FIELD_PREFIX): read[name] for name in (*API_FIELDS, *extra_fields) if read[name]
         }
         self.at_once = read["at_once"]
         self.price = read["price"] if "price" in self._given else None
@@ -75,10 +77,10 @@ class ImageEndpoint(Method):
             attempts=read["attempts"], timeout=read["timeout"], longest_wait=read["longest_wait"]
         )
         hosts = [host.strip().lower() for host in read["picture_hosts"].split(",") if host.strip()]
-        self._exchange = EndpointClient(EndpointAddress(url, read["key"], USUAL_KEY), hosts)
+        self._exchange = EndpointClient(EndpointAddress(url, read["key"], DEFAULT_KEY_VARIABLE), hosts)
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """What the endpoint sent back; a filter's refusal is an absence."""
+        """Return the image that the endpoint sent; a filter's refusal becomes an absence."""
         prompt = self.prompt(edit).text
         fields = {"model": self.model, "prompt": prompt, "n": "1", **self._fields}
         if self._with_seed:
@@ -90,21 +92,21 @@ class ImageEndpoint(Method):
             if edit.mask is None:
                 raise CannotEditError(f"the edit '{edit.id}' has no mask, which the endpoint is to be sent")
             height, width = source.shape[:2]
-            files.append(("mask", ("mask.png", as_mask(edit.mask.render(width, height)), "image/png")))
+            files.append(("mask", ("mask.png", encode_mask(edit.mask.render(width, height)), "image/png")))
         return _decoded(self._patiently(fields, files, f"{edit.id} {seed}"))
 
     def settings(self) -> dict[str, Any]:
         """Which model where, and what it is sent; an endpoint that is sent no seed draws its own."""
         return {
             "model": self.model,
-            "endpoint": self._exchange.place,
+            "endpoint": self._exchange.endpoint,
             "fields": self._fields,
             "mask": self._with_mask,
             "seed": "sent with every edit" if self._with_seed else "not sent: the endpoint draws its own",
         }
 
     def variant(self, options: Mapping[str, str]) -> ImageEndpoint:
-        """The same model, asked in another way."""
+        """Return the same model with other options."""
         return ImageEndpoint(self.model, self._url, {**self._given, **options})
 
     def _patiently(self, fields: dict[str, str], files: Files, what: str) -> bytes:
@@ -122,12 +124,12 @@ class ImageEndpoint(Method):
 
 
 def open_image_endpoint(address: str) -> ImageEndpoint:
-    """The endpoint of `MODEL@URL`, or of `MODEL` alone at OpenAI."""
+    """Open the endpoint `MODEL@URL`, or `MODEL` at OpenAI."""
     return ImageEndpoint(*model_and_url(address, "An image endpoint is written endpoint:MODEL@URL"))
 
 
 def _decoded(content: bytes) -> Pixels:
-    """The picture, read by the one image loader, which takes files."""
+    """Decode the image with the common image loader, which reads files."""
     with tempfile.TemporaryDirectory(prefix="editgauge-") as folder:
         file = Path(folder) / "answer"
         file.write_bytes(content)
@@ -137,7 +139,7 @@ def _decoded(content: bytes) -> Pixels:
             raise CannotEditError(f"crashed: the endpoint sent {len(content):,} bytes that are no picture") from error
 
 
-def as_mask(where: BoolMask) -> bytes:
+def encode_mask(where: BoolMask) -> bytes:
     """Black, and transparent where the picture may change: the form that endpoints for image edits want."""
     rgba = np.zeros((*where.shape, 4), dtype=np.uint8)
     rgba[..., 3] = np.where(where, 0, 255)

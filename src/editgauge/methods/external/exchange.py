@@ -14,18 +14,18 @@ from editgauge._util.endpoints import RETRYABLE_STATUS, EndpointAddress, decode_
 from editgauge.errors import BadInputError, CannotEditError, EditGaugeError
 from editgauge.judges._endpoint import is_content_filter
 from editgauge.judges._faults import RequestError, translate_http_errors
-from editgauge.methods.absence import Refused
+from editgauge.methods.absence import RefusedError
 
 if TYPE_CHECKING:
     import httpx
 
 Files = list[tuple[str, tuple[str, bytes, str]]]
 """Name of the field to file name, content and type; a field may come several times."""
-MOST_BYTES = 100_000_000
+MAX_RESPONSE_BYTES = 100_000_000
 """No edited picture is so large, not even in Base64; a broken server may be."""
-REFUSALS = ("moderation_blocked", "safety_violation", "sensitive_content")
+REFUSAL_CODES = ("moderation_blocked", "safety_violation", "sensitive_content")
 """What image endpoints say of their filters, besides what all endpoints say."""
-NOTHING_LEFT = ("insufficient_quota", "billing_hard_limit")
+QUOTA_CODES = ("insufficient_quota", "billing_hard_limit")
 
 
 class EndpointClient:
@@ -42,12 +42,12 @@ class EndpointClient:
         self._hosts = {_host(address.base), *picture_hosts}
 
     @property
-    def place(self) -> str:
+    def endpoint(self) -> str:
         """Where it is, for the record."""
         return self._address.public_url
 
     def send(self, fields: dict[str, str], files: Files, timeout: float) -> bytes:
-        """The picture that the endpoint makes of these, as a file; raises `RequestError` when another attempt may help."""
+        """Send a request and return the image file; raise `RequestError` when a retry may help."""
         headers = {"Authorization": f"Bearer {self._address.key}"} if self._address.key else {}
         status, response_headers, content = self._ask(
             "POST", self._address.of("images/edits"), timeout, data=fields, files=files, headers=headers
@@ -60,8 +60,8 @@ class EndpointClient:
         if _host(answer) not in self._hosts:
             raise CannotEditError(
                 f"crashed: the endpoint names a picture on another host ({_host(answer)[:90]!r}), which is not fetched"
-                ": ask for the picture itself with --option response_format=b64_json, or allow the host with "
-                "--option picture_hosts=HOST"
+                ": request the image itself with `option='response_format=b64_json'`, or allow the host with "
+                "`option='picture_hosts=HOST'`"
             )
         status, response_headers, content = self._ask("GET", answer, timeout)
         if status != 200:
@@ -83,15 +83,15 @@ class EndpointClient:
             received = bytearray()
             for piece in response.iter_raw():
                 received += piece
-                if len(received) > MOST_BYTES:
-                    raise RequestError(f"an answer of more than {MOST_BYTES:,} bytes", maybe_paid=True)
+                if len(received) > MAX_RESPONSE_BYTES:
+                    raise RequestError(f"an answer of more than {MAX_RESPONSE_BYTES:,} bytes", maybe_paid=True)
                 if time.monotonic() > until:
                     raise RequestError(f"no whole answer within {timeout:g} seconds", maybe_paid=True)
             packing = response.headers.get("content-encoding", "")
-            return response.status_code, response.headers, decode_body(bytes(received), packing, MOST_BYTES)
+            return response.status_code, response.headers, decode_body(bytes(received), packing, MAX_RESPONSE_BYTES)
 
     def _read(self, kind: str, content: bytes) -> bytes | str:
-        """The picture's bytes, or the address where it is."""
+        """Extract the image bytes, or the URL of the image, from a response."""
         try:
             body = json.loads(content)
             if isinstance(body, dict) and body.get("error") and not body.get("data"):
@@ -109,17 +109,17 @@ class EndpointClient:
         return address
 
     def _failure(self, status: int, wait: str | None, content: bytes) -> Exception:
-        """What a failed request means: this edit will not be made, no edit will, or the next attempt may bring it."""
+        """Map a failed request to an error: this edit fails, every edit would fail, or a retry may help."""
         message = f"{status} {self._address.excerpt(content)}"
-        if is_content_filter(message) or any(word in message.lower() for word in REFUSALS):
-            return Refused(message)
-        if any(word in message for word in NOTHING_LEFT):
-            return BadInputError(f"The account at {self.place} has nothing left: {message}")
+        if is_content_filter(message) or any(word in message.lower() for word in REFUSAL_CODES):
+            return RefusedError(message)
+        if any(word in message for word in QUOTA_CODES):
+            return BadInputError(f"The account at {self.endpoint} has nothing left: {message}")
         if status in (401, 403):
-            return BadInputError(f"{self.place} does not accept the key: {message}")
+            return BadInputError(f"{self.endpoint} does not accept the key: {message}")
         if status == 404:
             return BadInputError(
-                f"{self.place} has no such model, or makes no image edits (does it end in /v1?): {message}"
+                f"{self.endpoint} has no such model, or makes no image edits (does it end in /v1?): {message}"
             )
         if status in RETRYABLE_STATUS:
             return RequestError(message, wait=retry_after(wait), too_fast=status in (429, 529))

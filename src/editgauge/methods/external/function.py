@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from editgauge.types import Edit
 
 Function = Callable[..., Any]
-GIVEN = 3
+PASSED_ARGUMENTS = 3
 """The edit, the source and the seed."""
 
 
@@ -42,12 +42,12 @@ class FunctionMethod(Method):
         self.about = about or (inspect.getdoc(function) or f"The function {_place(function)}.").partition("\n")[0]
         self.at_once = getattr(function, "at_once", 0)
         self._function = function
-        self._usual = _options_of(name, function)
-        self._options = {**self._usual, **(options or {})}
-        self.known = {key: MethodOption(usual, "") for key, usual in self._usual.items()}
+        self._defaults = _options_of(name, function)
+        self._options = {**self._defaults, **(options or {})}
+        self.option_specs = {key: MethodOption(default, "") for key, default in self._defaults.items()}
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """What the function gives; the runner looks whether it is a picture."""
+        """Call the function; the runner checks that it returns an image."""
         pixels: Pixels = self._function(edit, source, seed, **self._options)
         return pixels
 
@@ -56,13 +56,13 @@ class FunctionMethod(Method):
         return {"function": _place(self._function), "options": self._options}
 
     def variant(self, options: Mapping[str, str]) -> FunctionMethod:
-        """The function with other values for what it takes besides."""
-        read = read_options(self.name, self._usual, options)
+        """Return the function with other values for its options."""
+        read = read_options(self.name, self._defaults, options)
         return FunctionMethod(self.name, self._function, self.about, read)
 
 
 def import_function(address: str) -> Function:
-    """The function, or the class or object, of `module:name`."""
+    """Import the function, class or object `module:name`."""
     module, colon, name = address.partition(":")
     if not (module and colon and name):
         raise BadInputError(f"A Python method is written python:MODULE:NAME, got 'python:{address}'.")
@@ -79,23 +79,23 @@ def import_function(address: str) -> Function:
 
 
 def _options_of(name: str, function: Function) -> dict[str, Any]:
-    """What the function takes besides edit, source and seed, with the usual values."""
+    """Return the function's parameters after edit, source and seed, with their defaults."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         return {}
     several = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
     taken = [element for element in parameters if element.kind not in several]
-    by_place = [each for each in taken if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    positional = [parameter for parameter in taken if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
     is_open = any(entry.kind is inspect.Parameter.VAR_POSITIONAL for entry in parameters)
-    besides = [item for item in taken if item not in by_place[:GIVEN]]
-    without = [value.name for value in besides if value.default is inspect.Parameter.empty]
-    if without or (len(by_place) < GIVEN and not is_open):
+    extra = [item for item in taken if item not in positional[:PASSED_ARGUMENTS]]
+    without = [value.name for value in extra if value.default is inspect.Parameter.empty]
+    if without or (len(positional) < PASSED_ARGUMENTS and not is_open):
         raise BadInputError(
             f"The function of the method '{name}' must take (edit, source, seed), and anything besides only with a "
             f"usual value; it takes ({', '.join(parameter.name for parameter in parameters)})."
         )
-    return {beside.name: beside.default for beside in besides}
+    return {beside.name: beside.default for beside in extra}
 
 
 def _place(function: Function) -> str:

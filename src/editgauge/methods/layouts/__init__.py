@@ -8,7 +8,7 @@ from re import Pattern
 from typing import TYPE_CHECKING
 
 from editgauge._util.registry import Registry
-from editgauge.methods.layouts.names import same_letters
+from editgauge.methods.layouts.names import normalize_name
 
 if TYPE_CHECKING:
     from editgauge.types import Edit
@@ -25,7 +25,7 @@ class Layout:
     """Where the outcome of an edit may lie: paths below the method's folder, without suffix, the usual one first."""
     needs: tuple[str, ...] = ()
     """The extras an edit must have for `paths`."""
-    beside: Pattern[str] | None = None
+    ignored: Pattern[str] | None = None
     """Names, without suffix, of pictures that lie next to the outcomes and are none, such as copies of the source."""
     has_settings: bool = False
     """A file's name may end in the numbers that the method was set to: `11635_action_stand_1.5_6.5`."""
@@ -34,13 +34,13 @@ class Layout:
     chained: bool = False
     """Each outcome was made from the method's own outcome of the turn before."""
 
-    def lacks(self, edit: Edit) -> list[str]:
-        """The extras that this layout needs and the edit lacks."""
+    def missing_extras(self, edit: Edit) -> list[str]:
+        """Return the extras that this layout needs and the edit lacks."""
         return [key for key in self.needs if edit.extras.get(key) is None or not str(edit.extras[key]).strip()]
 
-    def asks(self, edit: Edit) -> tuple[str, ...]:
-        """The paths to try, without repetition; empty when the edit lacks what they are built from."""
-        return () if self.lacks(edit) else tuple(dict.fromkeys(map(same_letters, self.paths(edit))))
+    def expected_paths(self, edit: Edit) -> tuple[str, ...]:
+        """Return the paths to try, without duplicates; empty when the edit lacks what they are built from."""
+        return () if self.missing_extras(edit) else tuple(dict.fromkeys(map(normalize_name, self.paths(edit))))
 
 
 LAYOUTS = {

@@ -8,33 +8,33 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from editgauge.errors import BadInputError
-from editgauge.methods.layouts.names import shown
+from editgauge.methods.layouts.names import escape_name
 from editgauge.types import id_problem
 
-EVERY = "/*"
-NOT_A_METHOD = {"input"}
+WILDCARD = "/*"
+SKIPPED_FOLDERS = {"input"}
 """ImagenHub keeps the sources there, next to the methods."""
 _NUMBER = re.compile(r"(?<![\w.])(-?[0-9]{1,15}(?:\.[0-9]{1,15})?(?:e-?[0-9]{1,2})?)(?![\w.])", re.ASCII)
 _METHOD = re.compile(r"[^\[\]=]+(\[[^\[\]]+\])?")
 
 
-def expand(texts: Iterable[str]) -> list[str]:
-    """The values of `--outcomes` with `FOLDER/*` written out as one `NAME=FOLDER` for each method in it."""
+def expand_folders(texts: Iterable[str]) -> list[str]:
+    """Expand `FOLDER/*` in `outcomes` to one `NAME=FOLDER` per method in the folder."""
     written: list[str] = []
     for text in [texts] if isinstance(texts, str) else texts:
-        folder = Path(text.removesuffix(EVERY) or os.sep).expanduser()
-        if not text.endswith(EVERY):
+        folder = Path(text.removesuffix(WILDCARD) or os.sep).expanduser()
+        if not text.endswith(WILDCARD):
             written.append(text)
         elif "=" in text and not folder.is_dir():
             stars = text.partition("=")[2]
-            raise BadInputError(f"'{stars}' stands for several methods and takes no name: --outcomes \"{stars}\".")
+            raise BadInputError(f"'{stars}' stands for several methods and takes no name: `outcomes='{stars}'`.")
         else:
-            written += [f"{name}={place}" for name, place in discover(folder).items()]
+            written += [f"{name}={path}" for name, path in discover(folder).items()]
     return written
 
 
 def discover(folder: Path) -> dict[str, Path]:
-    """The methods of a folder with one sub-folder for each, by name; hidden folders and ImagenHub's `input` are none.
+    """Return one folder per method by name; hidden folders and ImagenHub's `input` are skipped.
 
     A sub-folder that is a link, or whose name cannot name a method, is an error rather than a method that is missing.
     """
@@ -43,10 +43,10 @@ def discover(folder: Path) -> dict[str, Path]:
             visible = sorted((entry for entry in entries if not entry.name.startswith(".")), key=_in_order)
     except OSError as error:
         raise BadInputError(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
-    methods = [entry for entry in visible if entry.is_dir() and entry.name not in NOT_A_METHOD]
-    problems = [f"{shown(entry.name)}: {why}" for entry in methods if (why := _problem(entry))]
+    methods = [entry for entry in visible if entry.is_dir() and entry.name not in SKIPPED_FOLDERS]
+    problems = [f"{escape_name(entry.name)}: {why}" for entry in methods if (why := _problem(entry))]
     if problems:
-        problems.append("give such a folder by name: --outcomes NAME=FOLDER")
+        problems.append("give such a folder by name: `outcomes='NAME=FOLDER'`")
         raise BadInputError(f"'{folder}' holds folders that cannot be taken as methods.", problems)
     if not methods:
         raise BadInputError(f"'{folder}' holds no sub-folders; 'FOLDER/*' takes one for each method.")

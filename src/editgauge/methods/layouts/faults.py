@@ -20,8 +20,8 @@ FaultKind = Literal[
     "unlisted",  # a folder that was not looked into
 ]
 
-ALIKE = 0.8
-MOST_COMPARED = 300
+MIN_SIMILARITY = 0.8
+MAX_COMPARED = 300
 """Comparing spellings takes missing files times unknown files; beyond this it would take seconds and not help."""
 
 
@@ -34,16 +34,16 @@ class Fault:
     detail: str
 
 
-def misspelled(strangers: Mapping[str, str], missing: Iterable[str]) -> dict[str, str]:
+def find_misspelled(unexpected: Mapping[str, str], missing: Iterable[str]) -> dict[str, str]:
     """For files that match no edit, the missing path each resembles; numbers must agree, for they are never misspelled.
 
     Args:
-        strangers: file to its path without suffix and seed.
+        unexpected: file to its path without suffix and seed.
         missing: the expected paths, without suffix.
 
-    >>> misspelled({"cta.png": "cta", "cat2.png": "cat2"}, ["cat", "cat1"])
+    >>> find_misspelled({"cta.png": "cta", "cat2.png": "cat2"}, ["cat", "cat1"])
     {}
-    >>> misspelled({"black-catt.png": "black-catt"}, ["black-cat", "cat1"])
+    >>> find_misspelled({"black-catt.png": "black-catt"}, ["black-cat", "cat1"])
     {'black-catt.png': 'black-cat'}
 
     """
@@ -51,8 +51,8 @@ def misspelled(strangers: Mapping[str, str], missing: Iterable[str]) -> dict[str
     for path in missing:
         by_number[_digits(path)].append(path)
     close: dict[str, str] = {}
-    for file, path in list(strangers.items())[:MOST_COMPARED]:
-        near = get_close_matches(path, by_number.get(_digits(path), [])[:MOST_COMPARED], n=1, cutoff=ALIKE)
+    for file, path in list(unexpected.items())[:MAX_COMPARED]:
+        near = get_close_matches(path, by_number.get(_digits(path), [])[:MAX_COMPARED], n=1, cutoff=MIN_SIMILARITY)
         if near:
             close[file] = near[0]
     return close

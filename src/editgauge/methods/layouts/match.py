@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from editgauge.methods.layouts.faults import Fault, misspelled
-from editgauge.methods.layouts.names import folded, same_letters, shown
+from editgauge.methods.layouts.faults import Fault, find_misspelled
+from editgauge.methods.layouts.names import escape_name, fold_case, normalize_name
 
 if TYPE_CHECKING:
     from editgauge.methods.layouts import Layout
@@ -48,23 +48,23 @@ class Match:
     layout: Layout
     used: Mapping[tuple[str, int], FileMatch]
     """Edit id and seed to the file."""
-    spare: tuple[tuple[FileMatch, FileMatch], ...]
+    duplicates: tuple[tuple[FileMatch, FileMatch], ...]
     """Files that could have been used, each with the better one that was."""
-    left: tuple[TreeImage, ...]
+    unmatched: tuple[TreeImage, ...]
     """Images that match no edit."""
     problems: tuple[str, ...]
     """Why the folder cannot be used as it is."""
 
 
-def match(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Match:
-    """Gives each file to the one edit that expects it; what two edits or two files claim alike is a problem."""
+def match_files(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Match:
+    """Assign each file to the edit that expects it; ambiguous claims are reported as problems."""
     claims: dict[str, list[Claim]] = defaultdict(list)
     for edit in edits:
-        for rank, path in enumerate(layout.asks(edit)):
-            for read, seed, seeded, file in tree.readings.get(folded(path), ()):
+        for rank, path in enumerate(layout.expected_paths(edit)):
+            for read, seed, seeded, file in tree.readings.get(fold_case(path), ()):
                 claims[file].append(Claim(read != path, seeded, rank, edit.id, path, seed))
     offers: dict[tuple[str, int], list[FileMatch]] = defaultdict(list)
-    problems, left = [], []
+    problems, unmatched = [], []
     for image in tree.images:
         strongest = _strongest(claims[image.name]) if image.name in claims else []
         if len(strongest) == 1:
@@ -72,18 +72,18 @@ def match(layout: Layout, edits: Sequence[Edit], tree: Tree) -> Match:
             offers[claim.edit_id, claim.seed].append(FileMatch(claim.capitals, claim.rank, image.name, claim.path))
         elif strongest and not strongest[0].capitals:
             who = ", ".join(f"'{claim.edit_id}'" for claim in strongest[:5])
-            problems.append(f"{shown(image.name)} is expected by {len(strongest)} edits: {who}")
-        elif not (layout.beside and layout.beside.fullmatch(image.bare.rpartition("/")[2])):
-            left.append(image)
-    used, spare = {}, []
+            problems.append(f"{escape_name(image.name)} is expected by {len(strongest)} edits: {who}")
+        elif not (layout.ignored and layout.ignored.fullmatch(image.bare.rpartition("/")[2])):
+            unmatched.append(image)
+    used, duplicates = {}, []
     for key, several in offers.items():
-        best, *others = sorted(several)
+        best, *rivals = sorted(several)
         used[key] = best
-        equal = [best, *(offer for offer in others if offer[:2] == best[:2])]
+        equal = [best, *(offer for offer in rivals if offer[:2] == best[:2])]
         if len(equal) > 1:
-            problems.append(f"{best.path}: {', '.join(shown(offer.file) for offer in equal)}")
-        spare += [(other, best) for other in others]
-    return Match(layout, used, tuple(spare), tuple(left), tuple(problems))
+            problems.append(f"{best.path}: {', '.join(escape_name(offer.file) for offer in equal)}")
+        duplicates += [(other, best) for other in rivals]
+    return Match(layout, used, tuple(duplicates), tuple(unmatched), tuple(problems))
 
 
 def _strongest(claims: Sequence[Claim]) -> list[Claim]:
@@ -91,48 +91,51 @@ def _strongest(claims: Sequence[Claim]) -> list[Claim]:
     return [claim for claim in claims if claim[:3] == best[:3]]
 
 
-def faults(matched: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault]:
+def list_faults(matched: Match, edits: Sequence[Edit], tree: Tree) -> list[Fault]:
     """Everything about the folder that is not as it should be, row by row."""
     seeds: dict[str, set[int]] = defaultdict(set)
     for edit_id, seed in matched.used:
         seeds[edit_id].add(seed)
-    missing = {edit.id: matched.layout.asks(edit) for edit in edits if edit.id not in seeds}
+    missing = {edit.id: matched.layout.expected_paths(edit) for edit in edits if edit.id not in seeds}
     expected = {path: edit_id for edit_id, paths in missing.items() for path in paths[:1]}
-    rows = [Fault("missing", edit_id, absence(matched.layout, paths)) for edit_id, paths in missing.items()]
+    rows = [Fault("missing", edit_id, explain_absence(matched.layout, paths)) for edit_id, paths in missing.items()]
     every = {seed for _, seed in matched.used}
     for edit_id, have in seeds.items():
         if lacking := sorted(every - have):
             rows.append(Fault("missing_seed", edit_id, f"no outcome for seed {', '.join(map(str, lacking[:5]))}"))
     rows += [
-        Fault("capitals", shown(offer.file), f"differs in capitals from '{usual(offer.path)}'; it is used")
+        Fault(
+            "capitals", escape_name(offer.file), f"differs in capitals from '{canonical_name(offer.path)}'; it is used"
+        )
         for offer in matched.used.values()
         if offer.capitals
     ]
     rows += [
-        Fault("duplicate", shown(other.file), f"is not used; '{shown(best.file)}' is") for other, best in matched.spare
+        Fault("duplicate", escape_name(other.file), f"is not used; '{escape_name(best.file)}' is")
+        for other, best in matched.duplicates
     ]
-    close = misspelled({file.name: file.bare for file in matched.left}, expected)
-    for file in matched.left:
+    close = find_misspelled({file.name: file.bare for file in matched.unmatched}, expected)
+    for file in matched.unmatched:
         if file.name in close:
             meant = close[file.name]
-            detail = f"matches no edit; did you mean '{usual(meant)}' for the edit '{expected[meant]}'?"
-            rows.append(Fault("misspelled", shown(file.name), detail))
+            detail = f"matches no edit; did you mean '{canonical_name(meant)}' for the edit '{expected[meant]}'?"
+            rows.append(Fault("misspelled", escape_name(file.name), detail))
         else:
-            rows.append(Fault("stranger", shown(file.name), "matches no edit"))
-    for name in tree.others:
-        stem = same_letters(str(PurePosixPath(name).with_suffix("")))
+            rows.append(Fault("stranger", escape_name(file.name), "matches no edit"))
+    for name in tree.other_files:
+        stem = normalize_name(str(PurePosixPath(name).with_suffix("")))
         detail = f"is the outcome of '{expected[stem]}', but not an image" if stem in expected else "is not an image"
-        rows.append(Fault("stranger", shown(name), detail))
+        rows.append(Fault("stranger", escape_name(name), detail))
     return rows + list(tree.faults)
 
 
-def absence(layout: Layout, paths: Sequence[str]) -> str:
+def explain_absence(layout: Layout, paths: Sequence[str]) -> str:
     """Why there is no outcome for an edit."""
     if not paths:
         return f"the edit has no {' and '.join(layout.needs)}, which the {layout.title} layout needs"
-    return f"no file '{usual(paths[0])}' in the folder"
+    return f"no file '{canonical_name(paths[0])}' in the folder"
 
 
-def usual(path: str) -> str:
-    """The file as it would usually be called."""
-    return shown(f"{path}.png")
+def canonical_name(path: str) -> str:
+    """Return the canonical name of the file."""
+    return escape_name(f"{path}.png")

@@ -11,14 +11,14 @@ _SEED_IN_NAME = re.compile(r"(.+?)__?seed([0-9]{1,18})")
 _SEED_FOLDER = re.compile(r"seed([0-9]{1,18})")
 
 
-def same_letters(name: str) -> str:
-    """Some file systems store 'é' as two characters; both spellings name the same file."""
+def normalize_name(name: str) -> str:
+    """Normalize to NFC; some file systems store 'é' as two characters."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def folded(name: str) -> str:
-    """The name whatever its capitals."""
-    return same_letters(name.casefold())
+def fold_case(name: str) -> str:
+    """Return the normalized name in lower case."""
+    return normalize_name(name.casefold())
 
 
 def is_image(name: str) -> bool:
@@ -28,7 +28,7 @@ def is_image(name: str) -> bool:
 
 
 def without_suffix(name: str) -> str:
-    """The name without the suffix of an image; other dots stay.
+    """Remove an image suffix; other dots stay.
 
     >>> without_suffix("sample_1.jpg"), without_suffix("eta_0.8")
     ('sample_1', 'eta_0.8')
@@ -37,7 +37,7 @@ def without_suffix(name: str) -> str:
 
 
 def read_seed(path: str) -> tuple[str, int] | None:
-    """The path without its one mark of a seed, and the seed; None when it has no mark, or several.
+    """Split the one seed marker from a path; None when it has no marker, or several.
 
     >>> read_seed("seed3/color/cat"), read_seed("cat__seed3"), read_seed("cat")
     (('color/cat', 3), ('cat', 3), None)
@@ -49,10 +49,12 @@ def read_seed(path: str) -> tuple[str, int] | None:
     named = _SEED_IN_NAME.fullmatch(name)
     if len(marks) + bool(named) != 1:
         return None
-    kept = [folder for folder in folders if not _SEED_FOLDER.fullmatch(folder)]
-    return ("/".join([*kept, named[1]]), int(named[2])) if named else ("/".join([*kept, name]), int(marks[0][1]))
+    remaining = [folder for folder in folders if not _SEED_FOLDER.fullmatch(folder)]
+    return (
+        ("/".join([*remaining, named[1]]), int(named[2])) if named else ("/".join([*remaining, name]), int(marks[0][1]))
+    )
 
 
-def shown(name: str) -> str:
-    """The name as it may be printed: control characters and broken encodings, which a file name can hold, escaped."""
+def escape_name(name: str) -> str:
+    """Escape control characters and invalid encodings of a file name for printing."""
     return name if name.isprintable() else repr(name)[1:-1]

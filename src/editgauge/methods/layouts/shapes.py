@@ -21,7 +21,7 @@ def _said(edit: Edit, key: str) -> str:
 
 
 def _imagenhub(edit: Edit) -> Iterator[str]:
-    """A uid is a file name, such as `sample_100081_1.jpg`."""
+    """Yield the path for a uid, which is a file name such as `sample_100081_1.jpg`."""
     yield without_suffix(_said(edit, "uid"))
     yield _said(edit, "uid")
 
@@ -39,7 +39,7 @@ def _pie_bench(edit: Edit) -> Iterator[str]:
 
 
 def _editval(edit: Edit) -> Iterator[str]:
-    """The README asks for `<to>.png`; the human study's own folders have `<id>_<type>_<to>.png` in the same place,
+    """Yield `<to>.png` as in the README, then the human study's `<id>_<type>_<to>.png` in the same folder,
     with the method's settings behind (`Layout.has_settings`).
     """
     to, number = _said(edit, "to"), _said(edit, "image_id")
@@ -52,7 +52,7 @@ def _editval(edit: Edit) -> Iterator[str]:
 
 
 def _tedbench(edit: Edit) -> Iterator[str]:
-    """The source keeps its suffix and the text loses its last full stop: `cat.jpeg-A_photo_of_a_hat.png`."""
+    """Yield `cat.jpeg-A_photo_of_a_hat.png`: the source keeps its suffix, the text loses its final period."""
     image, text = _said(edit, "image"), _said(edit, "target_text")
     for source, prompt in product((image, without_suffix(image)), (text.rstrip("."), text)):
         yield f"{source}-{prompt.replace(' ', '_')}"
@@ -90,7 +90,7 @@ gedit = Layout(  # stepfun-ai/Step1X-Edit, GEdit-Bench/generate_image_example.py
     about="fullset/<task>/<language>/<key>.png, with or without fullset/",
     paths=_gedit,
     needs=("key", "task", "language"),
-    beside=_COPY_OF_SOURCE,
+    ignored=_COPY_OF_SOURCE,
 )
 
 pie_bench = Layout(  # cure-lab/PnPInversion, evaluation/evaluate.py
@@ -107,7 +107,7 @@ editval = Layout(  # deep-ml-research/editval_code, README.md and Human Evaluati
     about="<edit_type>/<image id>/<to>.png, or <image id>_<edit_type>_<to>_<settings>.png in the same place",
     paths=_editval,
     needs=("image_id", "to"),
-    beside=re.compile(r".*_unedited"),
+    ignored=re.compile(r".*_unedited"),
     has_settings=True,
 )
 
@@ -120,7 +120,7 @@ magicbrush_inde = Layout(
     about="<img_id>/<img_id>_1.png, then <img_id>_inde_<turn>.png; or without folders",
     paths=_turns("{image}_inde_{turn}", first="{image}_1"),
     needs=("img_id", "turn"),
-    beside=re.compile(r".*(_iter_\d+|-input|-(mask|output)\d+)"),
+    ignored=re.compile(r".*(_iter_\d+|-input|-(mask|output)\d+)"),
 )
 
 magicbrush_iter = Layout(
@@ -129,7 +129,7 @@ magicbrush_iter = Layout(
     about="<img_id>/<img_id>_1.png, then <img_id>_iter_<turn>.png; or without folders",
     paths=_turns("{image}_iter_{turn}", first="{image}_1"),
     needs=("img_id", "turn"),
-    beside=re.compile(r".*(_inde_\d+|-input|-(mask|output)\d+)"),
+    ignored=re.compile(r".*(_inde_\d+|-input|-(mask|output)\d+)"),
     chained=True,
 )
 
@@ -139,7 +139,7 @@ magicbrush_output = Layout(
     about="<img_id>/<img_id>-output<turn>.png, or without folders",
     paths=_turns("{image}-output{turn}"),
     needs=("img_id", "turn"),
-    beside=re.compile(r".*(-input|-mask\d+)"),
+    ignored=re.compile(r".*(-input|-mask\d+)"),
 )
 
 tedbench = Layout(  # imagic-editing/imagic-editing.github.io, tedbench/imagic
@@ -159,7 +159,7 @@ imagenhub = Layout(  # TIGER-AI-Lab/ImagenHub, src/imagen_hub/benchmark/text_gui
 )
 
 imgedit = Layout(  # PKU-YuanGroup/ImgEdit, Benchmark/Basic/basic_bench.py
-    name="imgedit", title="ImgEdit", about="<key>.png", paths=_filled("{key}"), needs=("key",), beside=_COPY_OF_SOURCE
+    name="imgedit", title="ImgEdit", about="<key>.png", paths=_filled("{key}"), needs=("key",), ignored=_COPY_OF_SOURCE
 )
 
 kris = Layout(  # mercurystraw/Kris_Bench, README.md
@@ -200,7 +200,7 @@ edival = Layout(  # TianyuCodings/EdiVal, eval.py
     about="multipass/<image_index>_input_raw_turn_<turn>.png, with or without multipass/",
     paths=_filled("multipass/{image_index}_input_raw_turn_{turn}", "{image_index}_input_raw_turn_{turn}"),
     needs=("image_index", "turn"),
-    beside=re.compile(r"\d+_input_raw"),
+    ignored=re.compile(r"\d+_input_raw"),
     chained=True,
 )
 

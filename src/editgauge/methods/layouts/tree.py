@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from editgauge.errors import BadInputError
 from editgauge.methods.layouts.faults import Fault
-from editgauge.methods.layouts.names import folded, is_image, read_seed, same_letters, shown, without_suffix
+from editgauge.methods.layouts.names import escape_name, fold_case, is_image, normalize_name, read_seed, without_suffix
 
-DEPTH = 5
+MAX_DEPTH = 5
 """Folders below folders; the deepest public layout has four, and a folder per seed makes five."""
 
 
@@ -43,33 +43,33 @@ class Tree:
     images: tuple[TreeImage, ...]
     readings: Mapping[str, Sequence[NameReading]]
     """By path, whatever its capitals."""
-    others: tuple[str, ...]
+    other_files: tuple[str, ...]
     """Files that are no images."""
     faults: tuple[Fault, ...]
 
 
 def list_tree(folder: Path) -> Tree:
-    """Lists files down to five folders deep; hidden ones are left out, links to elsewhere are not followed.
+    """List files up to five folders deep; hidden files are skipped, links to elsewhere are not followed.
 
     Links to files are followed as long as they stay in the folder: outcomes that someone else packed must not reach
     other files of this machine.
     """
     listing = _Listing(Path(os.path.realpath(folder)))
-    listing.look(str(folder), "", DEPTH)
-    images, others = [], []
+    listing.look(str(folder), "", MAX_DEPTH)
+    images, other_files = [], []
     readings: dict[str, list[NameReading]] = defaultdict(list)
     for name in sorted(listing.files):
         if not is_image(name):
-            others.append(name)
+            other_files.append(name)
             continue
-        path = same_letters(without_suffix(name))
-        readings[folded(path)].append(NameReading(path, 0, False, name))
+        path = normalize_name(without_suffix(name))
+        readings[fold_case(path)].append(NameReading(path, 0, False, name))
         seeded = read_seed(path)
         if seeded:
-            readings[folded(seeded[0])].append(NameReading(*seeded, True, name))
+            readings[fold_case(seeded[0])].append(NameReading(*seeded, True, name))
         images.append(TreeImage(name, seeded[0] if seeded else path))
     ordered = sorted(listing.faults, key=lambda fault: fault.where)
-    return Tree(folder, tuple(images), readings, tuple(others), tuple(ordered))
+    return Tree(folder, tuple(images), readings, tuple(other_files), tuple(ordered))
 
 
 @dataclass(slots=True)
@@ -78,14 +78,14 @@ class _Listing:
     files: list[str] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
-    def look(self, place: str, below: str, depth: int) -> None:
+    def look(self, folder: str, below: str, depth: int) -> None:
         try:
-            with os.scandir(place) as entries:
+            with os.scandir(folder) as entries:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError as error:
             if not below:
-                raise BadInputError(f"'{place}' cannot be listed: {error.strerror or error}.") from error
-            self.faults.append(Fault("unlisted", shown(below), f"cannot be listed: {error.strerror or error}"))
+                raise BadInputError(f"'{folder}' cannot be listed: {error.strerror or error}.") from error
+            self.faults.append(Fault("unlisted", escape_name(below), f"cannot be listed: {error.strerror or error}"))
             return
         for entry in visible:
             name = below + entry.name
@@ -97,7 +97,7 @@ class _Listing:
                 if depth:
                     self.look(entry.path, f"{name}/", depth - 1)
                 else:
-                    self.faults.append(Fault("unlisted", shown(name), f"is deeper than {DEPTH} folders"))
+                    self.faults.append(Fault("unlisted", escape_name(name), f"is deeper than {MAX_DEPTH} folders"))
 
     def _follow(self, entry: os.DirEntry[str], name: str) -> None:
         target = Path(os.path.realpath(entry.path))
@@ -112,4 +112,4 @@ class _Listing:
             return
         else:
             return
-        self.faults.append(Fault("link", shown(name), why))
+        self.faults.append(Fault("link", escape_name(name), why))

@@ -16,16 +16,16 @@ from typing import get_args
 from editgauge._util.text import article
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.methods.prompts.english import determined, noun, spoken
-from editgauge.methods.prompts.families import USUAL_TOKEN, Family, Form, families, family
-from editgauge.methods.prompts.files import USUAL_SET, check_choice, find, has_own
-from editgauge.methods.prompts.language import expand, lacking
+from editgauge.methods.prompts.english import has_determiner, normalize_text, noun
+from editgauge.methods.prompts.families import DEFAULT_TOKEN, Family, Form, families, family
+from editgauge.methods.prompts.files import DEFAULT_SET, check_choice, find_template, has_template
+from editgauge.methods.prompts.language import expand_template, missing_parts
 from editgauge.types import Edit, Position, Relation
 
 __all__ = ["FORMS", "Family", "Form", "MethodPrompt", "families", "family", "render", "render_for"]
 
 FORMS: tuple[Form, ...] = get_args(Form)
-OWN_WORDS = {"instruction": "instruction", "caption": "target_caption", "source": "source_caption"}
+TEXT_FIELDS = {"instruction": "instruction", "caption": "target_caption", "source": "source_caption"}
 """What an edit may bring itself in place of each kind of template."""
 
 
@@ -43,13 +43,13 @@ class MethodPrompt:
 def render(
     edit: Edit,
     form: str,
-    template: str = USUAL_SET,
+    template: str = DEFAULT_SET,
     *,
-    token: str = USUAL_TOKEN,
+    token: str = DEFAULT_TOKEN,
     folder: Path | str | None = None,
     overrides: bool = False,
 ) -> MethodPrompt:
-    """The prompt for an edit.
+    """Render the prompt for an edit.
 
     Args:
         edit: What is asked for.
@@ -70,7 +70,7 @@ def render(
     if form == "token":
         if not token.strip():
             raise BadInputError("The learned token is empty; give one, such as 'sks'.")
-        return _prompt(writer.words("caption", caption_with(token.strip(), edit), token.strip()))
+        return _prompt(writer.words("caption", caption_with_token(token.strip(), edit), token.strip()))
     target = writer.words("caption", edit.target_caption)
     if form == "caption":
         return _prompt(target)
@@ -86,9 +86,9 @@ def render_for(
     token: str | None = None,
     folder: Path | str | None = None,
 ) -> MethodPrompt:
-    """The prompt for an edit as a well-known family of methods wants it; what is given here overrides the table."""
+    """Render the prompt for a known family of methods; arguments override the family's defaults."""
     row = family(method)
-    token = token if token is not None else row.token or USUAL_TOKEN
+    token = token if token is not None else row.token or DEFAULT_TOKEN
     return render(edit, form or row.form, template or row.template, token=token, folder=folder)
 
 
@@ -105,29 +105,31 @@ class _Writer:
     folder: Path | None
     overrides: bool
 
-    def words(self, kind: str, own: str | None, token: str | None = None) -> Made:
-        """The edit's own words, unless it has none or chosen templates come before them."""
-        chosen = self.overrides and has_own(self.template, kind, self.edit.type, self.folder)
-        return (_given(own) if not chosen else None) or self.write(kind, token)
+    def words(self, kind: str, edit_text: str | None, token: str | None = None) -> Made:
+        """Return the edit's text, or render a template if it has none or templates take precedence."""
+        use_template = self.overrides and has_template(self.template, kind, self.edit.type, self.folder)
+        return (_given(edit_text) if not use_template else None) or self.write(kind, token)
 
     def write(self, kind: str, token: str | None = None) -> Made:
-        edit, own = self.edit, OWN_WORDS[kind] + (" that names its class" if token else "")
-        template = find(self.template, kind, edit.type, self.folder)
+        edit, field = self.edit, TEXT_FIELDS[kind] + (" that names its class" if token else "")
+        template = find_template(self.template, kind, edit.type, self.folder)
         if template is None:
-            raise BadInputError(f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [own])
+            raise BadInputError(
+                f"Edit '{edit.id}' is '{edit.type}', for which there is no template. It lacks:", [field]
+            )
         parts = parts_of(edit, self._phrase, token)
-        missing = lacking(template.text, parts)
+        missing = missing_parts(template.text, parts)
         if missing:
             named = ["position.anchor" if part == "position" and edit.position else part for part in missing]
             raise BadInputError(
-                f"Edit '{edit.id}' lacks parts for '{template.name}'. Add them, or its own {own}.", named
+                f"Edit '{edit.id}' lacks parts for '{template.name}'. Add them, or its own {field}.", named
             )
-        return expand(template.text, parts), template.name
+        return expand_template(template.text, parts), template.name
 
     def _phrase(self, relation: Relation, anchor: str) -> str:
-        template = find(self.template, "position", relation.replace(" ", "_"), self.folder)
+        template = find_template(self.template, "position", relation.replace(" ", "_"), self.folder)
         parts = {"anchor": anchor} if anchor else {}
-        return expand(template.text, parts) if template and not lacking(template.text, parts) else ""
+        return expand_template(template.text, parts) if template and not missing_parts(template.text, parts) else ""
 
 
 def _given(words: str | None) -> Made | None:
@@ -140,28 +142,33 @@ def _prompt(target: Made, source: Made | None = None) -> MethodPrompt:
 
 
 def parts_of(edit: Edit, phrase: Phrase, token: str | None = None) -> dict[str, str]:
-    """The parts that the edit has, by name; with a token, it stands before the learned word."""
-    subject, to, before = (spoken(words or "") for words in (edit.subject, edit.to, edit.from_))
-    place = edit.position
+    """Return the parts of the edit by name; a token is placed before the learned word."""
+    subject, to, before = (normalize_text(words or "") for words in (edit.subject, edit.to, edit.from_))
+    position = edit.position
     if edit.type == "position_replacement":
-        place = place or _place(to)
+        position = position or _place(to)
         was = _place(before)
         before = phrase(was.relation, "") if was else ""
-    anchor = spoken((place and place.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else ""))
+    anchor = normalize_text(
+        (position and position.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else "")
+    )
     if token:
         anchor = _tokened(token, anchor) if noun(anchor).lower() == noun(subject).lower() else anchor
         if _lives_on(edit):
             to = _tokened(token, to)
         else:
             subject = _tokened(token, subject)
-    position = phrase(place.relation, anchor) if place else ""
-    parts = {"subject": subject, "from": before, "to": to, "anchor": anchor, "position": position}
+    position_phrase = phrase(position.relation, anchor) if position else ""
+    parts = {"subject": subject, "from": before, "to": to, "anchor": anchor, "position": position_phrase}
     return {name: words for name, words in parts.items() if words}
 
 
-def caption_with(token: str, edit: Edit) -> str | None:
-    """The given target caption with the token before its class word; None when it does not name the class."""
-    caption, word = edit.target_caption or "", noun(spoken((edit.to if _lives_on(edit) else edit.subject) or ""))
+def caption_with_token(token: str, edit: Edit) -> str | None:
+    """Insert the token before the class word of the target caption; None when the caption does not name the class."""
+    caption, word = (
+        edit.target_caption or "",
+        noun(normalize_text((edit.to if _lives_on(edit) else edit.subject) or "")),
+    )
     if re.search(rf"(?<!\S){re.escape(token)}(?!\S)", caption):
         return caption
     mention = re.search(rf"(?:\b(an?)\s+)?(?<!\w)({re.escape(word)}(?:e?s)?)(?!\w)", caption, re.IGNORECASE)
@@ -179,10 +186,10 @@ def _lives_on(edit: Edit) -> bool:
 
 def _tokened(token: str, phrase: str) -> str:
     bare = noun(phrase)
-    first, _, rest = bare.partition(" ")
+    first, _, remainder = bare.partition(" ")
     if not bare:
         return ""
-    return f"{first} {token} {rest}" if rest and determined(bare) else f"{token} {bare}"
+    return f"{first} {token} {remainder}" if remainder and has_determiner(bare) else f"{token} {bare}"
 
 
 def _place(word: str) -> Position | None:

@@ -17,60 +17,60 @@ def _lists() -> dict[str, list[str]]:
     return lists
 
 
-def spoken(words: str) -> str:
-    """The words as one says them: underscores are blanks, and no blank is doubled. Hyphens stay.
+def normalize_text(words: str) -> str:
+    """Replace underscores by spaces and collapse whitespace; hyphens stay.
 
-    >>> spoken("stop_sign"), spoken(" heart-shaped  ")
+    >>> normalize_text("stop_sign"), normalize_text(" heart-shaped  ")
     ('stop sign', 'heart-shaped')
     """
     return " ".join(words.replace("_", " ").split())
 
 
 def noun(phrase: str) -> str:
-    """The phrase without its article.
+    """Remove the phrase's article.
 
     >>> noun("the cat"), noun("her jacket")
     ('cat', 'her jacket')
     """
-    first, _, rest = phrase.partition(" ")
-    return rest if rest and first.lower() in _lists()["articles"] else phrase
+    first, _, remainder = phrase.partition(" ")
+    return remainder if remainder and first.lower() in _lists()["articles"] else phrase
 
 
-def joined(phrases: list[str]) -> str:
+def join_phrases(phrases: list[str]) -> str:
     """Several phrases as one, the last being its main word.
 
-    >>> joined(["brown", "the bench"]), joined(["brown", "her jacket"])
+    >>> join_phrases(["brown", "the bench"]), join_phrases(["brown", "her jacket"])
     ('brown bench', 'her brown jacket')
     """
     *before, last = (noun(phrase) for phrase in phrases)
-    first, _, rest = last.partition(" ")
-    return " ".join([first, *before, rest] if rest and determined(last) else [*before, last])
+    first, _, remainder = last.partition(" ")
+    return " ".join([first, *before, remainder] if remainder and has_determiner(last) else [*before, last])
 
 
 def with_a(phrase: str) -> str:
-    """The phrase with "a" or "an", unless it is plural, uncountable or determined already.
+    """Prefix "a" or "an", unless the phrase is plural, uncountable or has a determiner.
 
     >>> with_a("apple"), with_a("the unicorn"), with_a("shoes"), with_a("pair of shoes"), with_a("her jacket")
     ('an apple', 'a unicorn', 'shoes', 'a pair of shoes', 'her jacket')
     """
     bare = noun(phrase)
-    return bare if determined(bare) or not _countable(bare) else f"{article(bare)} {bare}"
+    return bare if has_determiner(bare) or not _countable(bare) else f"{article(bare)} {bare}"
 
 
 def with_the(phrase: str) -> str:
-    """The phrase with "the", unless it is determined already.
+    """Prefix "the", unless the phrase has a determiner.
 
     >>> with_the("a cat"), with_the("her jacket")
     ('the cat', 'her jacket')
     """
     bare = noun(phrase)
-    return bare if determined(bare) else f"the {bare}"
+    return bare if has_determiner(bare) else f"the {bare}"
 
 
-def determined(phrase: str) -> bool:
+def has_determiner(phrase: str) -> bool:
     """Whether the phrase begins with a word that leaves no room for an article.
 
-    >>> determined("her jacket"), determined("2 cats"), determined("cat")
+    >>> has_determiner("her jacket"), has_determiner("2 cats"), has_determiner("cat")
     (True, True, False)
     """
     first = phrase.partition(" ")[0]

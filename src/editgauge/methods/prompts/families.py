@@ -13,7 +13,7 @@ import yaml
 from editgauge.errors import UnknownNameError
 
 Form = Literal["instruction", "caption", "captions", "token"]
-USUAL_TOKEN = "sks"  # noqa: S105  a word that a model has learned, not a secret
+DEFAULT_TOKEN = "sks"  # noqa: S105  a word that a model has learned, not a secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +36,13 @@ def families() -> dict[str, Family]:
 
 
 def family(name: str) -> Family:
-    """The family of that name.
+    """Return the family of that name.
 
     >>> family("Instruct-Pix2Pix").form, family("SDE-Edit").form, family("Textual Inversion").token
     ('instruction', 'instruction', '*')
     """
-    for known, row in families().items():
-        if _folded(name) in map(_folded, (known, *row.also)):
+    for key, row in families().items():
+        if _folded(name) in map(_folded, (key, *row.also)):
             return row
     raise UnknownNameError("method family", name, families())
 

@@ -37,29 +37,29 @@ class Template:
     text: str
 
 
-USUAL_SET = "plain"
+DEFAULT_SET = "plain"
 """What another set lacks comes from this one."""
 
 
-def has_own(template: str, kind: str, name: str, folder: Path | None = None) -> bool:
-    """Does the user's folder have that template; without a folder, does the set itself?"""
-    place: Traversable = folder / kind if folder else _sets() / template / kind
-    return _newest(place, name) is not None
+def has_template(template: str, kind: str, name: str, folder: Path | None = None) -> bool:
+    """Return whether the user's folder, or without one the set itself, has that template."""
+    directory: Traversable = folder / kind if folder else _sets() / template / kind
+    return _newest(directory, name) is not None
 
 
-def find(template: str, kind: str, name: str, folder: Path | None = None) -> Template | None:
-    """The template `<kind>/<name>.v<number>.txt` of the user's folder, else of the set, else of the usual set."""
-    own = _newest(folder / kind, name) if folder else None
-    if folder and own:
-        return _read(own, f"{folder.name}/{kind}/{own.name}")
-    return _built_in(template, kind, name) or _built_in(USUAL_SET, kind, name)
+def find_template(template: str, kind: str, name: str, folder: Path | None = None) -> Template | None:
+    """Find the template `<kind>/<name>.v<number>.txt` in the user's folder, the set, or the default set."""
+    custom = _newest(folder / kind, name) if folder else None
+    if folder and custom:
+        return _read(custom, f"{folder.name}/{kind}/{custom.name}")
+    return _built_in(template, kind, name) or _built_in(DEFAULT_SET, kind, name)
 
 
 def check_choice(template: str, folder: Path | None) -> None:
     """Refuses a set that does not exist, and a folder with templates that would never be found."""
-    known = set_names()
-    if template not in known:
-        raise UnknownNameError("set of prompt templates", template, known)
+    names = set_names()
+    if template not in names:
+        raise UnknownNameError("set of prompt templates", template, names)
     if folder is None:
         return
     if not folder.is_dir():
@@ -80,7 +80,7 @@ def _fits(file: Path, folder: Path) -> bool:
 
 @cache
 def set_names() -> frozenset[str]:
-    """The built-in sets of templates."""
+    """Return the names of the built-in template sets."""
     return frozenset(entry.name for entry in _sets().iterdir() if entry.is_dir())
 
 

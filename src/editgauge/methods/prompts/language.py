@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from editgauge._util.text import article, to_gerund
-from editgauge.methods.prompts.english import joined, noun, with_a, with_the
+from editgauge.methods.prompts.english import join_phrases, noun, with_a, with_the
 
 PARTS = ("subject", "from", "to", "position", "anchor")
 MODES: Mapping[str, Callable[[str], str]] = {"a": with_a, "the": with_the, "noun": noun, "ing": to_gerund}
@@ -25,24 +25,24 @@ SLOT = re.compile(r"(?:\b([Aa])n?\s+)?\{([^{}]*)\}")
 GROUP = re.compile(r"\[([^\[\]]*)\]")
 
 
-def expand(template: str, parts: Mapping[str, str]) -> str:
-    """The template said with these parts; `lacking` tells beforehand whether they suffice.
+def expand_template(template: str, parts: Mapping[str, str]) -> str:
+    """Expand the template with these parts; check with `missing_parts` first whether they suffice.
 
-    >>> expand("make {the subject} {to}[ instead of {from}]", {"subject": "cat", "to": "black"})
+    >>> expand_template("make {the subject} {to}[ instead of {from}]", {"subject": "cat", "to": "black"})
     'make the cat black'
     """
-    chosen = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
-    return _tidy(SLOT.sub(lambda slot: _agreeing(slot[1], _say(slot[2], parts)), chosen))
+    resolved = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
+    return _tidy(SLOT.sub(lambda slot: _agreeing(slot[1], _say(slot[2], parts)), resolved))
 
 
-def lacking(template: str, parts: Mapping[str, str]) -> list[str]:
-    """The parts that the template cannot do without and that are not there.
+def missing_parts(template: str, parts: Mapping[str, str]) -> list[str]:
+    """Return the required parts of the template that are missing.
 
-    >>> lacking("make {the subject} {to}[ instead of {from}]", {"subject": "cat"})
+    >>> missing_parts("make {the subject} {to}[ instead of {from}]", {"subject": "cat"})
     ['to']
     """
-    chosen = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
-    return [name for name in dict.fromkeys(_names(chosen)) if name not in parts]
+    resolved = GROUP.sub(lambda group: _choose(_choices(group[1]), parts), template)
+    return [name for name in dict.fromkeys(_names(resolved)) if name not in parts]
 
 
 @lru_cache(maxsize=1000)
@@ -82,15 +82,15 @@ def _names_in(slot: str) -> list[str]:
 
 def _say(slot: str, parts: Mapping[str, str]) -> str:
     names, mode = _names_in(slot), MODES.get(slot.split()[0])
-    words = joined([parts[name] for name in names]) if len(names) > 1 else parts[names[0]]
+    words = join_phrases([parts[name] for name in names]) if len(names) > 1 else parts[names[0]]
     return mode(words) if mode else words
 
 
 def _agreeing(before: str | None, words: str) -> str:
     if before is None:
         return words
-    said = f"{article(noun(words))} {noun(words)}"
-    return said[0].upper() + said[1:] if before == "A" else said
+    phrase = f"{article(noun(words))} {noun(words)}"
+    return phrase[0].upper() + phrase[1:] if before == "A" else phrase
 
 
 def _tidy(text: str) -> str:

@@ -11,8 +11,8 @@ from editgauge._util.images import ImageFile, read_image
 from editgauge._util.masks import Union, bounding_box
 from editgauge.errors import BadImageError, CannotEditError
 from editgauge.methods.reference import operations
-from editgauge.methods.reference.fill import filled
-from editgauge.methods.reference.styles import restyled
+from editgauge.methods.reference.fill import fill_hole
+from editgauge.methods.reference.styles import apply_style
 from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 
 if TYPE_CHECKING:
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from editgauge.methods.reference.operations import Fill
 
 
-def followed(recipe: Recipe, source: Pixels, fill: Fill = filled) -> Pixels:
-    """The outcome of the recipe, holes filled in one way or another; outside its footprint nothing changes."""
+def apply_recipe(recipe: Recipe, source: Pixels, fill: Fill = fill_hole) -> Pixels:
+    """Apply the recipe with the given fill function; pixels outside its footprint stay."""
     result = _carried_out(recipe, source, fill)
-    footprint = changeable(recipe, source)
-    return np.where(footprint[..., None], result, source)
+    mask = recipe_mask(recipe, source)
+    return np.where(mask[..., None], result, source)
 
 
-def changeable(recipe: Recipe, source: Pixels) -> BoolMask:
-    """The recipe's footprint in this picture."""
+def recipe_mask(recipe: Recipe, source: Pixels) -> BoolMask:
+    """Return the recipe's footprint in this image."""
     footprint = recipe.footprint()
     return np.ones(source.shape[:2], dtype=np.bool_) if footprint is None else _rendered(footprint, source)
 
 
-def asked_for(recipe: Recipe, source: Pixels) -> BoolMask:
+def target_region(recipe: Recipe, source: Pixels) -> BoolMask:
     """Where the requested thing is seen: nowhere after a removal, and a style has no place of its own."""
     match recipe:
         case Recolor(outline) | Texture(outline):
@@ -49,8 +49,8 @@ def asked_for(recipe: Recipe, source: Pixels) -> BoolMask:
             return np.zeros(source.shape[:2], dtype=np.bool_)
 
 
-def kept_inside(recipe: Recipe, source: Pixels) -> Recipe:
-    """The recipe with a move's target drawn back so far that the object stays in the picture."""
+def clamp_to_image(recipe: Recipe, source: Pixels) -> Recipe:
+    """Move a recipe's target position so that the object stays inside the image."""
     if not isinstance(recipe, Move):
         return recipe
     height, width = source.shape[:2]
@@ -65,7 +65,7 @@ def kept_inside(recipe: Recipe, source: Pixels) -> Recipe:
 
 
 def _drawn_back(middle: float, half: float, length: int) -> float:
-    """The nearest middle with room for half the object on both sides; a larger object is in the middle."""
+    """Clamp a center so that half the object fits on both sides; a larger object is centered."""
     if 2 * half > length - 1:
         return (length - 1) / 2
     return min(max(middle, half), length - 1 - half)
@@ -74,53 +74,53 @@ def _drawn_back(middle: float, half: float, length: int) -> float:
 def _carried_out(recipe: Recipe, source: Pixels, fill: Fill) -> Pixels:
     match recipe:
         case Recolor(outline, color):
-            return operations.recolored(source, outlined(outline, source), color)
+            return operations.recolor(source, rasterize_outline(outline, source), color)
         case Texture(outline, material):
-            return operations.retextured(source, outlined(outline, source), material)
+            return operations.retexture(source, rasterize_outline(outline, source), material)
         case Remove(outline):
-            return operations.removed(source, outlined(outline, source), fill)
+            return operations.remove_object(source, rasterize_outline(outline, source), fill)
         case Move(outline) | Resize(outline):
-            emptied = operations.removed(source, outlined(outline, source), fill)
+            emptied = operations.remove_object(source, rasterize_outline(outline, source), fill)
             return _laid(emptied, source, outline, recipe.placed())
         case Paste(cutout):
             return _laid(source, _read(cutout.picture), cutout.outline, recipe.placed())
         case Replace(outline, cutout):
-            emptied = operations.removed(source, outlined(outline, source), fill)
+            emptied = operations.remove_object(source, rasterize_outline(outline, source), fill)
             return _laid(emptied, _read(cutout.picture), cutout.outline, recipe.pasted().placed())
         case Restyle(style):
-            return restyled(source, style)
-        case Background(kept, scene):
-            return _before(scene, source, _rendered(Union(kept), source))
+            return apply_style(source, style)
+        case Background(objects, scene):
+            return _before(scene, source, _rendered(Union(objects), source))
 
 
-def _laid(under: Pixels, picture: Pixels, outline: Polygons, place: Polygons) -> Pixels:
-    """The outlined object of a picture, laid where its outline comes to lie."""
-    mask = outlined(outline, picture)
+def _laid(under: Pixels, picture: Pixels, outline: Polygons, target: Polygons) -> Pixels:
+    """Paste the outlined object onto an image at the target outline."""
+    mask = rasterize_outline(outline, picture)
     left, top, right, bottom = bounding_box(mask)
     old_left, old_top, old_right, old_bottom = outline.box()
-    new_left, new_top, new_right, new_bottom = place.box()
+    new_left, new_top, new_right, new_bottom = target.box()
     across = (new_right - new_left) / max(old_right - old_left, 1)
     down = (new_bottom - new_top) / max(old_bottom - old_top, 1)
     size = max(1, round((right - left) * across)), max(1, round((bottom - top) * down))
-    piece = operations.scaled(operations.cut(picture, mask), *size)
-    return operations.pasted(
+    piece = operations.scale_piece(operations.cut_out(picture, mask), *size)
+    return operations.paste_piece(
         under, piece, round(new_left + (left - old_left) * across), round(new_top + (top - old_top) * down)
     )
 
 
-def _before(scene: str | ImageFile, source: Pixels, kept: BoolMask) -> Pixels:
+def _before(scene: str | ImageFile, source: Pixels, foreground: BoolMask) -> Pixels:
     height, width = source.shape[:2]
     if isinstance(scene, ImageFile):
-        behind = operations.covering(_read(scene), width, height)
+        behind = operations.cover_crop(_read(scene), width, height)
     elif scene == "blur":
-        behind = operations.blurred_around(source, kept)
+        behind = operations.blur_background(source, foreground)
     else:
         behind = operations.backdrop(scene, width, height)
-    return operations.with_background(source, kept, behind)
+    return operations.replace_background(source, foreground, behind)
 
 
-def outlined(outline: Polygons, source: Pixels) -> BoolMask:
-    """The outlined pixels, of which there must be some."""
+def rasterize_outline(outline: Polygons, source: Pixels) -> BoolMask:
+    """Rasterize the outline; raise an error when it is empty."""
     mask = _rendered(outline, source)
     if not mask.any():
         height, width = source.shape[:2]

@@ -17,28 +17,28 @@ from numpy.typing import NDArray
 
 from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.colors import as_pixels
-from editgauge.methods.reference.operations import blended, cut, pasted
+from editgauge.methods.reference.colors import to_pixels
+from editgauge.methods.reference.operations import blend, cut_out, paste_piece
 from editgauge.recipes import MARGIN
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
 MIDDLE_GRAY = 128
-BRIGHTER = 100
+RIM_CONTRAST = 100
 """Gray levels that a halo or a seam is brighter or darker than it should be, at full severity."""
-OFF_SHADE = 60
-SHINING_THROUGH = 0.4
-SHADE = 0.65
+SHADE_OFFSET = 60
+GHOST_OPACITY = 0.4
+SHADOW_STRENGTH = 0.65
 """The share of the light that a full shadow takes away."""
-FARTHEST_SHIFT = 0.07
+MAX_SHIFT_FRACTION = 0.07
 """Of the object's size."""
-LEAST_SHIFT = 8
+MIN_SHIFT_PIXELS = 8
 """Pixels, at full severity, however small the object is."""
 DIRECTIONS = 8
-BESIDE = 0.6
+DUPLICATE_OFFSET = 0.6
 """How far a duplicate lies from its original, in widths of it."""
-LEAST_SEEN = 6.0
+MIN_VISIBLE_CHANGE = 6.0
 """Gray levels by which a full artifact must change the pixels that it changes, on average, to be called one."""
 
 
@@ -60,39 +60,39 @@ class ArtifactSite:
 Artifact = Callable[[ArtifactSite, float], "Pixels"]
 
 
-def with_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
-    """The outcome with an artifact; the right one at severity 0. Raises `CannotEditError` where none would be seen."""
+def add_artifact(work: ArtifactSite, artifact: str, severity: float) -> Pixels:
+    """Add an artifact to the outcome; severity 0 adds none. Raise `CannotEditError` if it would be invisible."""
     if artifact not in ARTIFACTS:
         raise ValueError(f"there is no artifact called '{artifact}'; there are {', '.join(ARTIFACTS)}")
     if not 0 <= severity <= 1:
         raise ValueError(f"severity must be in [0, 1], got {severity}")
     change = np.abs(ARTIFACTS[artifact](work, 1.0).astype(np.int16) - work.result).max(axis=2)
-    if change.sum() <= LEAST_SEEN * np.count_nonzero(change):
+    if change.sum() <= MIN_VISIBLE_CHANGE * np.count_nonzero(change):
         raise CannotEditError(f"The artifact '{artifact}' could not be seen on this picture, however severe.")
     return work.result if severity == 0 else ARTIFACTS[artifact](work, severity)
 
 
 def halo(work: ArtifactSite, severity: float) -> Pixels:
-    """A bright rim around the object, or a dark one in bright surroundings."""
+    """Draw a bright rim around the object, or a dark one in bright surroundings."""
     rim = dilate_mask(work.subject, MARGIN) & ~work.subject
     return _laid_over(work, _contrasting(work, rim), severity * _softened(rim, 1.5))
 
 
 def seam(work: ArtifactSite, severity: float) -> Pixels:
-    """A crisp line along the object's edge."""
+    """Draw a crisp line along the object's edge."""
     line = dilate_mask(work.subject, 3) & ~work.subject
     return _laid_over(work, _contrasting(work, line), severity * line.astype(np.float32))
 
 
 def wrong_shade(work: ArtifactSite, severity: float) -> Pixels:
-    """The edited part under another light than the rest: warmer and brighter, or colder and darker."""
+    """Change the light of the edited part: warmer and brighter, or colder and darker."""
     part = _edited_part(work)
-    towards = _away_from_the_end(work.result, part) * OFF_SHADE * np.array([1.0, 0.75, 0.4])
+    towards = _away_from_the_end(work.result, part) * SHADE_OFFSET * np.array([1.0, 0.75, 0.4])
     return _laid_over(work, work.result + towards, severity * _softened(part, 1.0))
 
 
 def blurred(work: ArtifactSite, severity: float) -> Pixels:
-    """The edited part out of focus."""
+    """Blur the edited part."""
     part = _edited_part(work)
     spread = severity * max(3.0, np.sqrt(part.sum()) / 20)
     soft = np.asarray(cv2.GaussianBlur(work.result, (0, 0), max(spread, 0.05)))
@@ -100,35 +100,35 @@ def blurred(work: ArtifactSite, severity: float) -> Pixels:
 
 
 def ghost(work: ArtifactSite, severity: float) -> Pixels:
-    """What was there before shines through."""
+    """Blend the source back into the edited part."""
     part = _softened(_edited_part(work) | work.left, 1.0)
-    return _laid_over(work, work.source, SHINING_THROUGH * severity * part)
+    return _laid_over(work, work.source, GHOST_OPACITY * severity * part)
 
 
 def shadow(work: ArtifactSite, severity: float) -> Pixels:
-    """A dark patch at the foot of the object, as a removed one leaves behind."""
+    """Darken a patch at the foot of the object, as an incomplete removal leaves it."""
     where = dilate_mask(work.left if work.left.any() else _edited_part(work), MARGIN)
     top, bottom = np.flatnonzero(where.any(axis=1))[[0, -1]]
     towards_the_foot = np.clip((np.arange(len(where)) - top) / max(bottom - top, 1), 0, 1)
     dark = _softened(where, 3.0) * (0.35 + 0.65 * towards_the_foot[:, None])
-    return _laid_over(work, np.zeros_like(work.result), (SHADE * severity * dark).astype(np.float32))
+    return _laid_over(work, np.zeros_like(work.result), (SHADOW_STRENGTH * severity * dark).astype(np.float32))
 
 
 def shifted(work: ArtifactSite, severity: float) -> Pixels:
     """All that was edited lies a little aside, and at its edge the old picture is seen."""
     left, top, right, bottom = bounding_box(work.subject)
-    farthest = max(LEAST_SHIFT, FARTHEST_SHIFT * float(np.hypot(right - left, bottom - top)))
+    farthest = max(MIN_SHIFT_PIXELS, MAX_SHIFT_FRACTION * float(np.hypot(right - left, bottom - top)))
     return _aside(work, severity * farthest, _direction(work, farthest))
 
 
 def duplicated(work: ArtifactSite, severity: float) -> Pixels:
-    """The object seen once more next to itself, first faintly, then fully."""
+    """Repeat the object next to itself, with opacity growing with severity."""
     left, top, right, _ = bounding_box(work.subject)
     room_left, room_right = left, work.subject.shape[1] - right
-    step = round(BESIDE * (right - left)) * (1 if room_right >= room_left else -1)
-    with_copy = pasted(work.result, cut(work.result, work.subject), left + step, top)
+    step = round(DUPLICATE_OFFSET * (right - left)) * (1 if room_right >= room_left else -1)
+    with_copy = paste_piece(work.result, cut_out(work.result, work.subject), left + step, top)
     outside = ~work.subject
-    return blended(work.result, with_copy, (severity * outside).astype(np.float32))
+    return blend(work.result, with_copy, (severity * outside).astype(np.float32))
 
 
 ARTIFACTS: MappingProxyType[str, Artifact] = MappingProxyType(
@@ -146,7 +146,10 @@ ARTIFACTS: MappingProxyType[str, Artifact] = MappingProxyType(
 
 
 def _direction(work: ArtifactSite, farthest: float) -> float:
-    """The way, beginning with chance's, in which farther is also worse: stripes shifted by a stripe look as before."""
+    """Return a direction in which a larger shift differs more, starting from a random one.
+
+    Stripes shifted by a whole period would not differ.
+    """
     for turn in range(DIRECTIONS):
         angle = 2 * np.pi * (work.turn + turn / DIRECTIONS)
         steps = (_aside(work, share * farthest, angle) for share in (0.25, 0.5, 0.75, 1.0))
@@ -160,12 +163,12 @@ def _aside(work: ArtifactSite, distance: float, angle: float) -> Pixels:
     matrix = np.array([[1, 0, round(distance * np.cos(angle))], [0, 1, round(distance * np.sin(angle))]], np.float32)
     size = work.result.shape[1::-1]
     moved = cv2.warpAffine(work.result, matrix, size, borderMode=cv2.BORDER_REFLECT)
-    there = cv2.warpAffine(work.footprint.astype(np.uint8), matrix, size, borderMode=cv2.BORDER_REPLICATE)
-    return np.where(there[..., None] > 0, np.asarray(moved, np.uint8), work.source)
+    shifted_footprint = cv2.warpAffine(work.footprint.astype(np.uint8), matrix, size, borderMode=cv2.BORDER_REPLICATE)
+    return np.where(shifted_footprint[..., None] > 0, np.asarray(moved, np.uint8), work.source)
 
 
 def _edited_part(work: ArtifactSite) -> BoolMask:
-    """The object, or where it may not be changed, what surrounds it closely."""
+    """Return the object's mask, or its close surroundings where the object must not change."""
     inside = work.subject & work.footprint
     if 2 * inside.sum() > work.subject.sum():
         return inside
@@ -174,8 +177,8 @@ def _edited_part(work: ArtifactSite) -> BoolMask:
 
 
 def _laid_over(work: ArtifactSite, over: NDArray[np.generic], alpha: NDArray[np.float32]) -> Pixels:
-    """The outcome with something over it, inside the footprint only."""
-    return blended(work.result, as_pixels(over), np.where(work.footprint, alpha, 0).astype(np.float32))
+    """Blend a layer over the outcome, inside the footprint only."""
+    return blend(work.result, to_pixels(over), np.where(work.footprint, alpha, 0).astype(np.float32))
 
 
 def _softened(mask: BoolMask, by: float) -> NDArray[np.float32]:
@@ -183,8 +186,8 @@ def _softened(mask: BoolMask, by: float) -> NDArray[np.float32]:
 
 
 def _contrasting(work: ArtifactSite, where: BoolMask) -> NDArray[np.float32]:
-    """The outcome brighter or darker, by what is farther from how it is there."""
-    return work.result + _away_from_the_end(work.result, where) * np.float32(BRIGHTER)
+    """Return the outcome brightened or darkened, whichever contrasts more."""
+    return work.result + _away_from_the_end(work.result, where) * np.float32(RIM_CONTRAST)
 
 
 def _away_from_the_end(pixels: Pixels, where: BoolMask) -> np.float32:

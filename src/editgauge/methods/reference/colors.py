@@ -33,14 +33,14 @@ COLORS = MappingProxyType(
 
 
 def rgb_of(color: str) -> Rgb:
-    """The color a word names, as red, green and blue."""
+    """Return the RGB value of a color name."""
     if color not in COLORS:
         raise CannotEditError(f"There is no color called '{color}'; the reference editors know {', '.join(COLORS)}.")
     return COLORS[color]
 
 
 def lab_of(color: str) -> Lab:
-    """The color a word names, in CIELAB.
+    """Return the CIELAB value of a color name.
 
     >>> [round(float(value)) for value in lab_of("gray")]
     [54, 0, 0]
@@ -48,16 +48,16 @@ def lab_of(color: str) -> Lab:
     return np.asarray(as_lab(np.array([[rgb_of(color)]], dtype=np.uint8))[0, 0])
 
 
-def from_lab(lab: Lab) -> Pixels:
-    """The picture in RGB; colors that RGB does not have become their nearest."""
+def lab_to_rgb(lab: Lab) -> Pixels:
+    """Convert CIELAB to RGB pixels; colors out of gamut are clipped."""
     rgb = cv2.cvtColor(lab.astype(np.float32), cv2.COLOR_LAB2RGB)
-    return as_pixels(rgb * 255)
+    return to_pixels(rgb * 255)
 
 
-def as_pixels(values: NDArray[Any]) -> Pixels:
-    """The nearest 8-bit values; what is too dark or too bright becomes black or white.
+def to_pixels(values: NDArray[Any]) -> Pixels:
+    """Round and clip values to 8-bit pixels.
 
-    >>> as_pixels(np.array([-3.0, 7.6, 300.0])).tolist()
+    >>> to_pixels(np.array([-3.0, 7.6, 300.0])).tolist()
     [0, 8, 255]
     """
     return np.asarray(np.clip(np.rint(values), 0, 255), dtype=np.uint8)

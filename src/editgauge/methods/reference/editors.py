@@ -10,26 +10,26 @@ import numpy as np
 
 from editgauge.errors import CannotEditError
 from editgauge.methods import Method
-from editgauge.methods.reference.apply import asked_for, followed, kept_inside
-from editgauge.methods.reference.colors import as_pixels
-from editgauge.methods.reference.flaws import recompression, spoiled
-from editgauge.methods.reference.wrong_edits import blunder
+from editgauge.methods.reference.apply import apply_recipe, clamp_to_image, target_region
+from editgauge.methods.reference.colors import to_pixels
+from editgauge.methods.reference.flaws import add_flaw, recompression
+from editgauge.methods.reference.wrong_edits import wrong_recipe
 from editgauge.recipes import Recipe, Restyle
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.types import Edit
 
-EXCESS = {"color_cast": 0.4, "blur": 0.25, "noise": 0.2}
+OVERDONE_FLAWS = {"color_cast": 0.4, "blur": 0.25, "noise": 0.2}
 """Flaws that `overdone` lays over all but what was asked for, and how severe they are."""
-EXCESS_OF_STYLE = {"drift": 1.0, "underexposure": 0.6, "noise": 0.2}
+OVERDONE_STYLE_FLAWS = {"drift": 1.0, "underexposure": 0.6, "noise": 0.2}
 """Flaws over a restyled picture: no color cast, for that would undo a gray or sepia style."""
 
-CROP = 0.005
+MAX_CROP_FRACTION = 0.005
 """At most this share of a side is cut off, on both sides together; what is left is drawn out to the old size."""
-BRIGHTNESS = 0.02
+MAX_BRIGHTNESS_CHANGE = 0.02
 """Light is multiplied by at most this much more or less than one."""
-JPEG = 0.05
+JPEG_SEVERITY = 0.05
 """At most this severe; the quality is then 90."""
 
 
@@ -40,7 +40,7 @@ class Identity(Method):
     about = "Returns the source image. The edit did not happen; everything else stayed."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The source."""
+        """Return the source."""
         return source.copy()
 
 
@@ -51,8 +51,8 @@ class Classical(Method):
     about = "Follows the edit's recipe with OpenCV. The edit happened; outside its footprint every pixel stayed."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome; nothing in it is random."""
-        return followed(recipe_of(edit, source), source)
+        """Return the correct outcome, deterministically."""
+        return apply_recipe(recipe_of(edit, source), source)
 
 
 class Overdone(Method):
@@ -62,11 +62,11 @@ class Overdone(Method):
     about = "Follows the edit's recipe and spoils the rest: color cast, blur and noise where everything should stay."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome with flaws around it."""
-        recipe, chance = recipe_of(edit, source), chance_of(edit, seed)
-        result = followed(recipe, source)
-        for flaw, severity in (EXCESS_OF_STYLE if isinstance(recipe, Restyle) else EXCESS).items():
-            result = spoiled(result, flaw, severity, int(chance.integers(2**32)), asked_for(recipe, source))
+        """Return the correct outcome with flaws around the object."""
+        recipe, chance = recipe_of(edit, source), make_rng(edit, seed)
+        result = apply_recipe(recipe, source)
+        for flaw, severity in (OVERDONE_STYLE_FLAWS if isinstance(recipe, Restyle) else OVERDONE_FLAWS).items():
+            result = add_flaw(result, flaw, severity, int(chance.integers(2**32)), target_region(recipe, source))
         return result
 
 
@@ -77,9 +77,9 @@ class Careless(Method):
     about = "Departs from the edit's recipe: the wrong object, side, color or operation. The edit did not happen."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """A wrong outcome, made as well as the right one."""
+        """Return a wrong outcome, made as well as the correct one."""
         recipe = recipe_of(edit, source)
-        return followed(blunder(edit, recipe, source, chance_of(edit, seed)), source)
+        return apply_recipe(wrong_recipe(edit, recipe, source, make_rng(edit, seed)), source)
 
 
 class Negligible(Method):
@@ -93,12 +93,12 @@ class Negligible(Method):
     about = "A slight crop, change of brightness and JPEG of the source. The edit did not happen; nearly all stayed."
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The source, hardly touched."""
-        return hardly_touched(source, chance_of(edit, seed))
+        """Return the source, almost unchanged."""
+        return perturb_slightly(source, make_rng(edit, seed))
 
     def settings(self) -> dict[str, Any]:
         """How much is negligible."""
-        return {"crop": CROP, "brightness": BRIGHTNESS, "jpeg": JPEG}
+        return {"crop": MAX_CROP_FRACTION, "brightness": MAX_BRIGHTNESS_CHANGE, "jpeg": JPEG_SEVERITY}
 
 
 identity, classical, overdone, careless = Identity(), Classical(), Overdone(), Careless()
@@ -106,27 +106,27 @@ negligible = Negligible()
 
 
 def recipe_of(edit: Edit, source: Pixels) -> Recipe:
-    """The edit's recipe, fit for this picture; raises `CannotEditError` when it has none."""
+    """Return the edit's recipe, adapted to this image; raise `CannotEditError` when it has none."""
     if edit.recipe is None:
         raise CannotEditError(
             f"The edit '{edit.id}' has no recipe, and reference editors follow recipes; "
             "give it one in the benchmark, or use a method that reads instructions."
         )
-    return kept_inside(edit.recipe, source)
+    return clamp_to_image(edit.recipe, source)
 
 
-def chance_of(edit: Edit, seed: int) -> np.random.Generator:
+def make_rng(edit: Edit, seed: int) -> np.random.Generator:
     """Random numbers that differ between edits and seeds, and are the same on every machine."""
     return np.random.default_rng([seed, zlib.crc32(edit.id.encode())])
 
 
-def hardly_touched(source: Pixels, chance: np.random.Generator) -> Pixels:
-    """A slight crop, a slight change of brightness, one generation of JPEG; the same size."""
+def perturb_slightly(source: Pixels, chance: np.random.Generator) -> Pixels:
+    """Crop slightly, change brightness slightly, and compress once as JPEG; the size stays."""
     height, width = source.shape[:2]
-    kept = 1 - CROP * chance.uniform(0.25, 1)
-    tall, wide = max(1, round(height * kept)), max(1, round(width * kept))
+    remaining = 1 - MAX_CROP_FRACTION * chance.uniform(0.25, 1)
+    tall, wide = max(1, round(height * remaining)), max(1, round(width * remaining))
     top, left = chance.integers(height - tall + 1), chance.integers(width - wide + 1)
     cut = source[top : top + tall, left : left + wide]
     drawn = cv2.resize(cut, (width, height), interpolation=cv2.INTER_CUBIC).astype(np.float64)
-    lit = as_pixels(drawn * (1 + chance.uniform(-BRIGHTNESS, BRIGHTNESS)))
-    return recompression(lit, chance.uniform(0, JPEG), chance)
+    lit = to_pixels(drawn * (1 + chance.uniform(-MAX_BRIGHTNESS_CHANGE, MAX_BRIGHTNESS_CHANGE)))
+    return recompression(lit, chance.uniform(0, JPEG_SEVERITY), chance)

@@ -19,32 +19,32 @@ from numpy.typing import NDArray
 
 from editgauge._util.masks import bounding_box
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.colors import as_pixels
+from editgauge.methods.reference.colors import to_pixels
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge._util.masks import BoolMask
 
 Floats = NDArray[np.float32]
-Places = NDArray[np.intp]
+IndexArray = NDArray[np.intp]
 
-REACH = 3
+PATCH_RADIUS = 3
 """A patch reaches this far from its center: 7 x 7 pixels."""
-SIDE = 2 * REACH + 1
-PAIRS = 3_000_000
+PATCH_SIZE = 2 * PATCH_RADIUS + 1
+MAX_PATCH_PAIRS = 3_000_000
 """The picture is halved until unknown and known patches make no more pairs than this; then every pair is compared."""
-SEARCHES = 6
-REFINED = 40_000
+SEARCH_ITERATIONS = 6
+MAX_REFINED_PIXELS = 40_000
 """Holes with more pixels than this keep the matches of the half-sized picture: refining them would take seconds."""
-REFINEMENTS = 2
-KEPT = 32
+REFINEMENT_ITERATIONS = 2
+CACHE_SIZE = 32
 """The latest fillings, which are kept: one editor after another removes the same things from the same pictures."""
-NEARNESS = (1.25, 0.3)
+DISTANCE_PENALTY = (1.25, 0.3)
 """Gray levels by which a match may be worse when it lies one row, or one column, nearer: what fits is rarely far."""
 
 
-def filled(source: Pixels, hole: BoolMask) -> Pixels:
-    """The picture with the hole filled by what surrounds it."""
+def fill_hole(source: Pixels, hole: BoolMask) -> Pixels:
+    """Fill the hole from its surroundings."""
     if not hole.any():
         return source
     if hole.all():
@@ -57,31 +57,31 @@ def filled(source: Pixels, hole: BoolMask) -> Pixels:
     return result
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHE_SIZE)
 def _filled_window(shape: tuple[int, int], pixels_content: bytes, hole_content: bytes) -> Pixels:
     pixels = np.frombuffer(pixels_content, np.uint8).reshape(*shape, 3)
     hole = np.frombuffer(hole_content, np.bool_).reshape(shape)
     levels = [(pixels, hole)]
-    while _pairs(levels[-1][1]) > PAIRS:
+    while _pairs(levels[-1][1]) > MAX_PATCH_PAIRS:
         levels.append(_halved(*levels[-1]))
     small, small_hole = levels.pop()
     guess = _drawn_across(small, small_hole)
     if not _known(small_hole).any():
         smooth = cv2.resize(guess, hole.shape[::-1], interpolation=cv2.INTER_CUBIC)
-        return np.where(hole[..., None], as_pixels(smooth), pixels)
+        return np.where(hole[..., None], to_pixels(smooth), pixels)
     # The first guess is smooth, so it is compared with smoothed surroundings: sharp ones would match only where flat.
     matches = _searched(np.asarray(cv2.blur(guess, (15, 3)), dtype=np.float32), small_hole)
     picture = _agreed(small.astype(np.float32), small_hole, matches)
-    for _ in range(SEARCHES):
+    for _ in range(SEARCH_ITERATIONS):
         matches = _searched(picture, small_hole)
         picture = _agreed(picture, small_hole, matches)
     for finer, finer_hole in reversed(levels):
         matches = _doubled(matches, finer_hole)
         picture = _agreed(finer.astype(np.float32), finer_hole, matches)
-        for _ in range(REFINEMENTS if finer_hole.sum() <= REFINED else 0):
+        for _ in range(REFINEMENT_ITERATIONS if finer_hole.sum() <= MAX_REFINED_PIXELS else 0):
             matches = _refined(picture, finer_hole, matches)
             picture = _agreed(picture, finer_hole, matches)
-    return as_pixels(picture)
+    return to_pixels(picture)
 
 
 def _halved(pixels: Pixels, hole: BoolMask) -> tuple[Pixels, BoolMask]:
@@ -94,7 +94,7 @@ def _halved(pixels: Pixels, hole: BoolMask) -> tuple[Pixels, BoolMask]:
 
 
 def _drawn_across(pixels: Pixels, hole: BoolMask) -> Floats:
-    """A first guess: ground, horizon and sky of most photographs go on from side to side."""
+    """Interpolate horizontally as a first guess: ground, horizon and sky of most photographs are continuous."""
     smeared = cv2.inpaint(pixels, hole.astype(np.uint8), 3, cv2.INPAINT_TELEA)
     guess, columns = np.asarray(smeared, dtype=np.float32), np.arange(hole.shape[1])
     for row, unknown in zip(guess, hole, strict=True):
@@ -105,12 +105,14 @@ def _drawn_across(pixels: Pixels, hole: BoolMask) -> Floats:
 
 
 def _touching(hole: BoolMask) -> BoolMask:
-    return np.asarray(cv2.dilate(hole.astype(np.uint8), np.ones((SIDE, SIDE), np.uint8)), dtype=np.bool_)
+    return np.asarray(cv2.dilate(hole.astype(np.uint8), np.ones((PATCH_SIZE, PATCH_SIZE), np.uint8)), dtype=np.bool_)
 
 
 def _whole_inside(centers: BoolMask) -> BoolMask:
     inner = np.zeros_like(centers)
-    inner[REACH:-REACH, REACH:-REACH] = centers[REACH:-REACH, REACH:-REACH]
+    inner[PATCH_RADIUS:-PATCH_RADIUS, PATCH_RADIUS:-PATCH_RADIUS] = centers[
+        PATCH_RADIUS:-PATCH_RADIUS, PATCH_RADIUS:-PATCH_RADIUS
+    ]
     return inner
 
 
@@ -128,62 +130,62 @@ def _pairs(hole: BoolMask) -> int:
     return int(_unknown(hole).sum()) * int(_known(hole).sum())
 
 
-def _steps(width: int) -> Places:
+def _steps(width: int) -> IndexArray:
     """From a patch's center to each of its pixels."""
-    down, across = np.mgrid[-REACH : REACH + 1, -REACH : REACH + 1]
+    down, across = np.mgrid[-PATCH_RADIUS : PATCH_RADIUS + 1, -PATCH_RADIUS : PATCH_RADIUS + 1]
     return np.asarray((down * width + across).ravel(), dtype=np.intp)
 
 
 def _votes() -> Floats:
     """How much each pixel of a patch counts: its middle most."""
-    down, across = np.mgrid[-REACH : REACH + 1, -REACH : REACH + 1]
+    down, across = np.mgrid[-PATCH_RADIUS : PATCH_RADIUS + 1, -PATCH_RADIUS : PATCH_RADIUS + 1]
     return np.asarray(np.exp(-(down**2 + across**2) / (2 * 1.5**2)).ravel(), dtype=np.float32)
 
 
-def _searched(picture: Floats, hole: BoolMask) -> Places:
+def _searched(picture: Floats, hole: BoolMask) -> IndexArray:
     """For every patch touching the hole the likest known patch of all; elsewhere each place itself."""
     width = hole.shape[1]
-    unknown, known = np.flatnonzero(_unknown(hole)), np.flatnonzero(_known(hole))
+    unknown, candidates = np.flatnonzero(_unknown(hole)), np.flatnonzero(_known(hole))
 
-    def described(places: Places) -> Floats:
-        colors = picture.reshape(-1, 3)[places[:, None] + _steps(width)].reshape(len(places), -1)
-        position = np.stack(np.divmod(places, width), axis=1) * np.array(NEARNESS) * np.sqrt(3 * SIDE**2)
+    def described(indices: IndexArray) -> Floats:
+        colors = picture.reshape(-1, 3)[indices[:, None] + _steps(width)].reshape(len(indices), -1)
+        position = np.stack(np.divmod(indices, width), axis=1) * np.array(DISTANCE_PENALTY) * np.sqrt(3 * PATCH_SIZE**2)
         return np.hstack([colors, position.astype(np.float32)])
 
-    questions, answers = described(unknown), described(known)
+    questions, answers = described(unknown), described(candidates)
     half_lengths = (answers**2).sum(axis=1) / 2
     batches = np.array_split(questions, len(questions) // 256 + 1)
     likest = np.concatenate([np.argmin(half_lengths - batch @ answers.T, axis=1) for batch in batches])
     matches = np.arange(hole.size)
-    matches[unknown] = known[likest]
+    matches[unknown] = candidates[likest]
     return matches
 
 
-def _doubled(matches: Places, hole: BoolMask) -> Places:
-    """The matches of the half-sized picture, for this picture."""
+def _doubled(matches: IndexArray, hole: BoolMask) -> IndexArray:
+    """Upsample the matches of the half-sized image to this image."""
     height, width = hole.shape
     half_height, half_width = (height + 1) // 2, (width + 1) // 2
     unknown = np.flatnonzero(_unknown(hole))
     row, column = np.divmod(unknown, width)
-    half_row = np.clip(row // 2, REACH, half_height - REACH - 1)
-    half_column = np.clip(column // 2, REACH, half_width - REACH - 1)
+    half_row = np.clip(row // 2, PATCH_RADIUS, half_height - PATCH_RADIUS - 1)
+    half_column = np.clip(column // 2, PATCH_RADIUS, half_width - PATCH_RADIUS - 1)
     found_row, found_column = np.divmod(matches[half_row * half_width + half_column], half_width)
     doubled = np.arange(hole.size)
     doubled[unknown] = (row + 2 * (found_row - half_row)) * width + column + 2 * (found_column - half_column)
     return doubled
 
 
-def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
-    """Matches at least as good: every patch tries what its neighbors found, compared on every other pixel."""
+def _refined(picture: Floats, hole: BoolMask, matches: IndexArray) -> IndexArray:
+    """Improve matches by propagation from neighboring patches, compared on every other pixel."""
     width = hole.shape[1]
-    unknown, known = np.flatnonzero(_unknown(hole)), _known(hole).ravel()
+    unknown, is_valid = np.flatnonzero(_unknown(hole)), _known(hole).ravel()
     colors, steps = picture.reshape(-1, 3), _steps(width)[::2]
-    wanted = [colors[unknown + step] for step in steps]
+    targets = [colors[unknown + step] for step in steps]
 
-    def cost(places: Places) -> Floats:
-        total = np.zeros(len(places), np.float32)
-        for step, color in zip(steps, wanted, strict=True):
-            difference = colors[places + step] - color
+    def cost(indices: IndexArray) -> Floats:
+        total = np.zeros(len(indices), np.float32)
+        for step, color in zip(steps, targets, strict=True):
+            difference = colors[indices + step] - color
             total += np.einsum("ij,ij->i", difference, difference)
         return total
 
@@ -191,15 +193,15 @@ def _refined(picture: Floats, hole: BoolMask, matches: Places) -> Places:
     lowest = cost(matches[unknown])
     for step in (1, -1, width, -width, 2, -2, 2 * width, -2 * width):
         passed_on = matches[unknown + step] - step
-        tried = np.where(known[passed_on], passed_on, matches[unknown])
+        tried = np.where(is_valid[passed_on], passed_on, matches[unknown])
         costs = cost(tried)
         better = costs < lowest
         matches[unknown[better]], lowest[better] = tried[better], costs[better]
     return matches
 
 
-def _agreed(picture: Floats, hole: BoolMask, matches: Places) -> Floats:
-    """The picture with every pixel of the hole as the matches of the patches over it say."""
+def _agreed(picture: Floats, hole: BoolMask, matches: IndexArray) -> Floats:
+    """Average, for each pixel of the hole, what the matches of the overlapping patches say."""
     colors, inside, voting = picture.reshape(-1, 3), np.flatnonzero(hole), _unknown(hole).ravel()
     total, weights = np.zeros((inside.size, 3), np.float32), np.zeros((inside.size, 1), np.float32)
     for step, vote in zip(_steps(hole.shape[1]), _votes(), strict=True):

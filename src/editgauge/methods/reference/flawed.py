@@ -10,10 +10,10 @@ import numpy as np
 from editgauge._util.masks import Union
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods import Method
-from editgauge.methods.options import number, offers, read_options, text
-from editgauge.methods.reference.apply import asked_for, changeable, followed
-from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, with_artifact
-from editgauge.methods.reference.editors import chance_of, recipe_of
+from editgauge.methods.options import combine_options, number, read_options, text
+from editgauge.methods.reference.apply import apply_recipe, recipe_mask, target_region
+from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, add_artifact
+from editgauge.methods.reference.editors import make_rng, recipe_of
 from editgauge.recipes import Background, Move, Recipe, Remove, Replace, Resize, Restyle
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ class Flawed(Method):
         f"Follows the edit's recipe and leaves one artifact at what was edited: {', '.join(ARTIFACTS)}. "
         "The edit happened; how plain the artifact is to see is an option."
     )
-    known = offers(
+    option_specs = combine_options(
         flaw=text(FLAW, "the artifact", *ARTIFACTS),
-        severity=number(SEVERITY, "how plain it is to see; at 0 the outcome is the right one", most=1),
+        severity=number(SEVERITY, "how plain it is to see; at 0 the outcome is the right one", maximum=1),
     )
 
     def __init__(self, flaw: str = FLAW, severity: float = SEVERITY) -> None:
@@ -51,23 +51,23 @@ class Flawed(Method):
         self._flaw, self._severity = flaw, severity
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome with the artifact; the seed turns its direction, where it has one."""
+        """Return the correct outcome with the artifact; the seed sets its direction, if it has one."""
         recipe = recipe_of(edit, source)
         if isinstance(recipe, Remove) and self._flaw == "duplicated":
             raise CannotEditError("After a removal there is no object that could be seen twice.")
-        right = followed(recipe, source)
-        return with_artifact(work_of(recipe, source, right, chance_of(edit, seed)), self._flaw, self._severity)
+        right = apply_recipe(recipe, source)
+        return add_artifact(artifact_site(recipe, source, right, make_rng(edit, seed)), self._flaw, self._severity)
 
     def settings(self) -> dict[str, Any]:
-        """The flaw and its severity."""
+        """Return the flaw and its severity."""
         return {"flaw": self._flaw, "severity": self._severity}
 
     def variant(self, options: Mapping[str, str]) -> Flawed:
-        """The method with another `flaw` or `severity`."""
+        """Return the method with another `flaw` or `severity`."""
         return Flawed(**read_options(self.name, self.settings(), options))
 
 
-def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> ArtifactSite:
+def artifact_site(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Generator) -> ArtifactSite:
     """Where in the recipe's right outcome an artifact would be."""
     height, width = source.shape[:2]
     nothing = np.zeros((height, width), np.bool_)
@@ -80,12 +80,12 @@ def work_of(recipe: Recipe, source: Pixels, right: Pixels, chance: np.random.Gen
         case Restyle():
             subject = _middle(width, height)
         case _:
-            subject = asked_for(recipe, source)
-    return ArtifactSite(source, right, subject, left & ~subject, changeable(recipe, source), chance.random())
+            subject = target_region(recipe, source)
+    return ArtifactSite(source, right, subject, left & ~subject, recipe_mask(recipe, source), chance.random())
 
 
 def _middle(width: int, height: int) -> BoolMask:
-    """An ellipse in the middle of the picture: where a style, which has no object, shows an artifact."""
+    """Return an ellipse in the center of the image, where a style edit, which has no object, shows an artifact."""
     down, across = np.mgrid[0:height, 0:width]
     return np.asarray((2 * across / width - 1) ** 2 + (2 * down / height - 1) ** 2 < 0.25)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from editgauge.methods.reference.colors import as_pixels
+from editgauge.methods.reference.colors import to_pixels
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Flaw = Callable[["Pixels", float, np.random.Generator], "Pixels"]
 
 
-def spoiled(pixels: Pixels, flaw: str, severity: float, seed: int, spared: BoolMask | None = None) -> Pixels:
-    """The picture with a flaw everywhere but in the spared region. At severity 0 nothing changes."""
+def add_flaw(pixels: Pixels, flaw: str, severity: float, seed: int, spared: BoolMask | None = None) -> Pixels:
+    """Add a flaw everywhere outside the spared region; severity 0 changes nothing."""
     if flaw not in FLAWS:
         raise ValueError(f"there is no flaw called '{flaw}'; there are {', '.join(FLAWS)}")
     if not 0 <= severity <= 1:
@@ -33,13 +33,13 @@ def spoiled(pixels: Pixels, flaw: str, severity: float, seed: int, spared: BoolM
 def color_cast(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
     """Light of another color: one channel up, another down."""
     cast = rng.permutation([1.0, -1.0, 0.0])
-    return as_pixels(pixels + 70 * severity * cast)
+    return to_pixels(pixels + 70 * severity * cast)
 
 
 def underexposure(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
     """Too little light."""
     del rng  # darkness has no color to choose
-    return as_pixels(pixels * (1 - 0.6 * severity))
+    return to_pixels(pixels * (1 - 0.6 * severity))
 
 
 def blur(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
@@ -50,23 +50,23 @@ def blur(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
 
 def noise(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
     """Grain of a sensor in the dark."""
-    return as_pixels(pixels + 60 * severity * rng.standard_normal(pixels.shape))
+    return to_pixels(pixels + 60 * severity * rng.standard_normal(pixels.shape))
 
 
 def recompression(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
     """JPEG at ever lower quality."""
     del rng  # the codec has no chance in it
-    return encoded(pixels, round(95 - 92 * severity))
+    return compress_jpeg(pixels, round(95 - 92 * severity))
 
 
-def encoded(pixels: Pixels, quality: int) -> Pixels:
-    """The picture after one generation of JPEG."""
+def compress_jpeg(pixels: Pixels, quality: int) -> Pixels:
+    """Compress the image once as JPEG."""
     _, file = cv2.imencode(".jpg", pixels[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
     return np.ascontiguousarray(np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR), np.uint8)[..., ::-1])
 
 
 def drift(pixels: Pixels, severity: float, rng: np.random.Generator) -> Pixels:
-    """The frame slightly larger and shifted aside, by up to a fortieth of its width."""
+    """Zoom and shift the frame by up to a fortieth of its width."""
     height, width = pixels.shape[:2]
     angle = rng.uniform(0, 2 * np.pi)
     scale = 1 + 0.03 * severity

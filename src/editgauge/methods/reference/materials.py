@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.colors import as_pixels
+from editgauge.methods.reference.colors import to_pixels
 from editgauge.recipes import MATERIALS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Gray = NDArray[np.float32]
 """Height x width in [0, 1]."""
 
-DARK_AND_LIGHT = {
+MATERIAL_COLORS = {
     "brick": ((95, 28, 18), (226, 205, 188)),
     "grass": ((8, 42, 4), (176, 226, 92)),
     "gravel": ((38, 36, 34), (222, 218, 212)),
@@ -28,19 +28,19 @@ DARK_AND_LIGHT = {
 }
 
 
-def surface(material: str, width: int, height: int) -> Pixels:
-    """That much of the material, seen from straight ahead, at a scale that shows its pattern several times."""
+def render_material(material: str, width: int, height: int) -> Pixels:
+    """Render a frontal view of the material at a scale that repeats its pattern several times."""
     if material not in MATERIALS:
         raise CannotEditError(
             f"There is no material called '{material}'; the reference editors know {', '.join(MATERIALS)}."
         )
     side = int(np.clip(0.75 * max(width, height), 128, 512))
-    dark, light = (np.array(color, dtype=np.float32) for color in DARK_AND_LIGHT[material])
-    return as_pixels(dark + (light - dark) * _pattern(material, width, height, side)[..., None])
+    dark, light = (np.array(color, dtype=np.float32) for color in MATERIAL_COLORS[material])
+    return to_pixels(dark + (light - dark) * _pattern(material, width, height, side)[..., None])
 
 
 def _pattern(material: str, width: int, height: int, side: int) -> Gray:
-    """The material from dark (0) to light (1); a square of that side shows enough of it to be recognized."""
+    """Render the material from dark (0) to light (1); a square of `side` pixels shows enough to recognize it."""
     down, across = np.mgrid[0:height, 0:width].astype(np.float32) / side
     match material:
         case "stripes":
@@ -68,7 +68,7 @@ def _grain(down: Gray, side: int) -> Gray:
 
 
 def _photograph(material: str, width: int, height: int, side: int) -> Gray:
-    """A gray photograph of the material, mirrored where more of it is needed."""
+    """Load a gray photograph of the material, mirrored to the requested size."""
     from skimage import data
 
     gray = np.asarray(getattr(data, material)())

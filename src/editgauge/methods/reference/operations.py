@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels, as_lab
 from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
-from editgauge.methods.reference.colors import as_pixels, from_lab, lab_of, rgb_of
-from editgauge.methods.reference.materials import surface
+from editgauge.methods.reference.colors import lab_of, lab_to_rgb, rgb_of, to_pixels
+from editgauge.methods.reference.materials import render_material
 from editgauge.recipes import MARGIN, MATERIALS
 
 Alpha = NDArray[np.float32]
@@ -21,7 +21,7 @@ Alpha = NDArray[np.float32]
 Fill = Callable[["Pixels", BoolMask], "Pixels"]
 """The picture with the hole filled."""
 
-LEAST_CONTRAST = 0.4
+MIN_CONTRAST = 0.4
 DARKEST, BRIGHTEST = 3.0, 98.0
 """Lightnesses between which a recolored object's shading is fitted."""
 
@@ -34,61 +34,61 @@ class Piece:
     alpha: Alpha
 
 
-def feathered(mask: BoolMask) -> Alpha:
-    """The mask with an edge a few pixels wide, half of it outside."""
+def feather(mask: BoolMask) -> Alpha:
+    """Soften the mask's edge by a few pixels, half of them outside."""
     return np.asarray(cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 1.2, borderType=cv2.BORDER_REPLICATE))
 
 
-def inset(mask: BoolMask) -> Alpha:
-    """The mask with a soft edge inside it: a cut-out object then brings no rim of its old background."""
+def inset_feather(mask: BoolMask) -> Alpha:
+    """Soften the mask's edge inward, so that a cut-out object carries no rim of its old background."""
     soft = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), 1.5, borderType=cv2.BORDER_REPLICATE)
     return np.asarray(np.clip((soft - 0.35) / 0.5, 0, 1) * mask, dtype=np.float32)
 
 
-def blended(under: Pixels, over: Pixels, alpha: Alpha) -> Pixels:
-    """The upper picture overlaid on the lower one."""
-    return as_pixels(under + (over.astype(np.float32) - under) * alpha[..., None])
+def blend(under: Pixels, over: Pixels, alpha: Alpha) -> Pixels:
+    """Alpha-blend one image over another."""
+    return to_pixels(under + (over.astype(np.float32) - under) * alpha[..., None])
 
 
-def recolored(source: Pixels, mask: BoolMask, color: str) -> Pixels:
-    """The object in another color: light and shade of the old one around the lightness of the new one."""
+def recolor(source: Pixels, mask: BoolMask, color: str) -> Pixels:
+    """Recolor the object: keep its shading around the lightness of the new color."""
     lab, target = as_lab(source), lab_of(color)
     light = lab[..., 0]
     low, middle, high = np.percentile(light[mask], (5, 50, 95))
     reflected = target[0] / max(middle, 1)
-    below = np.clip(min(reflected, (target[0] - DARKEST) / max(middle - low, 1)), LEAST_CONTRAST, 1)
-    above = np.clip(min(reflected, (BRIGHTEST - target[0]) / max(high - middle, 1)), LEAST_CONTRAST, 1)
+    below = np.clip(min(reflected, (target[0] - DARKEST) / max(middle - low, 1)), MIN_CONTRAST, 1)
+    above = np.clip(min(reflected, (BRIGHTEST - target[0]) / max(high - middle, 1)), MIN_CONTRAST, 1)
     painted = np.empty_like(lab)
     painted[..., 0] = target[0] + np.where(light < middle, below, above) * (light - middle)
     painted[..., 1:] = target[1:] + 0.15 * (lab[..., 1:] - lab[mask][:, 1:].mean(axis=0))
-    return blended(source, from_lab(painted), feathered(mask))
+    return blend(source, lab_to_rgb(painted), feather(mask))
 
 
-def retextured(source: Pixels, mask: BoolMask, material: str) -> Pixels:
-    """The object made of another material, under the same light."""
+def retexture(source: Pixels, mask: BoolMask, material: str) -> Pixels:
+    """Replace the object's material under the same light."""
     left, top, right, bottom = bounding_box(mask)
     covered = source.copy()
-    covered[top:bottom, left:right] = surface(material, right - left, bottom - top)
+    covered[top:bottom, left:right] = render_material(material, right - left, bottom - top)
     light = cv2.GaussianBlur(cv2.cvtColor(source, cv2.COLOR_RGB2GRAY).astype(np.float32), (0, 0), 1)
     shade = np.clip((light + 8) / (np.median(light[mask]) + 8), 0.25, 1.6)
-    lit = as_pixels(covered * shade[..., None])
-    return blended(source, lit, feathered(mask) * mask)
+    lit = to_pixels(covered * shade[..., None])
+    return blend(source, lit, feather(mask) * mask)
 
 
-def removed(source: Pixels, mask: BoolMask, fill: Fill) -> Pixels:
-    """The picture without the object; its close surroundings are filled too, for they hold its rim."""
+def remove_object(source: Pixels, mask: BoolMask, fill: Fill) -> Pixels:
+    """Remove the object; its close surroundings are filled too because they hold its rim."""
     hole = dilate_mask(mask, MARGIN - 2)
-    return blended(source, fill(source, hole), feathered(hole))
+    return blend(source, fill(source, hole), feather(hole))
 
 
-def cut(source: Pixels, mask: BoolMask) -> Piece:
-    """The object alone."""
+def cut_out(source: Pixels, mask: BoolMask) -> Piece:
+    """Cut out the object."""
     left, top, right, bottom = bounding_box(mask)
-    return Piece(source[top:bottom, left:right], inset(mask)[top:bottom, left:right])
+    return Piece(source[top:bottom, left:right], inset_feather(mask)[top:bottom, left:right])
 
 
-def scaled(piece: Piece, width: int, height: int) -> Piece:
-    """The piece at another size."""
+def scale_piece(piece: Piece, width: int, height: int) -> Piece:
+    """Resize the piece."""
     if piece.alpha.shape == (height, width):
         return piece
     shrinks = height < piece.alpha.shape[0]
@@ -97,44 +97,44 @@ def scaled(piece: Piece, width: int, height: int) -> Piece:
     return Piece(np.asarray(pixels), np.asarray(alpha))
 
 
-def pasted(source: Pixels, piece: Piece, left: int, top: int) -> Pixels:
-    """The picture with the piece laid on it; what falls outside the picture is not seen."""
+def paste_piece(source: Pixels, piece: Piece, left: int, top: int) -> Pixels:
+    """Paste the piece onto the image; parts outside are clipped."""
     height, width = source.shape[:2]
     rows, columns = piece.alpha.shape
     first_row, first_column = max(0, -top), max(0, -left)
     last_row, last_column = min(rows, height - top), min(columns, width - left)
     if first_row >= last_row or first_column >= last_column:
         return source
-    there = slice(top + first_row, top + last_row), slice(left + first_column, left + last_column)
-    seen = slice(first_row, last_row), slice(first_column, last_column)
+    image_window = slice(top + first_row, top + last_row), slice(left + first_column, left + last_column)
+    piece_window = slice(first_row, last_row), slice(first_column, last_column)
     result = source.copy()
-    result[there] = blended(source[there], piece.pixels[seen], piece.alpha[seen])
+    result[image_window] = blend(source[image_window], piece.pixels[piece_window], piece.alpha[piece_window])
     return result
 
 
-def with_background(source: Pixels, kept: BoolMask, scene: Pixels) -> Pixels:
-    """The kept objects before another scene."""
-    return blended(scene, source, inset(kept))
+def replace_background(source: Pixels, foreground: BoolMask, scene: Pixels) -> Pixels:
+    """Place the foreground in front of another scene."""
+    return blend(scene, source, inset_feather(foreground))
 
 
-def blurred_around(source: Pixels, kept: BoolMask) -> Pixels:
-    """The picture out of focus, without the kept objects' colors flowing into their surroundings."""
+def blur_background(source: Pixels, foreground: BoolMask) -> Pixels:
+    """Blur the background without bleeding the foreground's colors into it."""
     spread = max(source.shape[:2]) / 60
-    weight = (~dilate_mask(kept, 2)).astype(np.float32) + 1e-4
+    weight = (~dilate_mask(foreground, 2)).astype(np.float32) + 1e-4
     colors = cv2.GaussianBlur(source * weight[..., None], (0, 0), spread)
     weights = cv2.GaussianBlur(weight, (0, 0), spread)
-    return as_pixels(colors / weights[..., None])
+    return to_pixels(colors / weights[..., None])
 
 
 def backdrop(scene: str, width: int, height: int) -> Pixels:
-    """A wall of one color or of a material."""
+    """Render a plain background of one color or material."""
     if scene in MATERIALS:
-        return surface(scene, width, height)
+        return render_material(scene, width, height)
     return np.full((height, width, 3), rgb_of(scene), dtype=np.uint8)
 
 
-def covering(picture: Pixels, width: int, height: int) -> Pixels:
-    """The middle of a picture, scaled until it covers that size."""
+def cover_crop(picture: Pixels, width: int, height: int) -> Pixels:
+    """Scale and center-crop an image to that size."""
     scale = max(width / picture.shape[1], height / picture.shape[0])
     size = max(width, round(picture.shape[1] * scale)), max(height, round(picture.shape[0] * scale))
     large = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from editgauge.errors import CannotEditError, UnscorableError
 from editgauge.methods import Method
-from editgauge.methods.options import offers, read_options, text
-from editgauge.methods.reference.apply import followed
+from editgauge.methods.options import combine_options, read_options, text
+from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
 
 if TYPE_CHECKING:
@@ -33,24 +33,24 @@ class Painted(Method):
     name = "painted"
     about = "Follows the edit's recipe; a network (MI-GAN) paints what comes into view behind a removed object."
 
-    known = offers(inpainter=text(INPAINTER, "the model that fills holes, of `editgauge list models`"))
+    option_specs = combine_options(inpainter=text(INPAINTER, "the model that fills holes, of `editgauge list models`"))
 
     def __init__(self, inpainter: str = INPAINTER) -> None:
         self._inpainter = inpainter
         self._one_at_a_time = Lock()
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
-        """The right outcome; nothing in it is random."""
-        return followed(recipe_of(edit, source), source, self._filled)
+        """Return the correct outcome, deterministically."""
+        return apply_recipe(recipe_of(edit, source), source, self._filled)
 
     def settings(self) -> dict[str, Any]:
-        """The model that fills holes."""
-        from editgauge.models.choice import describe
+        """Return the model that fills holes."""
+        from editgauge.models._factory import describe
 
         return describe({"inpainter": self._inpainter})
 
     def variant(self, options: Mapping[str, str]) -> Painted:
-        """The method with another `inpainter`."""
+        """Return the method with another `inpainter`."""
         return Painted(**read_options(self.name, {"inpainter": INPAINTER}, options))
 
     def _filled(self, source: Pixels, hole: BoolMask) -> Pixels:
@@ -62,7 +62,7 @@ class Painted(Method):
 
     @cached_property
     def _model(self) -> Inpainter:
-        from editgauge.models.choice import make_models
+        from editgauge.models._factory import make_models
 
         return cast("Inpainter", make_models({"inpainter": self._inpainter})["inpainter"])
 

@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.colors import as_pixels
+from editgauge.methods.reference.colors import to_pixels
 from editgauge.recipes import STYLES
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 SEPIA = np.array([[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]], dtype=np.float32)
 
 
-def restyled(source: Pixels, style: str) -> Pixels:
-    """The picture in that style."""
+def apply_style(source: Pixels, style: str) -> Pixels:
+    """Render the image in that style."""
     match style:
         case "sketch":
             return _sketch(source)
         case "grayscale":
             return _grayscale(source)
         case "sepia":
-            return as_pixels(source.astype(np.float32) @ SEPIA.T)
+            return to_pixels(source.astype(np.float32) @ SEPIA.T)
         case "cartoon":
             return _cartoon(source)
         case "negative":
@@ -76,9 +76,9 @@ def _oil(source: Pixels) -> Pixels:
         unrests.append(cv2.blur(light**2, size, anchor=anchor) - cv2.blur(light, size, anchor=anchor) ** 2)
     calmest = np.argmin(np.stack(unrests), axis=0)
     strokes = np.take_along_axis(np.stack(means), calmest[None, ..., None], axis=0)[0]
-    return as_pixels(strokes)
+    return to_pixels(strokes)
 
 
 def _scaled(source: Pixels, pixels_of_640: float) -> float:
-    """A length given for a picture 640 pixels wide or high, for this one."""
+    """Scale a length given for a 640-pixel image to this image."""
     return float(pixels_of_640 * max(source.shape[:2]) / 640)

@@ -9,7 +9,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels, as_lab
 from editgauge._util.masks import Polygons, bounding_box
-from editgauge.methods.reference.apply import changeable, kept_inside, outlined
+from editgauge.methods.reference.apply import clamp_to_image, rasterize_outline, recipe_mask
 from editgauge.methods.reference.colors import COLORS, lab_of
 from editgauge.recipes import (
     MATERIALS,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]
 OnAnObject = TypeVar("OnAnObject", Recolor, Texture, Remove, Resize, Replace)
 
-UNLIKE = {
+DISSIMILAR_STYLES = {
     "sketch": ("negative", "sepia", "oil"),
     "grayscale": ("negative", "oil", "cartoon"),
     "sepia": ("negative", "sketch", "cartoon"),
@@ -41,16 +41,16 @@ UNLIKE = {
     "oil": ("negative", "sketch", "grayscale"),
 }
 """Styles unlike the requested one: a sketch is gray too, and an oil painting is flat like a cartoon."""
-FAR_APART = 45.0
+MIN_COLOR_DISTANCE = 45.0
 """CIELAB distance from which two colors have different names for everyone."""
-HARDLY = 0.2
+MAX_OVERLAP = 0.2
 """The share of the right object that a blunder on another one may touch."""
 OBJECT_SIZES = 0.001, 0.4
 """Shares of the picture that an object worth a blunder covers: neither a speck nor the sky."""
 
 
-def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator) -> Recipe:
-    """What a careless editor does instead of the recipe; never by accident the right thing."""
+def wrong_recipe(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator) -> Recipe:
+    """Return what a careless editor does instead of the recipe; never accidentally the correct edit."""
     match recipe:
         case Recolor(outline, color):
             wrong_color = Recolor(outline, _clashing(source, outline, rng, color))
@@ -70,24 +70,28 @@ def blunder(edit: Edit, recipe: Recipe, source: Pixels, rng: np.random.Generator
         case Paste():
             return _wrong_side(edit, recipe, source) or _wrong_addition(edit, recipe, source, rng)
         case Restyle(style):
-            return Restyle(str(rng.choice(UNLIKE.get(style, ("negative",)))))
+            return Restyle(str(rng.choice(DISSIMILAR_STYLES.get(style, ("negative",)))))
         case Background():
             return _altered_foreground(recipe, source, rng)
 
 
 def _clashing(source: Pixels, outline: Polygons, rng: np.random.Generator, *requested: str) -> str:
-    """A color that is neither the object's own nor one asked for."""
-    own = np.median(as_lab(source)[outlined(outline, source)], axis=0)
-    avoided = [own, *(lab_of(color) for color in requested)]
-    far = [color for color in COLORS if all(np.linalg.norm(lab_of(color) - other) > FAR_APART for other in avoided)]
+    """Pick a color that is neither the object's nor the requested one."""
+    current = np.median(as_lab(source)[rasterize_outline(outline, source)], axis=0)
+    avoided = [current, *(lab_of(color) for color in requested)]
+    far = [
+        color
+        for color in COLORS
+        if all(np.linalg.norm(lab_of(color) - other) > MIN_COLOR_DISTANCE for other in avoided)
+    ]
     return str(rng.choice(far))
 
 
 def _on_another_object(edit: Edit, recipe: OnAnObject, source: Pixels, rng: np.random.Generator) -> OnAnObject | None:
-    """The same done to another annotated object that has hardly anything to do with the right one."""
-    right = outlined(recipe.outline, source)
+    """Apply the operation to another annotated object that hardly overlaps the correct one."""
+    right = rasterize_outline(recipe.outline, source)
     variants = [replace(recipe, outline=other) for _, other in _objects(edit, source)]
-    wrong = [variant for variant in variants if changeable(variant, source)[right].mean() <= HARDLY]
+    wrong = [variant for variant in variants if recipe_mask(variant, source)[right].mean() <= MAX_OVERLAP]
     return wrong[rng.integers(len(wrong))] if wrong else None
 
 
@@ -100,19 +104,19 @@ def _objects(edit: Edit, source: Pixels) -> list[tuple[str, Polygons]]:
 
 
 def _moved_elsewhere(recipe: Move, source: Pixels) -> Recipe:
-    """The object moved the opposite way, or aside where there is no room; removed where there is none at all."""
+    """Move the object the opposite way, sideways if there is no room, or remove it as a last resort."""
     left, top, right, bottom = recipe.outline.box()
     x, y = (left + right) / 2, (top + bottom) / 2
     across, down = recipe.center[0] - x, recipe.center[1] - y
     for turned in ((-across, -down), (down, -across), (-down, across)):
-        wrong = kept_inside(replace(recipe, center=(x + turned[0], y + turned[1])), source)
+        wrong = clamp_to_image(replace(recipe, center=(x + turned[0], y + turned[1])), source)
         if isinstance(wrong, Move) and np.hypot(wrong.center[0] - x, wrong.center[1] - y) >= np.hypot(across, down) / 2:
             return wrong
     return Remove(recipe.outline)
 
 
 def _wrong_side(edit: Edit, recipe: Paste, source: Pixels) -> Paste | None:
-    """The new object where it was not asked for; None when the place does not matter or every place would do."""
+    """Paste the new object at a wrong position; None when the position does not matter or every one would do."""
     anchor = _anchor(edit, source)
     if edit.position is None or anchor is None:
         return None
@@ -129,7 +133,7 @@ def _wrong_side(edit: Edit, recipe: Paste, source: Pixels) -> Paste | None:
 
 
 def _anchor(edit: Edit, source: Pixels) -> Box | None:
-    """What the new object's place is relative to: an annotated object, or the picture when none is named."""
+    """Return the box that the new object's position refers to: an annotated object, or the whole image."""
     height, width = source.shape[:2]
     if edit.position is None or edit.position.anchor is None:
         return 0, 0, width, height
@@ -159,19 +163,21 @@ def _satisfies(box: Box, relation: Relation, anchor: Box) -> bool:
 
 def _wrong_addition(edit: Edit, recipe: Paste, source: Pixels, rng: np.random.Generator) -> Recipe:
     """Another object of the picture doubled instead of the asked one added; without any, the place smeared over."""
-    others = [outline for name, outline in _objects(edit, source) if not edit.to or edit.to.lower() not in name.lower()]
-    if not others:
+    other_outlines = [
+        outline for name, outline in _objects(edit, source) if not edit.to or edit.to.lower() not in name.lower()
+    ]
+    if not other_outlines:
         return Remove(recipe.placed())
-    return Paste(Cutout(edit.source, others[rng.integers(len(others))]), recipe.foot, recipe.height)
+    return Paste(Cutout(edit.source, other_outlines[rng.integers(len(other_outlines))]), recipe.foot, recipe.height)
 
 
 def _altered_foreground(recipe: Background, source: Pixels, rng: np.random.Generator) -> Recipe:
-    """The kept objects changed as the background should be, and the background kept."""
-    kept = Polygons(tuple(ring for outline in recipe.kept for ring in outline.rings))
-    if not kept.rings:
+    """Apply the background change to the foreground objects and leave the background."""
+    foreground = Polygons(tuple(ring for outline in recipe.objects for ring in outline.rings))
+    if not foreground.rings:
         return Restyle("negative")
     if isinstance(recipe.scene, str) and recipe.scene in MATERIALS:
-        return Texture(kept, recipe.scene)
+        return Texture(foreground, recipe.scene)
     if isinstance(recipe.scene, str) and recipe.scene in COLORS:
-        return Recolor(kept, recipe.scene)
-    return Recolor(kept, _clashing(source, kept, rng))
+        return Recolor(foreground, recipe.scene)
+    return Recolor(foreground, _clashing(source, foreground, rng))

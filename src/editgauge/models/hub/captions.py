@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from editgauge.models.hub import loading
-from editgauge.models.hub.network import Network
+from editgauge.models.hub import _network
+from editgauge.models.hub._network import Network
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
@@ -45,8 +45,8 @@ class HubCaptioner(Network):
 
     @cached_property
     def _florence(self) -> Any:
-        library = loading.transformers("Florence-2")
-        with loading.clear_errors(self.source, "processor"):
+        library = _network.transformers("Florence-2")
+        with _network.clear_errors(self.source, "processor"):
             return library.Florence2Processor(self.image_processor, self.tokenizer)
 
     def _settings(self) -> dict[str, str | int | float]:

@@ -1,4 +1,10 @@
-"""CLIP (Radford et al. 2021) and SigLIP, SigLIP 2: pictures and texts in one space."""
+"""Where in a picture a similarity comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
+attention-model explainability").
+
+For each layer the attention of all heads is weighted by how much the similarity would grow with it; negative values
+are dropped, and the mean over the heads carries relevance from token to token. What the token that stands for
+the picture has gathered in the end is each patch's share.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +17,100 @@ from numpy.typing import NDArray
 
 from editgauge.errors import BadInputError
 from editgauge.models.answers import Vector
-from editgauge.models.hub.network import Network, numbers
-from editgauge.models.hub.relevance import on_picture, patch_relevance
+from editgauge.models.hub._network import Network, numbers, resized
 
 if TYPE_CHECKING:
     import torch
 
     from editgauge._util.images import Pixels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
+
+    Map = NDArray[np.float32]
+
+
+def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -> torch.Tensor:
+    """Each patch's share in the similarity of one picture with a vector: rows x columns, nothing below zero.
+
+    Args:
+        network: CLIP or SigLIP, with attention that can be looked at ("eager")
+        pixels: the picture as the network wants it, 1 x 3 x height x width
+        towards: a vector of the joint space
+
+    """
+    import torch
+
+    with torch.enable_grad():
+        seen = network.vision_model(pixel_values=pixels.requires_grad_(), output_attentions=True)
+        attentions = list(seen.attentions)
+        if network.config.model_type == "clip":
+            vector = network.visual_projection(seen.pooler_output)
+        else:
+            vector, pooling = attention_pooled(network.vision_model.head, seen.last_hidden_state)
+            attentions.append(pooling)
+        likeness = torch.nn.functional.cosine_similarity(vector, towards[None]).sum()
+        gradients = torch.autograd.grad(likeness, attentions)
+    carried = [
+        _positive(*pair) for pair in zip(gradients, (attention.detach() for attention in attentions), strict=True)
+    ]
+    if network.config.model_type == "clip":
+        shares = _rolled_out(carried)[0, 1:]  # the class token's view of all tokens but itself
+    else:
+        shares = (carried[-1] @ _rolled_out(carried[:-1]))[0]
+    side = network.config.vision_config.image_size // network.config.vision_config.patch_size
+    return shares.reshape(side, side)
+
+
+def attention_pooled(head: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """What SigLIP's pooling head makes of the tokens, and its attention: 1 x heads x 1 x tokens, part of the graph.
+
+    The head itself computes the same but keeps its attention to itself.
+    """
+    inner = head.attention
+    weights, biases = inner.in_proj_weight.chunk(3), inner.in_proj_bias.chunk(3)
+    query, key, value = (
+        (source @ weight.T + bias).unflatten(-1, (inner.num_heads, -1)).transpose(1, 2)
+        for source, weight, bias in zip((head.probe, tokens, tokens), weights, biases, strict=True)
+    )
+    attention = (query @ key.transpose(-1, -2) / inner.head_dim**0.5).softmax(dim=-1)
+    pooled = inner.out_proj((attention @ value).transpose(1, 2).flatten(2))
+    return (pooled + head.mlp(head.layernorm(pooled)))[:, 0], attention
+
+
+def _positive(gradient: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
+    """Gradient times attention where it raises the similarity, mean over the heads."""
+    return (gradient * attention)[0].clamp(min=0).mean(dim=0)
+
+
+def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Whose relevance each token holds after all layers; at first every token holds its own."""
+    import torch
+
+    held = torch.eye(carried[0].shape[0], device=carried[0].device)
+    for layer in carried:
+        held = held + layer @ held
+    return held
+
+
+def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Map:
+    """The shares as a map of the picture, in the unit they came in; what the network never saw has no share.
+
+    Args:
+        shares: rows x columns
+        size: height and width of the picture
+        cropped: does the network see only the square in the middle?
+
+    """
+    side = min(size)
+    height, width = (side, side) if cropped else size
+    spread = resized(shares[None].float(), (height, width))[0]
+    top, left = (size[0] - height) // 2, (size[1] - width) // 2
+    whole = np.zeros(size, np.float32)
+    whole[top : top + height, left : left + width] = spread.cpu().numpy()
+    return whole
 
 
 class ClipEmbedder(Network):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.models.answers import Keys, Patches, Vector
-from editgauge.models.hub.network import Network, numbers, squeezed
+from editgauge.models.hub._network import Network, numbers, squeezed
 
 if TYPE_CHECKING:
     import torch

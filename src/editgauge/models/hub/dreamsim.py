@@ -20,8 +20,7 @@ import numpy as np
 from PIL import Image
 
 from editgauge.errors import BadInputError
-from editgauge.models.hub.loading import clear_errors
-from editgauge.models.hub.network import IMAGENET_MEAN, IMAGENET_STD, Network, numbers
+from editgauge.models.hub._network import IMAGENET_MEAN, IMAGENET_STD, Network, clear_errors, numbers
 
 if TYPE_CHECKING:
     import torch

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Features
-from editgauge.models.hub.boxes import Boxes, corners
-from editgauge.models.hub.network import Network, numbers
+from editgauge.models.hub._network import Boxes, Network, corners, numbers
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Detections, Features, SegmentPrompt
-from editgauge.models.hub import loading
-from editgauge.models.hub.boxes import around, corners, overlap
-from editgauge.models.hub.network import Network, numbers, resized
+from editgauge.models.hub import _network
+from editgauge.models.hub._network import Network, around, corners, numbers, overlap, resized
 from editgauge.models.vocabulary import resolve
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ class InstanceNetwork(Network):
     def image_processor(self) -> Any:
         """What makes pictures ready. OneFormer's would fetch a list of classes from the hub, which is not needed."""
         kept = {"class_info_file": None} if self.source.config["model_type"] == "oneformer" else {}
-        return loading.load_image_processor(self.source, **kept)
+        return _network.load_image_processor(self.source, **kept)
 
     @cached_property
     def _names(self) -> dict[int, str]:

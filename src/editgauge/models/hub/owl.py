@@ -15,8 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from editgauge.models.answers import Detections, Features, Vector
-from editgauge.models.hub.boxes import corners
-from editgauge.models.hub.network import Network, numbers, row_of
+from editgauge.models.hub._network import Network, corners, numbers, row_of
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from editgauge.models.answers import Features, SegmentPrompt
-from editgauge.models.hub.network import Network, numbers, resized, row_of, squeezed
+from editgauge.models.hub._network import Network, numbers, resized, row_of, squeezed
 
 if TYPE_CHECKING:
     import torch

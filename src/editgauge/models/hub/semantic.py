@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from editgauge.models.answers import ClassMap
-from editgauge.models.hub.network import Network, resized
+from editgauge.models.hub._network import Network, resized
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels

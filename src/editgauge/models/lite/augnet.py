@@ -16,9 +16,9 @@ import numpy as np
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.graphs import Floats, Graph
-from editgauge.models.lite.runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalog, card_of, onnx_session
-from editgauge.models.weights.converted import arrays_of
+from editgauge.models.lite._graphs import Floats, Graph
+from editgauge.models.lite._runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalog, card_of, onnx_session
+from editgauge.models.weights._pickles import arrays_of
 
 NAME = "augnet"
 ID = "AugNet ResNet-50"

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels
 from editgauge.models.answers import ClassScores
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.graphs import Floats, Graph
-from editgauge.models.lite.runtime import FromCatalog, card_of, litert, litert_outputs, onnx_session
+from editgauge.models.lite._graphs import Floats, Graph
+from editgauge.models.lite._runtime import FromCatalog, card_of, litert, litert_outputs, onnx_session
 from editgauge.models.weights import weights_of
-from editgauge.models.weights.converted import arrays_of
+from editgauge.models.weights._pickles import arrays_of
 
 CLASSES = 1000
 EPSILON = 1e-3

@@ -16,7 +16,7 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.errors import UnscorableError
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
+from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
 from editgauge.models.weights import weights_of
 
 NAME = "migan"

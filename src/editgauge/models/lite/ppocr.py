@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels
 from editgauge.models.answers import TextLines
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.runtime import FromCatalog, card_of, onnx_session
+from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
 
 NAME = "pp-ocr"
 ID = "PP-OCRv6 small"

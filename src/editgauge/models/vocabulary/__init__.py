@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from editgauge.errors import UnscorableError
-from editgauge.models.vocabulary.phrases import plain_words, singulars
-from editgauge.models.vocabulary.resolve import PULL, Resolution, Resolver, sense_of
-from editgauge.models.vocabulary.wordnet import Sense, WordNet
+from editgauge.models.vocabulary._phrases import plain_words, singulars
+from editgauge.models.vocabulary._resolve import PULL, Resolution, Resolver, sense_of
+from editgauge.models.vocabulary._wordnet import Sense, WordNet
 
 _open = cache(WordNet)
 _opened_by_place: dict[object, WordNet] = {}
@@ -40,7 +40,7 @@ def wordnet_here() -> WordNet | None:
     """WordNet, when it is on this machine; found once per place where it may lie, because every phrase asks for it."""
     from editgauge._util.packages import cache_root
     from editgauge.models.weights import MissingWeightsError, weights_of
-    from editgauge.models.weights.local import folder_given
+    from editgauge.models.weights._store import folder_given
 
     places = (cache_root(), folder_given())
     if places not in _opened_by_place:

@@ -6,10 +6,12 @@ Sources in order: the user's own folder (`EDITGAUGE_WEIGHTS`), the cache, the mo
 
 from __future__ import annotations
 
-from editgauge.models.weights.catalog import catalog_entries, entry_of
-from editgauge.models.weights.files import DamagedWeightsError, MissingWeightsError, WeightFiles
-from editgauge.models.weights.store import (
+from editgauge.models.weights._catalog import catalog_entries, entry_of
+from editgauge.models.weights._store import (
+    DamagedWeightsError,
     LicenseNotAcceptedError,
+    MissingWeightsError,
+    WeightFiles,
     available,
     info,
     pull,

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from editgauge.reports._score_tables import PrintedCell, ScoreTable
     from editgauge.reports.context import Context
 
-STEPS = 7
+COLOR_STEPS = 7
 """Steps of the color scale, light to dark in one hue: the order survives gray printing and color blindness."""
 NAMES, WIDTH, HEIGHT, GAP = 150, 56, 26, 2
-SLANT = 35
+HEADER_ANGLE = 35
 """Degrees by which the names of the columns rise: long ones then stay apart."""
-TOP, RIGHT, FOOT = 96, 70, 24
-LONGEST_NAME = 22
+TOP, RIGHT, FOOTER = 96, 70, 24
+MAX_NAME_CHARACTERS = 22
 COLORS = ("#f1f6fb", "#d9e7f4", "#b7d2ea", "#8ab8dc", "#3775aa", "#1d5c96", "#0b3a69")
 """The same steps as in the page."""
-DARK_FROM = 4
+DARK_STEP = 4
 """From this step on the number is white."""
 
 
@@ -37,9 +37,9 @@ class HeatCell:
 
     text: str
     step: int | None
-    """0 for the worst to STEPS - 1 for the best; None for what has no score."""
+    """0 for the worst to COLOR_STEPS - 1 for the best; None for what has no score."""
     tooltip: str
-    """The whole story: interval, counts, reasons."""
+    """Interval, counts, reasons."""
     few: bool = False
     reference: bool = False
     """Whether the method leaves every source as it is: a number to compare with, without a color."""
@@ -72,73 +72,75 @@ class HeatMap:
 
 
 def heat_map(table: ScoreTable, methods: Sequence[str], untouched: Collection[str] = ()) -> HeatMap:
-    """The map of one score, its colors spread from the worst mean of a method that edits to the best."""
+    """Return the heat map of one score; colors range from the worst to the best mean of a method that edits."""
     values = [
-        shown.cell.mean.value
+        printed.cell.mean.value
         for row in table.rows.values()
-        for shown in row
-        if shown and shown.cell.mean and shown.cell.method not in untouched
+        for printed in row
+        if printed and printed.cell.mean and printed.cell.method not in untouched
     ]
     ends = (min(values), max(values)) if values else (0.0, 0.0)
     worst, best = ends if table.spec.higher_is_better else ends[::-1]
     columns = [kind for kind in table.rows if kind not in table.folded]
     rows = {
         method: [
-            replace(_cell(table.rows[kind][place], kind, worst, best), reference=method in untouched)
+            replace(_cell(table.rows[kind][column], kind, worst, best), reference=method in untouched)
             for kind in columns
         ]
-        for place, method in enumerate(methods)
+        for column, method in enumerate(methods)
     }
     return HeatMap(table, columns, rows, words.number(worst, table.decimals), words.number(best, table.decimals))
 
 
-def _cell(shown: PrintedCell | None, edit_type: str, worst: float, best: float) -> HeatCell:
+def _cell(printed: PrintedCell | None, edit_type: str, worst: float, best: float) -> HeatCell:
     where = "all edits" if edit_type == ALL else words.spaced(edit_type)
-    if shown is None:
+    if printed is None:
         return HeatCell("none", None, f"{where}: no outcomes")
-    mean = shown.cell.mean
+    mean = printed.cell.mean
     if mean is None:
-        return HeatCell("none", None, f"{where}: no score; {shown.unscored}")
+        return HeatCell("none", None, f"{where}: no score; {printed.unscored}")
     share = (mean.value - worst) / (best - worst) if best != worst else 0.5
-    label = f"{where}: {shown.text(mean.value)}{words.spoken_interval(mean, shown.decimals)}"
-    label += f", {shown.cell.scored} scored" + (f", {shown.unscored}" if shown.unscored else "")
-    return HeatCell(shown.text(mean.value), min(max(int(share * STEPS), 0), STEPS - 1), label, shown.few)
+    label = f"{where}: {printed.text(mean.value)}{words.spoken_interval(mean, printed.decimals)}"
+    label += f", {printed.cell.scored} scored" + (f", {printed.unscored}" if printed.unscored else "")
+    return HeatCell(
+        printed.text(mean.value), min(max(int(share * COLOR_STEPS), 0), COLOR_STEPS - 1), label, printed.few
+    )
 
 
 def draw(heat_map: HeatMap) -> Markup:
-    """The map as a drawing for a paper; what has no score is an empty frame."""
+    """Draw the map for a paper; cells without a score are empty frames."""
     width = NAMES + len(heat_map.columns) * (WIDTH + GAP) + RIGHT
     bottom = TOP + len(heat_map.rows) * (HEIGHT + GAP)
-    heads = [_head(kind, place) for place, kind in enumerate(heat_map.columns)]
+    heads = [_head(kind, index) for index, kind in enumerate(heat_map.columns)]
     rows = [
-        _row(method, cells, TOP + place * (HEIGHT + GAP)) for place, (method, cells) in enumerate(heat_map.rows.items())
+        _row(method, cells, TOP + index * (HEIGHT + GAP)) for index, (method, cells) in enumerate(heat_map.rows.items())
     ]
     better = "higher is better" if heat_map.table.spec.higher_is_better else "lower is better"
     few = f" * fewer than {FEW_SOURCES} source images." if heat_map.has_few else ""
     foot = f"{heat_map.table.spec.name}, {better}; darker is better, from {heat_map.worst} to {heat_map.best}.{few}"
     note = Markup('<text x="0" y="{}" font-size="10.5" fill="#59636e">{}</text>').format(bottom + 16, foot)
     spoken = f"{heat_map.table.spec.name} by method and edit type"
-    return drawing([*heads, *rows, note], max(width, 7 * len(foot)), bottom + FOOT, spoken, "heat-map")
+    return drawing([*heads, *rows, note], max(width, 7 * len(foot)), bottom + FOOTER, spoken, "heat-map")
 
 
-def _head(kind: str, place: int) -> Markup:
-    x, y = NAMES + place * (WIDTH + GAP) + WIDTH / 2, TOP - 8
+def _head(kind: str, index: int) -> Markup:
+    x, y = NAMES + index * (WIDTH + GAP) + WIDTH / 2, TOP - 8
     text = "all edits" if kind == ALL else words.spaced(kind)
     return Markup('<text x="{x:g}" y="{y:g}" transform="rotate(-{angle} {x:g} {y:g})">{text}</text>').format(
-        x=x, y=y, angle=SLANT, text=text
+        x=x, y=y, angle=HEADER_ANGLE, text=text
     )
 
 
 def _row(method: str, cells: list[HeatCell], top: float) -> Markup:
-    name = words.shortened(method, LONGEST_NAME)
+    name = words.shortened(method, MAX_NAME_CHARACTERS)
     label = Markup('<text class="label" x="{}" y="{:g}">{}</text>').format(NAMES - 10, top + HEIGHT / 2 + 4, name)
-    return Markup().join([label, *(_field(cell, place, top) for place, cell in enumerate(cells))])
+    return Markup().join([label, *(_draw_cell(cell, index, top) for index, cell in enumerate(cells))])
 
 
-def _field(cell: HeatCell, place: int, top: float) -> Markup:
-    left = NAMES + place * (WIDTH + GAP)
+def _draw_cell(cell: HeatCell, index: int, top: float) -> Markup:
+    left = NAMES + index * (WIDTH + GAP)
     fill = "none" if cell.step is None else COLORS[cell.step]
-    ink = "#59636e" if cell.step is None else "#ffffff" if cell.step >= DARK_FROM else "#10233a"
+    ink = "#59636e" if cell.step is None else "#ffffff" if cell.step >= DARK_STEP else "#10233a"
     return Markup(
         '<rect x="{}" y="{:g}" width="{}" height="{}" fill="{}" stroke="#c9d6e2" stroke-width="0.5"/>'
         '<text x="{:g}" y="{:g}" text-anchor="middle" fill="{}">{}</text>'
@@ -147,7 +149,7 @@ def _field(cell: HeatCell, place: int, top: float) -> Markup:
 
 def _content(context: Context) -> dict[str, Any] | None:
     maps = [heat_map(table, context.methods, context.untouched) for table in context.tables]
-    return {"maps": maps, "STEPS": STEPS} if maps else None
+    return {"maps": maps, "STEPS": COLOR_STEPS} if maps else None
 
 
 section = TemplateSection("heat_map", "Heat map", 20, _content, EDIT_TYPES)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from editgauge.results import Run
     from editgauge.types import ScoreSpec
 
-MOST_SHOWN = 6
-MOST_REASONS = 2
+MAX_DISPUTES = 6
+MAX_NOTES = 2
 
 
 class JudgedOutcome(NamedTuple):
@@ -75,7 +75,7 @@ class JudgeDisputes:
 
 
 def judge_disputes(context: Context) -> list[JudgeDisputes]:
-    """One for each protocol that several judges were asked by, for its primary scores."""
+    """Return the disputes on the primary scores of each protocol that several judges answered."""
     values = scores_by_judge(context.run)
     families: dict[str, dict[str, dict[str, Values]]] = defaultdict(dict)
     for (family, name), by_judge in values.items():
@@ -90,7 +90,7 @@ def judge_disputes(context: Context) -> list[JudgeDisputes]:
 
 
 def _primary(family: str, scores: Mapping[str, Mapping[str, Values]], context: Context) -> list[str]:
-    """The scores that answer a question about the edit; where none does, the one on which judges differ most."""
+    """Return the scores that answer a question about the edit; without any, the most disputed one."""
     specs = {name: _spec(family, by_judge, name, context) for name, by_judge in scores.items()}
     answering = [name for name, spec in specs.items() if spec.question]
     return answering or [max(scores, key=lambda name: float(np.mean(spreads(table_of(scores[name])[1]))))]
@@ -104,40 +104,42 @@ def _of_score(family: str, name: str, by_judge: Mapping[str, Values], context: C
     outcomes, table = table_of(by_judge)
     spread = spreads(table)
     counted = (~np.isnan(table)).sum(axis=1) > 1
-    order = sorted(np.flatnonzero(counted).tolist(), key=lambda place: -spread[place])
-    chosen: dict[str, int] = {}
-    for place in order:
-        if spread[place] and (context.sample is None or outcomes[place].edit in context.sample):
-            chosen.setdefault(outcomes[place].edit, place)  # each edit once: other pictures tell more
-    places = list(chosen.values())[:MOST_SHOWN]
+    order = sorted(np.flatnonzero(counted).tolist(), key=lambda index: -spread[index])
+    by_edit: dict[str, int] = {}  # one outcome per edit
+    for index in order:
+        if spread[index] and (context.sample is None or outcomes[index].edit in context.sample):
+            by_edit.setdefault(outcomes[index].edit, index)
+    disputed = list(by_edit.values())[:MAX_DISPUTES]
     reasons = _reasons(
-        family, name, judges=list(by_judge), outcomes=[outcomes[place] for place in places], context=context
+        family, name, judges=list(by_judge), outcomes=[outcomes[index] for index in disputed], context=context
     )
-    alpha = krippendorff(table, "interval", np.array([each.source for each in outcomes]))
+    alpha = krippendorff(table, "interval", np.array([outcome.source for outcome in outcomes]))
     interval = "" if alpha.low is None or alpha.high is None else f" [{alpha.low:.2f}, {alpha.high:.2f}]"
     return JudgeDisputes(
         protocol=family,
         spec=_spec(family, by_judge, name, context),
         judges=[judge for judge in by_judge if not is_panel(judge)],
         outcomes=int(counted.sum()),
-        equal=sum(not spread[place] for place in order),
+        equal=sum(not spread[index] for index in order),
         agreement=f"none ({alpha.reason})" if alpha.value is None else f"{alpha.value:.2f}{interval}",
         shown=[
             JudgeDispute(
-                outcomes[place],
-                str(context.run.edits.get(outcomes[place].edit, {}).get("instruction") or ""),
-                text.plain(round(spread[place], 2)),
+                outcomes[index],
+                str(context.run.edits.get(outcomes[index].edit, {}).get("instruction") or ""),
+                text.plain(round(spread[index], 2)),
                 [
-                    JudgeAnswer(judge, _said(values, outcomes[place]), reasons[outcomes[place], judge][:MOST_REASONS])
+                    JudgeAnswer(
+                        judge, _value_text(values, outcomes[index]), reasons[outcomes[index], judge][:MAX_NOTES]
+                    )
                     for judge, values in by_judge.items()
                 ],
             )
-            for place in places
+            for index in disputed
         ],
     )
 
 
-def _said(values: Values, outcome: JudgedOutcome) -> str:
+def _value_text(values: Values, outcome: JudgedOutcome) -> str:
     value = values.get(outcome)
     return "no score" if value is None else text.plain(round(value, 2))
 
@@ -145,51 +147,51 @@ def _said(values: Values, outcome: JudgedOutcome) -> str:
 def _reasons(
     family: str, score: str, judges: Sequence[str], outcomes: Sequence[JudgedOutcome], context: Context
 ) -> dict[tuple[JudgedOutcome, str], list[str]]:
-    """What each judge noted about an outcome, by outcome and judge: what names the score, where a note does."""
+    """Return the notes by outcome and judge; those that name the score if there are any."""
     by_protocol = {with_judge(family, judge): judge for judge in judges}
-    wanted = {(each.edit, each.method, each.seed): each for each in outcomes}
+    by_key = {(outcome.edit, outcome.method, outcome.seed): outcome for outcome in outcomes}
     reasons: dict[tuple[JudgedOutcome, str], list[str]] = defaultdict(list)
-    for key, _, note in notes_of(context.run, {each.edit for each in outcomes}):
-        outcome, judge = wanted.get((key.edit, key.method, key.seed)), by_protocol.get(key.protocol)
+    for key, _, note in notes_of(context.run, {outcome.edit for outcome in outcomes}):
+        outcome, judge = by_key.get((key.edit, key.method, key.seed)), by_protocol.get(key.protocol)
         if outcome is not None and judge is not None and note not in reasons[outcome, judge]:
             reasons[outcome, judge].append(note)
-    for place, notes in reasons.items():
-        reasons[place] = [note for note in notes if score in note] or notes
+    for target, notes in reasons.items():
+        reasons[target] = [note for note in notes if score in note] or notes
     return reasons
 
 
 def scores_by_judge(run: Run) -> dict[tuple[str, str], dict[str, Values]]:
-    """The values of every score: by the protocol's name without its judge and the score, then by judge or panel."""
+    """Return the values of every score, by protocol without judge and score, then by judge or panel."""
     values: dict[tuple[str, str], dict[str, Values]] = defaultdict(lambda: defaultdict(dict))
     columns = ("protocol", "name", "edit", "method", "seed", "source", "value", "reason")
     for protocol, name, *outcome, value, reason in zip(
         *(run.scores[column].to_pylist() for column in columns), strict=True
     ):
         base, options = parse_variant(protocol)
-        judge = next((each for each in options if each in run.manifest.judges or is_panel(each)), None)
+        judge = next((option for option in options if option in run.manifest.judges or is_panel(option)), None)
         if judge is None or reason in ("not_applicable", "missing_outcome"):
             continue
-        family = format_variant(base, {each: value for each, value in options.items() if each != judge})
+        family = format_variant(base, {option: value for option, value in options.items() if option != judge})
         values[family, name][judge][JudgedOutcome(*outcome)] = value
     return values
 
 
 def with_judge(family: str, judge: str) -> str:
-    """The name of the protocol by which a judge gave the scores of a family."""
+    """Return the name of the protocol variant of a judge."""
     base, options = parse_variant(family)
     return format_variant(base, {**options, judge: ""})
 
 
 def table_of(by_judge: Mapping[str, Values]) -> tuple[list[JudgedOutcome], Numbers]:
-    """The outcomes, and a row for each with a column for every single judge; NaN where there is no score."""
-    outcomes = sorted({each for values in by_judge.values() for each in values})
+    """Return the outcomes, and an array of one row per outcome and one column per judge; NaN for missing scores."""
+    outcomes = sorted({outcome for values in by_judge.values() for outcome in values})
     single = [judge for judge in by_judge if not is_panel(judge)]
     rows = [[_number(by_judge[judge].get(outcome)) for judge in single] for outcome in outcomes]
     return outcomes, np.array(rows, dtype=np.float64).reshape(len(outcomes), len(single))
 
 
 def spreads(table: Numbers) -> list[float]:
-    """How far the judges are apart on each outcome; 0 where fewer than two gave a score."""
+    """Return the range of the judges' scores on each outcome; 0 with fewer than two scores."""
     return [float(np.nanmax(row) - np.nanmin(row)) if (~np.isnan(row)).sum() > 1 else 0.0 for row in table]
 
 

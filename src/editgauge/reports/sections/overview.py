@@ -1,6 +1,6 @@
 """The overview in words: which methods do best at what, and what failed.
 
-Which methods differ significantly is what `findings.verdicts` says, as in `editgauge compare`, the places and the
+Which methods differ significantly is what `analysis.significance` says, as in `editgauge compare`, the places and the
 leaderboard: on the edits that both have, over all pairs of methods.
 """
 
@@ -30,12 +30,12 @@ SMALL_SAMPLE = 50
 """Below that many source images the overview says that the sample is small."""
 FAILURES = frozenset({"crashed", "unreadable_image"})
 """Reasons that are failures; for others there is no score, and nothing went wrong."""
-MOST_NAMED = 4
+MAX_NAMES = 4
 """This many methods or edit types are named in one sentence; more are counted."""
 
 
 def sentences(context: Context) -> list[Markup]:
-    """The whole overview, in reading order."""
+    """Return the sentences of the overview, in reading order."""
     sources = _source_counts(context)
     few = {key: min(counts) for key, counts in sources.items() if min(counts) < FEW_SOURCES}
     return [
@@ -49,12 +49,12 @@ def sentences(context: Context) -> list[Markup]:
 
 
 def in_bold(parts: Iterable[Part]) -> Markup:
-    """A sentence with its methods in bold."""
+    """Render a sentence with its methods in bold."""
     return Markup().join(_bold(part) if isinstance(part, MethodName) else Markup.escape(part) for part in parts)
 
 
 def _source_counts(context: Context) -> dict[ScoreKey, set[int]]:
-    """The headline scores, each with the numbers of source images that the methods have of it."""
+    """Return the numbers of source images of each headline score, over methods."""
     counts: dict[ScoreKey, set[int]] = {key: set() for key in context.headlines}
     for cell in context.cells:
         key = (cell.protocol, cell.spec.name)
@@ -69,7 +69,7 @@ def _source_images(counts: Collection[int]) -> str:
 
 
 def _nothing_claimed(context: Context, few: Mapping[ScoreKey, int]) -> Iterable[Markup]:
-    """All scores on which some method has too few source images, in one sentence."""
+    """Name all scores on which some method has too few source images."""
     if few:
         titles = [context.titles[key] for key in few]
         names = [_score_name(titles[0], context.run.spec(*next(iter(few))))] if len(few) == 1 else [*map(_code, titles)]
@@ -80,7 +80,7 @@ def _nothing_claimed(context: Context, few: Mapping[ScoreKey, int]) -> Iterable[
 
 def _on_score(context: Context, key: ScoreKey) -> Markup:
     table = context.table(key)
-    cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
+    cells = [cell.cell for cell in table.rows[ALL] if cell and cell.cell.mean]
     standings = ScoreStandings.of(cells, context.verdicts.of(*key))
     name = _score_name(table.title, table.spec)
     by_method = {cell.method: _method(cell, table.decimals) for cell in standings.cells}
@@ -102,7 +102,7 @@ def _on_score(context: Context, key: ScoreKey) -> Markup:
 
 
 def _if_missing(standings: ScoreStandings) -> str:
-    """Whether the verdict on two methods depends on what has no score."""
+    """Say whether the result on two methods depends on missing scores."""
     one, two = standings.cells
     difference = standings.verdicts.between(one.method, two.method) if standings.verdicts else None
     if standings.verdicts is None or difference is None or standings.verdicts.survives_missing(difference) is not False:
@@ -111,14 +111,14 @@ def _if_missing(standings: ScoreStandings) -> str:
 
 
 def _sample(counts: Collection[int]) -> Iterable[Markup]:
-    """How many source images the claims rest on."""
+    """Say how many source images the means are of."""
     if counts:
         small = ", a small sample: expect them to move with other images" if min(counts) < SMALL_SAMPLE else ""
-        yield Markup("These means rest on {}{}.").format(_source_images(counts), small)
+        yield Markup("These means are over {}{}.").format(_source_images(counts), small)
 
 
 def _uneven(context: Context) -> Iterable[Markup]:
-    """Means over different edits are compared with care."""
+    """Warn if methods were scored on different numbers of edits."""
     for protocol, name in context.headlines:
         scored = {
             cell.method: cell.scored
@@ -133,14 +133,14 @@ def _uneven(context: Context) -> Iterable[Markup]:
 
 
 def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup]:
-    """Which edit types have a clear winner on the first headline score."""
+    """Say which edit types have a significantly best method on the first headline score."""
     if not context.headlines or len(context.methods) < 2 or len(context.edit_types) < 2:
         return
     table = context.table(context.headlines[0])
     won: dict[str, list[str]] = {}
     level = too_few = 0
     for edit_type in context.edit_types:
-        cells = [shown.cell for shown in table.rows[edit_type] if shown and shown.cell.mean]
+        cells = [cell.cell for cell in table.rows[edit_type] if cell and cell.cell.mean]
         standings = ScoreStandings.of(cells, context.verdicts.of(*context.headlines[0], edit_type))
         if len(standings.cells) < max(len(cells), 2):
             too_few += 1
@@ -161,8 +161,10 @@ def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup
     if too_few:
         have = "has" if too_few == 1 else "have"
         some = "no edit type has" if too_few == len(context.edit_types) else f"{too_few} of them {have} fewer than"
-        rest = f"{some} {FEW_SOURCES} source images" if parts else f"{some} {FEW_SOURCES} source images to judge by"
-        parts.append(Markup("{}").format(rest))
+        few_sources = (
+            f"{some} {FEW_SOURCES} source images" if parts else f"{some} {FEW_SOURCES} source images to judge by"
+        )
+        parts.append(Markup("{}").format(few_sources))
     yield Markup("By edit type, on {}: {}.").format(_code(table.title), Markup("; ").join(parts))
 
 
@@ -188,7 +190,7 @@ def _failures(context: Context) -> Iterable[Markup]:
 
 
 def _missing(context: Context, missing: Sequence[ScoredOutcome]) -> Markup:
-    """What is not there has not failed."""
+    """Count missing outcomes, which are not failures."""
     by_method: dict[str, set[str]] = {}
     for outcome in missing:
         by_method.setdefault(outcome.method, set()).add(outcome.edit)
@@ -236,7 +238,7 @@ def _partly(outcomes: Sequence[ScoredOutcome]) -> Markup:
 
 
 def _shares(parts: Sequence[tuple[Markup, int]], of_one: str, of_many: str) -> Markup:
-    """The only one, or all with their counts."""
+    """List the only part, or all parts with their counts."""
     form = Markup(of_one if len(parts) == 1 else of_many)  # noqa: S704 - a phrase of this file
     return _listed([form.format(*part) for part in parts])
 
@@ -266,10 +268,8 @@ def _code(name: str) -> Markup:
 
 
 def _listed(parts: Sequence[str]) -> Markup:
-    """As one says it: a, b and c; many are cut short and counted."""
-    shown = (
-        list(parts) if len(parts) <= MOST_NAMED else [*parts[: MOST_NAMED - 1], f"{len(parts) - MOST_NAMED + 1} more"]
-    )
-    if len(shown) < 2:
-        return Markup("").join(shown)
-    return Markup("{} and {}").format(Markup(", ").join(shown[:-1]), shown[-1])
+    """Join parts as in "a, b and c"; many are cut short and counted."""
+    names = list(parts) if len(parts) <= MAX_NAMES else [*parts[: MAX_NAMES - 1], f"{len(parts) - MAX_NAMES + 1} more"]
+    if len(names) < 2:
+        return Markup("").join(names)
+    return Markup("{} and {}").format(Markup(", ").join(names[:-1]), names[-1])

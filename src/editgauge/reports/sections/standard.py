@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from editgauge.reports._outcomes import Missing
     from editgauge.reports.context import Context
 
-MOST_SAID = 4
+MAX_DETAILS = 4
 """This many different details are quoted; the gallery has all."""
 
 
@@ -45,18 +45,18 @@ class UnscoredReason:
 
     @property
     def said(self) -> list[tuple[str, int]]:
-        """What was said most often."""
-        return self.details.most_common(MOST_SAID)
+        """The most frequent details."""
+        return self.details.most_common(MAX_DETAILS)
 
     @property
     def said_otherwise(self) -> int:
-        """How many more things were said."""
-        return max(0, len(self.details) - MOST_SAID)
+        """The number of other details."""
+        return max(0, len(self.details) - MAX_DETAILS)
 
 
 def failures(context: Context) -> list[UnscoredReason]:
-    """Every reason, the most frequent first."""
-    by_reason = {each.reason: UnscoredReason(each) for each in missing_scores(context.incomplete)}
+    """Return every reason for missing scores, the most frequent first."""
+    by_reason = {missing.reason: UnscoredReason(missing) for missing in missing_scores(context.incomplete)}
     for outcome in context.incomplete:
         edit_type = context.run.edits.get(outcome.edit, {}).get("type", "")
         for (protocol, _), score in outcome.scores.items():
@@ -73,10 +73,12 @@ def failures(context: Context) -> list[UnscoredReason]:
 
 def _overview(context: Context) -> Content:
     counts = {method: context.counts_of(method) for method in context.methods}
-    done, kept = (context.answers.get(question, [None])[0] for question in ("done", "kept"))
+    done, preserved = (context.answers.get(question, [None])[0] for question in ("done", "kept"))
     return {
         "answer": in_bold(context.headline.parts),
-        "trade_off": done and kept and trade_off(context.cells, done, kept, context.methods, context.untouched),
+        "trade_off": done
+        and preserved
+        and trade_off(context.cells, done, preserved, context.methods, context.untouched),
         "highlights": highlights(context),
         "sentences": sentences(context),
         "overview": overview_tables(context.cells, context.methods),
@@ -90,7 +92,7 @@ def _methods(context: Context) -> Content | None:
         return None
     plots = {m: [plot_method_profile(table, context.methods, m) for table in context.tables] for m in context.methods}
     counts = {method: context.counts_of(method) for method in context.methods}
-    cards = {method: read_card(Path(place)) for method, place in context.run.manifest.methods.items()}
+    cards = {method: read_card(Path(folder)) for method, folder in context.run.manifest.methods.items()}
     return {"plots": plots, "of_method": counts, "cards": cards}
 
 
@@ -104,14 +106,14 @@ def _edit_types(context: Context) -> Content | None:
 
 
 def _groups(context: Context) -> Content | None:
-    """Every score in every group of the benchmark's own divisions, below that of all edits."""
+    """Return every score in every group of the benchmark's own divisions, below that of all edits."""
     cells = group_cells(context.run)
     overall = [cell for cell in context.cells if cell.edit_type == ALL]
     tables = {}
     for division in divisions(context.run):
-        own = [each for each in cells if each.division == division]
-        rows = [replace(each.cell, edit_type=each.label) for each in own]
-        values = {each.label: each.value for each in own}
+        of_division = [group for group in cells if group.division == division]
+        rows = [replace(group.cell, edit_type=group.label) for group in of_division]
+        values = {group.label: group.value for group in of_division}
         tables[division] = (score_tables([*overall, *rows], context.methods, list(values)), values)
     return {"by_division": tables} if tables else None
 
@@ -171,7 +173,7 @@ class SetTable:
 
 
 def set_tables(scores: Sequence[SetScore], methods: Sequence[str]) -> list[SetTable]:
-    """The tables of a run; none when no protocol scored sets."""
+    """Return the tables of scores of sets; empty if no protocol has any."""
     return [
         _table(protocol, name, scores, methods)
         for protocol, name in dict.fromkeys((s.protocol, s.name) for s in scores)

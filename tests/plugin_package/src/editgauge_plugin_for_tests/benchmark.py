@@ -3,7 +3,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from editgauge import Benchmark, Edit, Picture, Rectangle
+from editgauge import Benchmark, Edit, ImageFile, Rectangle
 
 
 def load() -> Benchmark:
@@ -13,15 +13,17 @@ def load() -> Benchmark:
         (
             Edit(
                 id="cat-black",
-                source=Picture("chelsea", _photo("chelsea.png")),
+                source=ImageFile("chelsea", _photo("chelsea.png")),
                 type="color",
                 instruction="Make the cat black.",
                 subject="cat",
                 to="black",
                 mask=Rectangle(100, 20, 350, 300),
             ),
-            Edit(id="no-cup", source=Picture("coffee", _photo("coffee.png")), type="size", instruction="Gone."),
-            Edit(id="at-sea", source=Picture("rocket", _photo("rocket.jpg")), type="background", instruction="At sea."),
+            Edit(id="no-cup", source=ImageFile("coffee", _photo("coffee.png")), type="size", instruction="Gone."),
+            Edit(
+                id="at-sea", source=ImageFile("rocket", _photo("rocket.jpg")), type="background", instruction="At sea."
+            ),
         ),
         about="For tests.",
         license="as scikit-image",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from editgauge import CannotEditError, Edit, Method, Pixels, Refused, read_options
+from editgauge import CannotEditError, Edit, Method, Pixels, RefusedError, read_options
 
 
 class Negative:
@@ -33,7 +33,7 @@ class Clumsy:
             case "empty":
                 given = source[:0]
             case "refuses":
-                raise Refused("the filter says no")
+                raise RefusedError("the filter says no")
             case "cannot":
                 raise CannotEditError("there is no cat")
             case "floats":

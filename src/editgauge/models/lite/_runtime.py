@@ -19,7 +19,7 @@ from editgauge._util.images import Pixels, as_unit
 from editgauge.errors import EditGaugeError, MissingExtraError, summarize_error
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.weights import entry_of, weights_of
-from editgauge.models.weights.files import sha256_of_set
+from editgauge.models.weights._store import sha256_of_set
 
 IMAGENET_MEAN = np.array([0.485, 0.456, 0.406], np.float32)
 IMAGENET_SPREAD = np.array([0.229, 0.224, 0.225], np.float32)

@@ -14,7 +14,7 @@ from typing import Any
 
 from editgauge._util.text import join_words, with_article
 from editgauge.errors import UnscorableError
-from editgauge.models.vocabulary.phrases import (
+from editgauge.models.vocabulary._phrases import (
     english,
     is_possessive,
     plain_words,
@@ -22,7 +22,7 @@ from editgauge.models.vocabulary.phrases import (
     singulars,
     without_what_follows,
 )
-from editgauge.models.vocabulary.wordnet import Sense, WordNet
+from editgauge.models.vocabulary._wordnet import Sense, WordNet
 
 PERSON = "person"
 PULL = "`editgauge models pull wordnet` brings WordNet, which knows more words"

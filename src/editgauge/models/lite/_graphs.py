@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from editgauge.models.lite.runtime import library
+from editgauge.models.lite._runtime import library
 
 Floats = NDArray[np.float32]
 OPSET = 17

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels
 from editgauge.models.answers import JOINTS, Poses
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
+from editgauge.models.lite._runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
 
 NAME = "rtmpose-s"
 ID = "YOLOX-tiny, RTMPose-s"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +15,10 @@ from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Features
 from editgauge.models.interfaces import ModelCard
-from editgauge.models.lite.runtime import FromCatalog, card_of
+from editgauge.models.lite._runtime import FromCatalog, card_of, litert, litert_outputs
 from editgauge.models.vocabulary import resolve
 from editgauge.models.vocabulary.coco import coco_words
+from editgauge.models.weights import weights_of
 
 Boxes = NDArray[np.float32]
 """One row per object: left, top, right, bottom."""
@@ -90,3 +93,67 @@ def _of_words(features: Features, words: tuple[str, ...]) -> Detections:
     places = np.flatnonzero(np.isin(features["numbers"], [known[word] for word in words]))
     seen = tuple(coco_words()[number] for number in features["numbers"][places].tolist())
     return Detections(features["boxes"][places], features["confidences"][places], seen, seen)
+
+
+BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{place}" for place in (3, 2, 1, 0))
+
+
+class _EfficientDet(CocoDetector):
+    @cached_property
+    def _network(self) -> Any:
+        return litert(self._weights or weights_of(self.name).path(f"{self.name}.tflite"), self.id, self._threads)
+
+    def _run(self, square: Pixels) -> tuple[Boxes, NDArray[np.float32], NDArray[np.int64]]:
+        outputs = litert_outputs(self._network, square)
+        count = int(outputs[COUNT])
+        top_left_bottom_right = outputs[BOXES][:count]
+        numbers = outputs[NUMBERS][:count].astype(np.int64) + 1  # the network counts from 0, COCO from 1
+        return top_left_bottom_right[:, [1, 0, 3, 2]], outputs[CONFIDENCES][:count], numbers
+
+
+class EfficientDetLite2(_EfficientDet):
+    """Sees the 80 kinds of objects of COCO in less than a tenth of a second a picture on one core."""
+
+    name = "efficientdet-lite2"
+    weights = (name,)
+    id = "EfficientDet-Lite2"
+    side = 448
+    operating_point = 0.25
+
+
+class EfficientDetLite0(_EfficientDet):
+    """The smaller brother of Lite2: twice as fast, and it overlooks more."""
+
+    name = "efficientdet-lite0"
+    weights = (name,)
+    id = "EfficientDet-Lite0"
+    side = 320
+    operating_point = 0.3
+
+
+GRAPH = "frozen_inference_graph.pb"
+TEXT = "ssd_mobilenet_v2_coco_2018_03_29.pbtxt"
+
+
+class SsdMobileNetV2(CocoDetector):
+    """Sees the 80 kinds of objects of COCO: at most 100 of a picture, from a confidence of 0.01 on."""
+
+    name = "ssd-mobilenet-v2"
+    weights = (name,)
+    id = "SSD-MobileNetV2 (COCO, 2018-03-29)"
+    side = 300
+    operating_point = 0.3
+
+    @cached_property
+    def _net(self) -> Any:
+        import cv2
+
+        folder = self._weights or weights_of(self.name).path(GRAPH).parent
+        return cv2.dnn.readNetFromTensorflow(str(folder / GRAPH), str(folder / TEXT))
+
+    def _run(self, square: Pixels) -> tuple[Boxes, NDArray[np.float32], NDArray[np.int64]]:
+        import cv2
+
+        self._net.setInput(cv2.dnn.blobFromImage(square))
+        rows = self._net.forward()[0, 0]  # picture, number, confidence, left, top, right, bottom
+        return rows[:, 3:7], rows[:, 2], rows[:, 1].astype(np.int64)

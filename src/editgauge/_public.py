@@ -1,4 +1,4 @@
-"""What `editgauge` shows: one table, from which the package, its typing stub and the command line follow."""
+"""Public names of the package: the source of `editgauge.__all__`, its typing stub and the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ VERBS: dict[str, dict[str, str]] = {
         "list": "editgauge._cli.list:list_names",
         "see": "editgauge.engine.see:see",
         "changes": "editgauge.engine.changes:changes",
-        "understand": "editgauge.engine.parse:understand",
+        "parse": "editgauge.engine.parse:parse",
+        "understand": "editgauge.engine.parse:parse",
     },
     "People": {
         "agree": "editgauge.analysis.agree:agree",
@@ -40,7 +41,7 @@ VERBS: dict[str, dict[str, str]] = {
 }
 """The verbs by the heading under which the command line lists them, each with its function."""
 
-_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights.verbs", "editgauge.benchmarks.datasets"
+_STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights._verbs", "editgauge.benchmarks.datasets"
 GROUPS: dict[str, dict[str, str]] = {
     "study": {
         "create": "editgauge.studies.creation.create:create",
@@ -75,7 +76,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "tables": "editgauge.audits.judges.inspector_tables:tables",
         "guess-cost": "editgauge.audits.judges.guess_cost:guess_cost",
     },
-    "cache": {name: f"editgauge.models.cache:{name}" for name in ("info", "clear")},
+    "cache": {name: f"editgauge.models._cache:{name}" for name in ("info", "clear")},
 }
 """Verbs that have verbs of their own; in Python they are modules."""
 
@@ -84,7 +85,7 @@ SUMMARIES: dict[str, str] = {
     "score": "Score one edited image.",
     "run": "Score the outcomes of one or more methods on a benchmark.",
     "report": "Write a report of a run that opens in any browser, straight from disk.",
-    "compare": "Test whether two methods differ significantly, score by score, on the edits that both have.",
+    "compare": "Test whether methods differ significantly, score by score and pair by pair, on the edits that both have.",
     "gate": "Check that a run is not worse than a baseline by more than a margin, for use in continuous integration.",
     "plan": "Estimate time, memory, disk and judge cost of a run before it starts.",
     "edit": "Create the outcomes of a method for a benchmark.",
@@ -97,7 +98,8 @@ SUMMARIES: dict[str, str] = {
     "list": "List what is available: benchmarks, methods, protocols, metrics, models and more.",
     "see": "Show what the models detect in an image: boxes, outlines and confidence.",
     "changes": "Describe what changed between two images, one sentence per change, without a language model.",
-    "understand": "Read what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
+    "parse": "Parse what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
+    "understand": "Parse what an instruction, or a target caption, asks for: the edit type, what changes, and into what.",
     "agree": "Measure how well the scores of a run agree with people: with ratings, choices between two, or known truth.",
     "prefer": "Ask a judge which of two outcomes is better, in both orders.",
     "estimate": "Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).",
@@ -146,43 +148,51 @@ SUMMARIES: dict[str, str] = {
 }
 """What the command line lists for each verb: the first sentence of its docstring, readable without an import."""
 
-_ERRORS, _TYPES, _OPTIONS = "editgauge.errors", "editgauge.types", "editgauge.options"
-_IMAGES, _MASKS, _EVIDENCE = "editgauge._util.images", "editgauge._util.masks", "editgauge.evidence"
-FACE: dict[str, str] = {
-    **{name: place for verbs in VERBS.values() for name, place in verbs.items()},
+_TYPES, _IMAGES, _MASKS = "editgauge.types", "editgauge._util.images", "editgauge._util.masks"
+PUBLIC_NAMES: dict[str, str] = {
+    **{name: path for verbs in VERBS.values() for name, path in verbs.items()},
+    # submodules
+    "benchmarks": "editgauge.benchmarks",
     "build": "editgauge.build",
-    "cache": "editgauge.models.cache",
+    "cache": "editgauge.models._cache",
     "data": "editgauge.data",
+    "errors": "editgauge.errors",
     "judges": "editgauge.judges",
+    "metrics": "editgauge.metrics",
     "models": "editgauge.models",
     "study": "editgauge.studies",
-    **{name: f"{_TYPES}:{name}" for name in ("Benchmark", "Edit", "Item", "Outcome", "Score", "ScoreSpec", "Unscored")},
-    **{name: f"{_OPTIONS}:{name}" for name in ("DataOptions", "JudgeOptions", "ModelOptions")},
-    **{
-        name: f"{_ERRORS}:{name}"
-        for name in ("BadImageError", "BadInputError", "BadRunError", "CannotEditError", "UnscorableError")
-    },
-    **{name: f"{_ERRORS}:{name}" for name in ("EditGaugeError", "FetchError", "UnknownNameError")},
+    # results and long-lived objects
     "Run": "editgauge.results:Run",
     "RunSummary": "editgauge.analysis.summary:RunSummary",
     "ScoreRecord": "editgauge.results:ScoreRecord",
+    "ScoreResult": "editgauge.engine.result:ScoreResult",
     "Verdict": "editgauge.protocols.verdict:Verdict",
     "Scorer": "editgauge.engine.scorer:Scorer",
     "Monitor": "editgauge.serving.monitor:Monitor",
     "client": "editgauge.serving.client:client",
-    "ScoreResult": "editgauge.engine.result:ScoreResult",
+    # data types, and base classes of extensions
+    **{name: f"{_TYPES}:{name}" for name in ("Edit", "Item", "Score", "Unscored")},
+    "EditGaugeError": "editgauge.errors:EditGaugeError",
+    "Method": "editgauge.methods:Method",
+    "Protocol": "editgauge.protocols:Protocol",
+}
+"""Every name of `editgauge.__all__` with its import path: a module, or `module:name`."""
+
+EXTENSION_NAMES: dict[str, str] = {
+    **{name: f"{_TYPES}:{name}" for name in ("Benchmark", "Outcome", "Scores", "ScoreSpec")},
+    **{name: f"editgauge.options:{name}" for name in ("DataOptions", "JudgeOptions", "ModelOptions")},
+    **{
+        name: f"editgauge.errors:{name}"
+        for name in ("BadImageError", "BadInputError", "BadRunError", "CannotEditError", "FetchError")
+    },
+    **{name: f"editgauge.errors:{name}" for name in ("UnknownNameError", "UnscorableError")},
     **{name: f"{_IMAGES}:{name}" for name in ("ImageFile", "Pixels", "Unit", "as_unit", "read_image")},
     **{name: f"{_MASKS}:{name}" for name in ("BoolMask", "MaskFile", "Rectangle")},
-    **{name: f"{_EVIDENCE}:{name}" for name in ("Box", "Heat", "Note", "Region")},
-    # what extensions are written with
-    "Metric": "editgauge.metrics.base:Metric",
-    **{name: f"editgauge.metrics.base:{name}" for name in ("check_pair", "counted_pixels", "metric")},
-    "Protocol": "editgauge.protocols:Protocol",
-    "Scores": f"{_TYPES}:Scores",
+    **{name: f"editgauge.evidence:{name}" for name in ("Box", "Heat", "Note", "Region")},
+    **{name: f"editgauge.metrics.base:{name}" for name in ("Metric", "check_pair", "counted_pixels", "metric")},
     "Layout": "editgauge.methods.layouts:Layout",
-    "Method": "editgauge.methods:Method",
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
-    "Refused": "editgauge.methods.absence:Refused",
+    "RefusedError": "editgauge.methods.absence:RefusedError",
     "read_options": "editgauge.methods.options:read_options",
     "Model": "editgauge.models.interfaces:Model",
     "ModelCard": "editgauge.models.interfaces:ModelCard",
@@ -190,17 +200,17 @@ FACE: dict[str, str] = {
     "Vector": "editgauge.models.answers:Vector",
     "MissingWeightsError": "editgauge.models.weights:MissingWeightsError",
 }
-"""Every public name with its place: a module, or `module:name`."""
+"""Further names that extensions import from `editgauge`: types, evidence, errors and helpers."""
 
 
-def stub() -> str:
-    """The typing stub `__init__.pyi` that says the same to a type checker."""
+def typing_stub() -> str:
+    """Return the content of `__init__.pyi`, which declares the same names for type checkers."""
     lines = []
-    for name, place in sorted(FACE.items()):
-        module, _, attribute = place.partition(":")
+    for name, path in sorted((PUBLIC_NAMES | EXTENSION_NAMES).items()):
+        module, _, attribute = path.partition(":")
         if not attribute:
             module, _, attribute = module.rpartition(".")
         lines.append(f"from {module} import {attribute} as {name}")
-    names = "".join(f'    "{name}",\n' for name in sorted(FACE))
-    heading = "# Generated by docs/generate.py from editgauge/_face.py. Do not edit.\n# ruff: noqa: I001\n"
+    names = "".join(f'    "{name}",\n' for name in sorted(PUBLIC_NAMES))
+    heading = "# Generated by docs/generate.py from editgauge/_public.py. Do not edit.\n# ruff: noqa: I001\n"
     return heading + "\n".join(sorted(lines)) + f"\n\n__version__: str\n\n__all__ = [\n{names}]\n"

@@ -1,4 +1,4 @@
-"""Every set of weights by name, with size, SHA-256, license and source. The table is `catalog.yaml`."""
+"""Every set of weights by name, with size, SHA-256, license and source. The table is `weights.yaml`."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def catalog_entries() -> dict[str, WeightsEntry]:
     """All sets of weights by name, in the order of the table."""
     import yaml
 
-    rows = yaml.safe_load((resources.files(__package__) / "catalog.yaml").read_text(encoding="utf-8"))
+    rows = yaml.safe_load((resources.files(__package__) / "weights.yaml").read_text(encoding="utf-8"))
     return {name: WeightsEntry(name=name, **row) for name, row in rows.items()}
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 from editgauge._util.packages import GrowthCallback
 from editgauge._util.progress import log_info
 from editgauge.errors import FetchError
-from editgauge.models.weights import store
-from editgauge.models.weights.catalog import catalog_entries
-from editgauge.models.weights.files import WeightFiles
-from editgauge.models.weights.store import WeightInfo
+from editgauge.models.weights import _store
+from editgauge.models.weights._catalog import catalog_entries
+from editgauge.models.weights._store import WeightFiles, WeightInfo
 
 DOWNLOADS_AT_ONCE = 4
 """Half of the time of a small download goes by while its client starts."""
@@ -34,7 +33,7 @@ def list_weights() -> list[WeightInfo]:
         >>> editgauge.models.list_weights()
 
     """
-    return [store.info(name) for name in catalog_entries()]
+    return [_store.info(name) for name in catalog_entries()]
 
 
 def info(name: str) -> WeightInfo:
@@ -48,7 +47,7 @@ def info(name: str) -> WeightInfo:
         name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
 
     """
-    return store.info(_set_of(name))
+    return _store.info(_set_of(name))
 
 
 def pull(
@@ -70,7 +69,7 @@ def pull(
         quiet: print no progress or remarks.
 
     """
-    return pull_each(store.wanted(_listed(name)), accept, revision, quiet=quiet)
+    return pull_each(_store.wanted(_listed(name)), accept, revision, quiet=quiet)
 
 
 def pull_each(
@@ -90,11 +89,11 @@ def _pull_first(
     alternatives: Sequence[str], show: ShowDownload, accept: str | None, revision: str | None, *, quiet: bool
 ) -> WeightFiles:
     for index, name in enumerate(alternatives, start=1):
-        about = store.info(name)
+        about = _store.info(name)
         remark = partial(_remark, name, quiet)
         remark(f"{about.source}; license {license_of(about)}")
         try:
-            return store.pull(
+            return _store.pull(
                 name, say=remark, grown=show(name, about.bytes_to_fetch), accept=accept, revision=revision
             )
         except FetchError as failed:
@@ -119,8 +118,8 @@ def verify(name: str | Sequence[str]) -> list[WeightFiles]:
         name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
 
     """
-    chosen = [next(filter(store.available, element), element[0]) for element in store.wanted(_listed(name))]
-    return [store.verify(item) for item in chosen]
+    chosen = [next(filter(_store.available, element), element[0]) for element in _store.wanted(_listed(name))]
+    return [_store.verify(item) for item in chosen]
 
 
 def path(name: str) -> Path:
@@ -134,7 +133,7 @@ def path(name: str) -> Path:
         name: set of weights or model, such as `lpips-alex`; `editgauge models list` shows all.
 
     """
-    return store.weights_of(_set_of(name)).folder
+    return _store.weights_of(_set_of(name)).folder
 
 
 def license_of(about: WeightInfo) -> str:
@@ -144,7 +143,7 @@ def license_of(about: WeightInfo) -> str:
 
 def _set_of(name: str) -> str:
     """The set of weights that a name stands for: its own, or that of a model."""
-    ((weights_name, *_), *_) = store.wanted([name])
+    ((weights_name, *_), *_) = _store.wanted([name])
     return weights_name
 
 
