@@ -22,9 +22,9 @@ from editgauge._util.files import DRAFT_PREFIX, write_json, write_text
 from editgauge._util.images import read_image, write_png
 from editgauge._util.text import as_utf8
 from editgauge.errors import BadImageError, BadInputError, CannotEditError, EditGaugeError
-from editgauge.methods.absence import why
+from editgauge.methods.absence import absence_reason
 from editgauge.methods.card import MethodCard
-from editgauge.methods.outcomes import LIST
+from editgauge.methods.outcomes import OUTCOMES_FILE
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
@@ -112,7 +112,7 @@ class OutcomeList:
     """The list in a folder. A line that a kill or a full disk cut in two is left out, and its outcome made again."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / LIST
+        self._path = folder / OUTCOMES_FILE
         self._lines = {line.key: line for line in _read(self._path) if _is_true(line, folder)}
         for draft in folder.glob(f"{DRAFT_PREFIX}*"):
             draft.unlink(missing_ok=True)
@@ -167,7 +167,9 @@ def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[
     outcomes = sum(line.absence is None for line in entries)
     return MethodCard(
         outcomes=outcomes,
-        failures=dict(Counter(why(line.absence) for line in entries if line.absence is not None).most_common()),
+        failures=dict(
+            Counter(absence_reason(line.absence) for line in entries if line.absence is not None).most_common()
+        ),
         seconds_mean=round(fmean(seconds), 4) if seconds else None,
         seconds_median=round(median(seconds), 4) if seconds else None,
         peak_memory=_most(earlier.get("peak_memory"), _peak_memory()),
@@ -235,7 +237,7 @@ def split(jobs: Iterable[Job], folder: Path, listed: OutcomeList, words: JobProm
     for job in jobs:
         line = listed.get(job.key)
         if line is not None and line.absence is not None:
-            (finished if why(line.absence) == "refused" else left).append(job)
+            (finished if absence_reason(line.absence) == "refused" else left).append(job)
         elif not (folder / job.key.file).is_file():
             left.append(job)
         else:

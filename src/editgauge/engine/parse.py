@@ -17,12 +17,12 @@ from editgauge._util.images import read_image
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.instructions import understand as by_rules
+from editgauge.instructions import parse as by_rules
 from editgauge.instructions.parsed import parsed_from_json
 from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
 from editgauge.options import JudgeOptions, Pairs
-from editgauge.results.edits import reading_to_json
+from editgauge.results.edits import parsed_to_json
 from editgauge.types import ParsedInstruction
 
 KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
@@ -59,7 +59,7 @@ class JudgedReading(BaseModel):
     steps: list[JudgedStep] = Field(min_length=1)
 
 
-def understand(
+def parse(
     text: str = "",
     *,
     source_caption: str | None = None,
@@ -89,7 +89,7 @@ def understand(
     return read_instruction(text, source_caption, target_caption, form, source, judge_config)
 
 
-def understand_lines(
+def parse_lines(
     file: str | Path, judge: str | Pairs = (), prompts: str | Path | None = None
 ) -> Iterator[dict[str, Any]]:
     """One object for each line of a file of JSON lines: the reading, or the error of that line."""
@@ -125,7 +125,7 @@ def _line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, Any]:
         )
     except EditGaugeError as error:
         return {**fields, "line": number, "error": str(error)}
-    return {**fields, **reading_to_json(reading)}
+    return {**fields, **parsed_to_json(reading)}
 
 
 def read_instruction(

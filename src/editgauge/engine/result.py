@@ -93,11 +93,11 @@ class ScoreResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the verdict, how the instruction was read, and every score with its evidence."""
-        from editgauge.results.edits import reading_to_json
+        from editgauge.results.edits import parsed_to_json
 
         return {
             "verdict": {**asdict(self.verdict), "sentence": self.verdict.sentence},
-            "reading": reading_to_json(self.edit.reading) if self.edit.reading else None,
+            "reading": parsed_to_json(self.edit.reading) if self.edit.reading else None,
             "scores": [score.to_dict() for score in self],
         }
 
