@@ -1,10 +1,10 @@
-"""The verb `understand`: what an instruction asks for, by rules or by a judge."""
+"""The verb `parse`: what an instruction asks for, by rules or by a judge."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from editgauge._util.images import read_image
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.instructions import parse as by_rules
+from editgauge.instructions import parse_instruction
 from editgauge.instructions.parsed import parsed_from_json
 from editgauge.judges import LabeledImage, NoAnswerError, Question, open_prompt
 from editgauge.judges._questions import Structured
@@ -25,13 +25,13 @@ from editgauge.options import JudgeOptions, Pairs
 from editgauge.results.edits import parsed_to_json
 from editgauge.types import ParsedInstruction
 
-KEYS = ("id", "text", "source_caption", "target_caption", "form", "source")
-"""What a line of a file may say."""
+LINE_KEYS = ("text", "source_caption", "target_caption", "form", "source")
+"""Keys of a line of a file that shape how it is parsed."""
 LINES = """--file takes a text file with one JSON object a line, such as {"text": "remove the dog"}."""
 
 
-class JudgedPlace(BaseModel):
-    """Where something should be, as a judge says it."""
+class JudgedPosition(BaseModel):
+    """A position as a judge states it."""
 
     model_config = ConfigDict(extra="forbid")
     relation: str
@@ -39,24 +39,36 @@ class JudgedPlace(BaseModel):
 
 
 class JudgedStep(BaseModel):
-    """One step, as a judge says it."""
+    """A step as a judge states it."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
     edit_type: str
     subject: str | None = None
     from_: str | None = Field(default=None, alias="from")
     to: str | None = None
-    position: JudgedPlace | None = None
+    position: JudgedPosition | None = None
     count: int | None = None
     attributes: list[str] = Field(default_factory=list)
     sure: bool = True
 
 
-class JudgedReading(BaseModel):
-    """A judge's whole answer."""
+class JudgedInstruction(BaseModel):
+    """The reply of a judge to an instruction."""
 
     model_config = ConfigDict(extra="forbid")
     steps: list[JudgedStep] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionText:
+    """An instruction with what helps to parse it."""
+
+    text: str
+    source_caption: str | None = None
+    target_caption: str | None = None
+    form: str | None = None
+    source: str | Path | None = None
+    """The source image, which a judge is shown."""
 
 
 def parse(
@@ -69,13 +81,13 @@ def parse(
     judge: str | Pairs = (),
     prompts: str | Path | None = None,
 ) -> ParsedInstruction:
-    """Read what an instruction, or a target caption, asks for: the edit type, what changes, and into what.
+    """Parse what an instruction, or a target caption, asks for: the edit type, what changes, and into what.
 
-    If a judge gives no answer, the rules' reading is returned, and it says why.
+    If a judge gives no answer, the result of the rules is returned, and it says why.
 
     Example:
-        $ editgauge understand "replace the tent with a bonfire and make the sky red"
-        >>> editgauge.understand("replace the tent with a bonfire").steps
+        $ editgauge parse "replace the tent with a bonfire and make the sky red"
+        >>> editgauge.parse("replace the tent with a bonfire").steps
 
     Args:
         text: the instruction, or a caption of the edited image.
@@ -83,16 +95,15 @@ def parse(
         target_caption: what the edited image should show.
         form: `caption` if the text is a target caption; detected by default.
         source: source image, which a judge is shown.
-
     """
-    judge_config = read_judge_config(JudgeOptions(judge=judge, prompts=prompts))
-    return read_instruction(text, source_caption, target_caption, form, source, judge_config)
+    instruction = InstructionText(text, source_caption, target_caption, form, source)
+    return parse_with_judge(instruction, read_judge_config(JudgeOptions(judge=judge, prompts=prompts)))
 
 
 def parse_lines(
     file: str | Path, judge: str | Pairs = (), prompts: str | Path | None = None
 ) -> Iterator[dict[str, Any]]:
-    """One object for each line of a file of JSON lines: the reading, or the error of that line."""
+    """Yield one object for each line of a file of JSON lines: the parsed instruction, or the error of that line."""
     judge_config = read_judge_config(JudgeOptions(judge=judge, prompts=prompts))
     try:
         lines = read_text(Path(file)).splitlines()
@@ -100,10 +111,10 @@ def parse_lines(
         raise BadInputError(f"{error} {LINES}") from error
     for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield _line(number, line, judge_config)
+            yield _parse_line(number, line, judge_config)
 
 
-def _line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, Any]:
+def _parse_line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except ValueError as error:
@@ -112,63 +123,43 @@ def _line(number: int, line: str, judge_config: JudgeConfig) -> dict[str, Any]:
         entry = {"text": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
         return {"line": number, "error": "must be an object with 'text'"}
-    fields = {key: entry[key] for key in ("id", "text", "source_caption", "target_caption") if entry.get(key)}
-    texts = {key: entry.get(key) if isinstance(entry.get(key), str) else None for key in KEYS}
+    copied = {key: entry[key] for key in ("id", "text", "source_caption", "target_caption") if entry.get(key)}
+    fields = {key: entry[key] for key in LINE_KEYS if isinstance(entry.get(key), str)}
     try:
-        reading = read_instruction(
-            entry["text"],
-            texts["source_caption"],
-            texts["target_caption"],
-            texts["form"],
-            texts["source"],
-            judge_config,
-        )
+        parsed = parse_with_judge(InstructionText(**fields), judge_config)
     except EditGaugeError as error:
-        return {**fields, "line": number, "error": str(error)}
-    return {**fields, **parsed_to_json(reading)}
+        return {**copied, "line": number, "error": str(error)}
+    return {**copied, **parsed_to_json(parsed)}
 
 
-def read_instruction(
-    text: str,
-    source_caption: str | None,
-    target_caption: str | None,
-    form: str | None,
-    source: str | Path | None,
-    judge_config: JudgeConfig,
-) -> ParsedInstruction:
-    """Parse an instruction with the judge if there is one that answers, otherwise with the rules."""
-    rules = by_rules(text, source_caption, target_caption, form)
+def parse_with_judge(instruction: InstructionText, judge_config: JudgeConfig) -> ParsedInstruction:
+    """Parse with the judge, or with the rules if there is none or it gives no answer."""
+    by_rules = parse_instruction(
+        instruction.text, instruction.source_caption, instruction.target_caption, instruction.form
+    )
     if not judge_config.addresses:
-        return rules
-    question = _question(text, source_caption, target_caption, source, judge_config)
+        return by_rules
     try:
-        return run_async(_judge_reading(question, judge_config))
+        return run_async(_ask_judge(_question(instruction, judge_config), judge_config))
     except EditGaugeError as error:
         why = f"the judge gave no reading ({error}); this is the rules'"
-        return replace(rules, left="; ".join(filter(None, [rules.left, why])))
+        return replace(by_rules, left="; ".join(filter(None, [by_rules.left, why])))
 
 
-def _question(
-    text: str,
-    source_caption: str | None,
-    target_caption: str | None,
-    source: str | Path | None,
-    judge_config: JudgeConfig,
-) -> Question[JudgedReading]:
-    types = "\n".join(
-        f'- "{edit_type.name}": {edit_type.meaning}. Example: {edit_type.example}' for edit_type in EDIT_TYPES.values()
-    )
+def _question(instruction: InstructionText, judge_config: JudgeConfig) -> Question[JudgedInstruction]:
+    types = "\n".join(f'- "{row.name}": {row.meaning}. Example: {row.example}' for row in EDIT_TYPES.values())
     words = open_prompt("read_instruction", folder=judge_config.prompts).render(
-        text=text,
-        source_caption=source_caption or "not known",
-        target_caption=target_caption or "not known",
+        text=instruction.text,
+        source_caption=instruction.source_caption or "not known",
+        target_caption=instruction.target_caption or "not known",
         types=types,
     )
+    source = instruction.source
     images = (LabeledImage("The picture before the edit:", read_image(Path(source))),) if source else ()
-    return Question(words=words, form=Structured(JudgedReading), images=images)
+    return Question(words=words, form=Structured(JudgedInstruction), images=images)
 
 
-async def _judge_reading(question: Question[JudgedReading], judge_config: JudgeConfig) -> ParsedInstruction:
+async def _ask_judge(question: Question[JudgedInstruction], judge_config: JudgeConfig) -> ParsedInstruction:
     ask = Ask()
     name, judge = next(iter(judge_config.open(None, ask).items()))
     try:
