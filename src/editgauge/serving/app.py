@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import hmac
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from typing import Any, TypeVar
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -35,6 +38,9 @@ PUBLIC_PATHS = ("/healthz", "/readyz", "/docs", "/openapi.json")
 """Answered without a token: a load balancer has none, nor has a browser that opens a page."""
 CLIENT_CLOSED_REQUEST = 499
 """Counted as the status of a request whose client did not wait for the answer."""
+MAX_WARM_UPS = 3
+"""Attempts to load the models when a process is killed meanwhile."""
+PROCESS_ENDED = "A process that loads the models ended; is memory short?"
 T = TypeVar("T")
 DOCS_PAGE = resources.files("editgauge.serving").joinpath("docs.html")
 """Shows the schema; unlike FastAPI's own page it needs nothing from other hosts."""
@@ -87,15 +93,18 @@ class ScoreService:
 
     async def warm_up(self) -> None:
         """Load the models; until then `/readyz` reports that the service is not ready."""
-        try:
-            await self.scoring.warm_up()
-            self.is_ready = not self.problem
-        except EditGaugeError as error:
-            self.problem = str(error)
-        except ProcessEndedError:
-            self.problem = "A process that loads the models ended; is memory short?"
-        except Exception as error:
-            self.problem = f"The models cannot be loaded: {type(error).__name__}: {error}"
+        for _ in range(MAX_WARM_UPS):
+            try:
+                await self.scoring.warm_up()
+                self.is_ready = not self.problem
+            except EditGaugeError as error:
+                self.problem = str(error)
+            except ProcessEndedError:  # the next attempt starts another process
+                continue
+            except Exception as error:
+                self.problem = f"The models cannot be loaded: {type(error).__name__}: {error}"
+            return
+        self.problem = self.problem or PROCESS_ENDED
 
     async def score(self, requests: list[ScoreRequest]) -> list[BatchResult]:
         """One result for each item; all are scored at once and share the models' batches."""
@@ -114,6 +123,8 @@ class ScoreService:
             raise RefusalError(503, "process_ended", detail) from error
         finally:
             self._count(-len(requests))
+        if self.problem == PROCESS_ENDED:  # the processes that replaced it work
+            self.problem, self.is_ready = "", True
         for result in results:
             self.measured.items.labels(_kind(result)).inc()
         return results
@@ -157,6 +168,7 @@ def make_app(
     app.add_exception_handler(RefusalError, _refused)  # type: ignore[arg-type] # the handler of this very kind
     app.add_exception_handler(HTTPException, _http_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
+    app.router.route_class = _StrictRoute
     _add_routes(app, service)
     _add_middleware(app, service, tokens)
     return app
@@ -211,15 +223,45 @@ def _add_middleware(app: FastAPI, service: ScoreService, tokens: tuple[str, ...]
 
     @app.middleware("http")
     async def measured(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        path = request.url.path if request.url.path in paths else "other"
+        requested = request.scope["path"]  # `request.url` is built from the Host header, which clients control
+        path = requested if requested in paths else "other"
         with service.measured.seconds.labels(path).time():
-            if request.url.path not in PUBLIC_PATHS and not _has_token(request, tokens):
+            if requested not in PUBLIC_PATHS and not _has_token(request, tokens):
                 detail = "This service needs a token: send 'Authorization: Bearer TOKEN'."
                 response: Response = _error(401, Problem(reason="no_token", detail=detail))
             else:
-                response = await call_next(request)
+                try:
+                    response = await call_next(request)
+                except Exception:
+                    service.measured.requests.labels(path, "500").inc()
+                    raise
         service.measured.requests.labels(path, str(response.status_code)).inc()
         return response
+
+
+class _StrictRequest(Request):
+    """A request whose JSON must not repeat a key, since clients and proxies disagree on which value counts."""
+
+    async def json(self) -> Any:
+        return json.loads(await self.body(), object_pairs_hook=_unique_keys)
+
+
+class _StrictRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        repeated = next(key for key, count in collections.Counter(key for key, _ in pairs).items() if count > 1)
+        raise HTTPException(422, f"The key {ascii(repeated)[:100]} is repeated in an object.")
+    return content
 
 
 async def _until_disconnect(connection: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -147,7 +147,7 @@ def arguments_of(request: ScoreRequest) -> dict[str, Any]:
         "before": _image(request.sources[0], "source image"),
         "after": _image(request.outcome, "outcome"),
         "instruction": request.instruction,
-        "mask": _image(request.mask, "mask") if request.mask else None,
+        "mask": None if request.mask is None else _image(request.mask, "mask"),
         **request.model_dump(include=TEXT_FIELDS),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import pickle
 import subprocess
 import threading
@@ -81,7 +82,7 @@ class SharedScoring:
 
     async def score(self, request: ScoreRequest) -> BatchResult:
         """Score one item, sharing the work of equal requests; it is canceled when all waiting clients have left."""
-        key = hashlib.sha256(request.model_dump_json().encode()).digest()
+        key = hashlib.sha256(json.dumps(request.model_dump()).encode()).digest()  # ASCII: takes lone surrogates
         if key in self._answers:
             self._answers.move_to_end(key)
             return self._answers[key]
