@@ -11,8 +11,8 @@ import pytest
 
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import EditGaugeError
-from editgauge.serving.app import ScoreService, ServiceLimits, make_app
-from editgauge.serving.schema import (
+from editgauge.serving._app import ScoreService, ServiceLimits, make_app
+from editgauge.serving._schema import (
     BatchResult,
     EditAnswer,
     Reward,
@@ -21,7 +21,7 @@ from editgauge.serving.schema import (
     ScoreResponse,
     VerdictAnswer,
 )
-from editgauge.serving.scoring import ProcessEndedError, SharedScoring
+from editgauge.serving._scoring import ProcessEndedError, SharedScoring
 from editgauge.types import Reason
 
 

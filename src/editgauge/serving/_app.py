@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from editgauge import __version__
 from editgauge._util.http import bounded
 from editgauge.errors import EditGaugeError
-from editgauge.serving.schema import (
+from editgauge.serving._schema import (
     BatchRequest,
     BatchResponse,
     BatchResult,
@@ -32,7 +32,7 @@ from editgauge.serving.schema import (
     ScoreRequest,
     ScoreResponse,
 )
-from editgauge.serving.scoring import ProcessEndedError, Scoring, SharedScoring
+from editgauge.serving._scoring import ProcessEndedError, Scoring, SharedScoring
 
 PUBLIC_PATHS = ("/healthz", "/readyz", "/docs", "/openapi.json")
 """Answered without a token: a load balancer has none, nor has a browser that opens a page."""

@@ -59,7 +59,7 @@ def serve(
 
     """
     try:
-        app, scoring = (import_module(f"editgauge.serving.{name}") for name in ("app", "scoring"))
+        app, scoring = (import_module(f"editgauge.serving.{name}") for name in ("_app", "_scoring"))
         from editgauge._util.http import GracefulServer, server_config
     except ImportError as error:
         raise EditGaugeError(f"Serving needs `pip install 'editgauge[serve]'`; it lacks '{error.name}'.") from error

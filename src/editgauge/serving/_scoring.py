@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from editgauge.engine._schedule import start_process
 from editgauge.engine.scorer import Scorer, ScorerOptions
 from editgauge.errors import EditGaugeError
-from editgauge.serving.schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
+from editgauge.serving._schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
 from editgauge.types import Reason
 
 WARM_UP, STOP = "warm up", "stop"
@@ -218,7 +218,7 @@ class ScoringProcess:
         """Pending answers by question number."""
         self._numbers = count()
         self._loop = asyncio.get_running_loop()
-        self._process = start_process("editgauge.serving.worker", processes)
+        self._process = start_process("editgauge.serving._worker", processes)
         self._sender = ThreadPoolExecutor(1, "to-scorer")
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()

@@ -25,10 +25,10 @@ from editgauge._util.http import server_config
 from editgauge._util.images import Pixels, png_bytes
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError
-from editgauge.serving.app import ServiceLimits, make_app
+from editgauge.serving._app import ServiceLimits, make_app
+from editgauge.serving._scoring import OneScorer
 from editgauge.serving.client import ScoreClient, ServiceError
-from editgauge.serving.scoring import OneScorer
-from editgauge.serving.verb import serve
+from editgauge.serving.serve import serve
 
 TOKEN = "a-token-of-some-length"
 

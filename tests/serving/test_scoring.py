@@ -13,9 +13,9 @@ import pytest
 import editgauge
 from editgauge._util.images import Pixels, png_bytes
 from editgauge.engine.scorer import ScorerOptions
-from editgauge.serving.app import RefusalError, ScoreService, ServiceLimits
-from editgauge.serving.schema import ScoreRequest
-from editgauge.serving.scoring import AFFINITY_SLACK, ScorerProcesses
+from editgauge.serving._app import RefusalError, ScoreService, ServiceLimits
+from editgauge.serving._schema import ScoreRequest
+from editgauge.serving._scoring import AFFINITY_SLACK, ScorerProcesses
 
 T = TypeVar("T")
 OPTIONS = ScorerOptions(protocol=["preservation"])
@@ -38,7 +38,7 @@ def scored_by_one_process(work: Callable[[ScoreService], Awaitable[T]]) -> T:
 
 
 def children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "editgauge.serving.worker" in " ".join(each.cmdline())]
+    return [each for each in psutil.Process().children() if "editgauge.serving._worker" in " ".join(each.cmdline())]
 
 
 def test_a_process_gives_the_scores_of_the_same_call_and_refuses_what_is_no_image(photo: Pixels) -> None:
