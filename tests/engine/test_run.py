@@ -201,7 +201,7 @@ FAULTS = {
     "raises": ("crashed", "RuntimeError: no such luck (faulty.py:"),
     "raises-surrogates": ("crashed", r"a name that is not text: \udce9"),
     "cannot-tell": ("not_detected", "no cat was seen"),
-    "asks-a-model": ("no_model", "choose one with --model image_embedder=NAME"),
+    "asks-a-model": ("no_model", "pass `model=image_embedder=NAME`"),
     "nan": ("crashed", "a score must be a finite number, got nan"),
     "forgets": ("crashed", "the protocol gave no score named 'first'"),
     "out-of-range": ("crashed", "the protocol gave 1.5, outside its own range 0.0 to 1.0"),

@@ -33,12 +33,12 @@ from editgauge.engine._options import pairs as pairs_of
 from editgauge.engine.run import run
 from editgauge.errors import BadInputError
 from editgauge.judges._transcripts import Transcripts
-from editgauge.models.profiles import LEFT_OUT
+from editgauge.models.profiles import NO_MODEL
 from editgauge.options import Amount, Count, JudgeOptions, ModelOptions, Natural, Pairs
 from editgauge.results import Run
 
 RUNS, PROBES, PAIRS, GROUND = "runs", "probes", "pairs", "ground"
-NO_SETS = {"fid_features": LEFT_OUT}
+NO_SETS = {"fid_features": NO_MODEL}
 """Probes of all kinds together are no set of outcomes: an FID of them tells nothing, and costs more than all else."""
 
 

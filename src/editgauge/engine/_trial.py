@@ -31,7 +31,7 @@ from editgauge.engine._scoring import ScoringTask, score_task
 from editgauge.engine._worker import configure_process
 from editgauge.errors import EditGaugeError
 from editgauge.models._cache import Answer, Memory, open_store, size_of
-from editgauge.models._service import BYTES_IN_MEMORY, MOST_BYTES_ON_DISK, CachedModel, RequestGroup, is_picture
+from editgauge.models._service import MAX_BYTES_IN_MEMORY, MAX_BYTES_ON_DISK, CachedModel, RequestGroup, is_image
 from editgauge.results import EncodedEntry, tables
 from editgauge.results._journal import decode_line
 
@@ -206,7 +206,7 @@ class TimingPerception(CountingPerception):
         self, models: Mapping[str, str], cache: Path | None, judge_config: JudgeConfig, transcripts: Path | None
     ) -> None:
         super().__init__(models, None, judge_config, transcripts)
-        memory = Memory(BYTES_IN_MEMORY)
+        memory = Memory(MAX_BYTES_IN_MEMORY)
         by_model = {id(cached): TimedModel(cached, memory, cache) for cached in self._models.values()}
         self.timed_models = list(by_model.values())
         self._models = {role: by_model[id(cached)] for role, cached in self._models.items()}
@@ -215,12 +215,12 @@ class TimingPerception(CountingPerception):
         """Reset the counts after the models have loaded their weights."""
         self.recorded_questions[self.inclined].clear()
         for model in self.timed_models:
-            model.reset(Memory(BYTES_IN_MEMORY))
+            model.reset(Memory(MAX_BYTES_IN_MEMORY))
 
 
 def _cached_bytes(answer: Answer) -> int:
     size = size_of(answer)
-    return 0 if size > MOST_BYTES_ON_DISK or is_picture(answer) else size
+    return 0 if size > MAX_BYTES_ON_DISK or is_image(answer) else size
 
 
 class ModelSpeeds:

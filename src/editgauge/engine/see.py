@@ -272,7 +272,7 @@ def _faces(faces: Faces) -> tuple[SeenFace, ...]:
 
 
 def _poses(poses: Poses) -> tuple[SeenPose, ...]:
-    rows = zip(poses.confidences, poses.boxes, poses.joints, poses.seen, strict=True)
+    rows = zip(poses.confidences, poses.boxes, poses.joints, poses.visible, strict=True)
     return tuple(
         SeenPose(
             round(float(sure), 4),

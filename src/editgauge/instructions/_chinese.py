@@ -363,7 +363,7 @@ def _PATTERNS() -> tuple[tuple[str, Callable[[Groups, Discourse], Steps]], ...]:
         ),
         (rf"(?:把|将|让)(?P<x>.+?)(?:{removes})", _removes),
         (rf"(?:{removes})(?P<x>.+)", _removes),
-        (rf"(?:让|把|将)?(?P<x>.+?)(?:看起来)?像?是?用(?P<y>.+?)(?:做成?的?|制成的?)", _made_of),
+        (r"(?:让|把|将)?(?P<x>.+?)(?:看起来)?像?是?用(?P<y>.+?)(?:做成?的?|制成的?)", _made_of),
         (rf"(?:把|将)(?P<x>.+?)(?P<s>{shapes})", _state("shape", "shapes")),
         (rf"(?:把|将|让)?(?P<x>.+?)(?:{_verbs('enlarge')})", _sized("large")),
         (rf"(?:{_verbs('enlarge')})(?P<x>.+)", _sized("large")),

@@ -106,7 +106,11 @@ def split_requests(tokens: Sequence[Word]) -> list[ClauseRequest]:
         if token in _ENDS or _splits(tokens, at, pieces[-1]):
             pieces.append([] if token in _ENDS | _JOINTS or token == "a" else [token])
             joined.append(token == "and")
-        elif token == ":" and len(pieces[-1]) <= 3:  # "Request: ..."
+            if token == "so" and classify(pieces[-2]).kind in {"wish", "statement"}:
+                pieces[-2] = []  # a reason: "I need a photo for work, so ..."
+        elif token == ":" and (
+            len(pieces[-1]) <= 3 or match_any(lists_in("verbs"), tokens, at + 1)[1]
+        ):  # "Request: ..."
             pieces[-1].clear()
         else:
             pieces[-1].append(token)
@@ -176,6 +180,10 @@ def classify(clause: list[Word]) -> ClauseRequest:
     """Find the request behind words of politeness."""
     clause = _unfronted(clause)
     at = begin = 0
+    if (
+        seen := next((at for at in range(len(clause)) if list(clause[at : at + 3]) == ["wants", "to", "see"]), None)
+    ) is not None:
+        return ClauseRequest("wish", clause[seen + 3 :])
     if "if" in clause[2:] and clause[0] in {"i", "we", "it"}:  # "it would look better if", "I'd love it if"
         inner = classify(clause[list(clause).index(Word("if")) + 1 :])
         return inner if inner.kind == "command" else ClauseRequest("wish", inner.words)

@@ -58,7 +58,7 @@ from editgauge.instructions._steps import (
     to_activity,
 )
 from editgauge.instructions._words import Word, skip, text_of, token_at
-from editgauge.types import ParsedStep, Position
+from editgauge.types import ParsedStep, Position, Relation
 
 Steps = list[ParsedStep]
 _CAUSATIVES = frozenset({"let", "have", "make", "get", "allow", "cause", "show", "force", "keep", "depict"})
@@ -66,7 +66,9 @@ _PREDICATIVE = frozenset({"cause", "change", "paint", "enlarge", "reduce", "resi
 """Groups of verbs after which something can be said of the object: "paint the door green"."""
 _LINKERS = frozenset({"with", "by", "for", "to", "into"})
 _STATE_TYPES = {"state": "action", "shape": "shape", "surface": "texture", "parts": "alter_parts"}
-_STYLE_NOUNS = frozenset({"effect", "filter", "style", "look", "feel", "vibe", "aesthetic", "mood", "atmosphere"})
+_STYLE_NOUNS = frozenset(
+    {"effect", "filter", "style", "look", "feel", "vibe", "aesthetic", "mood", "atmosphere", "tone", "tones"}
+)
 """Words for the manner of an image: "give it a vintage look"."""
 _STYLE_VERBS = {
     "cartoonize": "cartoon",
@@ -114,7 +116,8 @@ def mention(request: ClauseRequest, context: Discourse) -> None:
     tokens, phrases, at = parse_clause(request.words), list[Phrase](), 0
     while at < len(tokens):
         phrase, end = read_phrase(tokens, at, predicate=True)
-        if phrase.words and phrase.words[-1].tag[:2] == "NN" and not phrase.is_image:
+        is_noun = tokens[at].tag[:2] != "VB" and bool(phrase.words) and phrase.words[-1].tag in {"NN", "NNS"}
+        if is_noun and not phrase.is_image and phrase.head not in {"nothing", "something", "anything"}:
             phrases.append(phrase)
         at = max(end, at + 1)
     context.mentioned += reversed(phrases)
@@ -225,6 +228,8 @@ def command(clause: list[Word], context: Discourse) -> Steps:
     """Read a clause that begins with the verb of a command; empty if no rule applies."""
     name, length = match_any(lists_in("verbs"), clause)
     group = name.removeprefix("verbs.")
+    if group == "remove" and list(clause[length:]) in ([], ["any"]) and context.mentioned:
+        return [remove(context.mentioned[-1], [], context)]
     if group == "rotate" and length == len(clause):
         return [ParsedStep(type="viewpoint", to=text_of(clause), sure=True)]
     if not length or length == len(clause) or clause[length] in words("be") | {"should", "must", "could"}:
@@ -306,6 +311,8 @@ def add_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps
     """Read "add a cat on the sofa", "add a hat to the dog", "add a car instead of the bike"."""
     if phrase.words == ("one",) and context.mentioned:
         phrase = replace(context.mentioned[-1], determiner="a", count=None)
+    if token_at(tail, 0) == "where" and (old := read_phrase(tail, 1)[0]).words:  # "put a bench where the bin is"
+        return [swap(old, phrase, context)]
     if match("in_its_place", tail) and context.mentioned:
         return [swap(context.mentioned[-1], phrase, context)]
     if "style" in phrase.words:
@@ -395,7 +402,7 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
     """Read "give the man a hat", "give a hat to the man", "give her jean pants"."""
     if not tail and phrase.owner == "her":
         return [give(Phrase(pronoun="her"), replace(phrase, owner=""), context)]
-    if not tail:
+    if not tail or tail[0].tag == "VBN":
         return _give_bare(phrase, context)
     if tail[0] == "to":
         return [give(read_phrase(tail, 1)[0], phrase, context)]
@@ -406,7 +413,7 @@ def give_object(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Step
         colors = [word for word in gifts[0].words[:-1] if word not in {"different", "new", "other"}]
         return [ParsedStep(type="color", subject=context.resolve(phrase), to=text_of(colors) or None, sure=True)]
     style = [word for word in gifts[0].words if word not in _STYLE_NOUNS]
-    has_style = phrase.pronoun in {"it", "this"} or phrase.is_image or phrase.head in words("mood_subjects")
+    has_style = phrase.pronoun in {"it", "this"} or phrase.is_image or phrase.is_scene or phrase.head == "sky"
     if has_style and 0 < len(style) < len(gifts[0].words):
         subject = phrase.name if phrase.head == "sky" else None
         return [ParsedStep(type="style", subject=subject, to=text_of(style), sure=True)]
@@ -432,7 +439,8 @@ def remove_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) ->
     if is_amount and context.mentioned:
         count = read_number(phrase.head)
         return [ParsedStep(type="single_instance_removal", subject=context.mentioned[-1].name, count=count, sure=True)]
-    return [remove(phrase, tail, context)]
+    step = remove(phrase, tail, context)
+    return [_unsure(step) if verb.startswith("shave") and phrase.head not in words("hair") else step]
 
 
 def replace_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
@@ -467,7 +475,7 @@ def _linker_at(tail: Words, linkers: frozenset[str]) -> int | None:
     positions = [at for at in range(len(tail) - 1) if tail[at] in linkers]
     for at in positions:
         placement = read_placement(tail, at)
-        is_side = tail[at] == "to" and placement is not None and placement.anchor is not None
+        is_side = tail[at] == "to" and placement is not None
         has_later = any(later > at + 1 for later in positions)
         in_noun = has_later and tail[at] not in {"to", "into"} and tail[at + 1] in words("definite")
         if not (is_side or in_noun):
@@ -536,10 +544,13 @@ def _counted(phrase: Phrase) -> Phrase | None:
 
 
 def _is_writing(body: Words) -> bool:
-    names_text = any(
-        token.quoted or token in words("say") or token.raw.isupper() or token.isdigit() for token in body[1:]
-    )
-    return body[0].quoted or (names_text and bool(words("text_words") & set(body[:3])))
+    """Tell whether an addition is of text: a quotation, or "the word OPEN"."""
+    for at, token in enumerate(body[:4]):
+        following = token_at(body, at + 1)
+        is_literal = following.quoted or following in words("say") or following.raw.isupper() or following[:1].isdigit()
+        if token in words("text_words") and (is_literal or (following == "of" and token_at(body, at + 2).quoted)):
+            return True
+    return body[0].quoted
 
 
 def write(body: Words, context: Discourse) -> Steps:
@@ -590,7 +601,8 @@ def fill(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     inside = (
         holder is not None and in_list("containers", holder.split()[-1]) and verb.startswith(("fill", "stuff", "load"))
     )
-    position = Position("in" if inside else "on", holder) if holder else None
+    relation: Relation = "next to" if verb.startswith("surround") else "in" if inside or holder == "sky" else "on"
+    position = Position(relation, holder) if holder else None
     return [add(item, position=position) for item in read_phrases(tail, at + 1)[0]]
 
 
@@ -600,7 +612,9 @@ def empty(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
 
 
 def dress(_: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
-    """Read "dress the man in a kilt"."""
+    """Read "dress the man in a kilt", "put on sunglasses"."""
+    if phrase.is_worn:
+        return [add(phrase)]
     clothes, _end = read_phrases(tail, skip(tail, {"up", "in", "with", "as"}))
     return [give(phrase, item, context, "wear") for item in clothes]
 
@@ -639,13 +653,24 @@ def change(verb: str, phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     if phrase.head in words("text_words") and placement and placement.anchor and not phrase.owner:
         phrase = replace(phrase, owner=placement.anchor.name)
     is_causative = verb in _CAUSATIVES
-    linkers = frozenset({"into"} if verb == "make" else () if is_causative else {*_LINKERS, "as"})
+    is_property = bool(_property_of(phrase))
+    linkers = frozenset(
+        {"into", "to"}
+        if verb == "make" and is_property
+        else {"into"}
+        if verb == "make"
+        else ()
+        if is_causative
+        else {*_LINKERS, "as"}
+    )
     at = _linker_at(tail, linkers | {"in"} if verb in {"turn", "transform"} else linkers)
     if at is not None:
         new = tail[at + 1 :]
         if tail[at] == "into" and all(word in words("materials") for word in new):
             return [describe(phrase, Value("texture", text_of(new)), context.resolve(phrase))]
         return _change_into(phrase, tail[:at], new, context)
+    if verb == "turn" and placement and placement.anchor is None:  # "turn her head to the left"
+        return [ParsedStep(type="action", subject=context.resolve(phrase), to=f"turned {text_of(tail)}")]
     if verb in {"turn", "switch"} and list(tail[:1]) in (["on"], ["off"]):
         return [ParsedStep(type="action", subject=context.resolve(phrase), to=f"turned {tail[0]}", sure=True)]
     if verb == "get" and list(tail[:1]) in (["out"], ["off"], ["away"]):  # "get the tourists out of the picture"
@@ -686,12 +711,15 @@ def _change_into(phrase: Phrase, about: Words, new: Words, context: Discourse) -
         return [replace(add(counted, sure=False), count=count)]
     placement = find_placement(about)
     is_display = bool(placement and placement.anchor and in_list("text_holders", placement.anchor.head))
-    states_text = phrase.head in words("text_words") or (is_display and new[0][:1].isdigit())
+    names_text = bool(phrase.words) and phrase.words[0] in words("text_words") and not _property_of(phrase)
+    states_text = names_text or (is_display and new[0][:1].isdigit())
     if states_text or (phrase.words and phrase.words[-1].quoted):
         return [change_text(phrase, about, new, context, before)]
     if (new[0] in words("say") and len(new) > 1) or (new[0].quoted and in_list("text_holders", phrase.head)):
         return [ParsedStep(type="text", subject=context.resolve(phrase), to=written_text(new), sure=True)]
     new = new[1:] if new[0] == "be" and len(new) > 1 else new
+    if match_any(("wear", "hold"), new)[1]:
+        return say_of(phrase, new, context)
     step = becomes(phrase, new, context)
     if before and step.from_ in {None, step.subject}:
         return [replace(step, from_=read_value(before).text or None)]
@@ -758,10 +786,12 @@ def becomes(phrase: Phrase, new: Words, context: Discourse) -> ParsedStep:
     placement = find_placement(new)
     if value.kind == "other" and placement and placement.start:  # "red on the traffic light"
         value = read_value(new[: placement.start])
+    has_mood = phrase.head in words("mood_subjects") | words("moods") or (phrase.is_scene and value.phrase is not None)
+    if has_mood and is_mood(new):
+        named = subject if phrase.head not in words("moods") else None
+        return ParsedStep(type="style", subject=named, to=style_text(new), sure=True)
     if value.phrase is None:
         return describe(phrase, value, subject)
-    if phrase.head in words("mood_subjects") and is_mood(new):
-        return ParsedStep(type="style", subject=subject, to=style_text(new), sure=True)
     if phrase.pronoun and placement and placement.relation != "on":
         return add_placed(value.phrase, new[placement.start :], context, sure=False)
     if phrase.pronoun in {"it", "this", "that", "they", "them"}:
@@ -1073,6 +1103,8 @@ def _owns(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     if first.is_part and after and how != "wear" and (steps := _part_is(first, tail[length:], after, subject)):
         return steps
     steps = [give(phrase, item, context, how) for item in items]
+    if list(after[:1]) == ["and"] and len(after) > 2:  # "wear a dress and hold a bouquet"
+        return [*steps, *say_of(phrase, after[1:], context)]
     placement = find_placement(after)
     if (
         how == "have"
@@ -1113,7 +1145,7 @@ def _turns_into(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None
     is_change = (
         tail[0] in words("become") - {"go", "goes", "grow", "change", "transform", "get", "gets"} and len(tail) > 1
     )
-    if not is_change or tail[1] in {"around", "away"}:
+    if not is_change or tail[1] in {"around", "away", "on", "off"}:
         return None
     return [becomes(phrase, tail[2:] if tail[1] in {"into", "to", "in"} else tail[1:], context)]
 
@@ -1129,12 +1161,17 @@ def _looks(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
     if tail[0] not in words("look") or len(tail) < 2 or read_placement(tail, 1) or tail[1] in _DIRECTIONS:
         return None
     is_image = bool(phrase.pronoun) or phrase.head in words("whole")
+    it = next((at for at in range(1, len(tail) - 1) if tail[at] == "it" and tail[at + 1] in words("be")), 0)
+    if it and is_image and tail[1] in {"like", "as"}:
+        return [ParsedStep(type="style", to=style_text(tail[1:]), sure=True)]
     of_image = list(tail[2:4]) in (["it", "was"], ["it", "were"], ["it", "is"], ["it", "'s"], ["if", "it"])
     if is_image and (of_image or ("like" in tail and is_style(tail))):
         return [ParsedStep(type="style", to=style_text(tail[1:]), sure=True)]
     if tail[1] in {"better", "good", "nice", "great", "cool"} and list(tail[2:3]) == ["in"]:
         return [becomes(phrase, tail[3:], context)]
     start = skip(tail, {"like", "as", "if", "though"}, 1)
+    if phrase.pronoun in {"it", "this"} and start > 1 and context.resolve(phrase) is None:
+        return [ParsedStep(type="style", to=style_text(tail[start:]))]  # "let it look like the 1980s"
     if token_at(tail, start) in words("pronouns.self"):  # "make it look like we are on the moon"
         return statement(parse_clause(tail[start:]), context)
     start = skip(tail, {"like", "as", "if", "though", "it", "they", "he", "she", "had", "been", *words("be")}, 1)
@@ -1168,7 +1205,11 @@ def _is_what(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
         return steps
     if (owned := _owns(phrase, tail, context)) is not None and tail[0] not in words("have"):
         return owned
-    if tail[0] in {"better", "nicer", "cooler", "prettier"} and tail[1:2] and tail[1] in {"with", "in"}:
+    if (
+        tail[0] in {"better", "nicer", "cooler", "prettier", "perfect"}
+        and tail[1:2]
+        and tail[1] in {"with", "in", "without"}
+    ):
         return say_of(phrase, tail[1:], context)
     if tail[0] in {"full", "filled"} and (steps := fill("fill", phrase, tail, context)):
         return steps

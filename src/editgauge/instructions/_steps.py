@@ -358,6 +358,8 @@ def read_value(tokens: Words) -> Value:
     if value[0].endswith("ed") and value[0].tag[:2] != "NN" and end <= 1:
         has_particle = len(value) == 2 and value[1] in {"out", "up", "down", "over", "off", "open", "shut"}
         return Value("action" if has_particle else "other", text_of(value))
+    if len(value) == 1 and value[0].tag in {"JJ", "JJR"}:
+        return Value("other", text_of(value))
     if phrase:
         return Value("object", phrase.name, phrase)
     return Value("other", " ".join(value))

@@ -43,9 +43,9 @@ def test_the_weights_have_the_shapes_of_the_published_vit_s14() -> None:
 def test_tokens_come_out_normalized_one_per_patch() -> None:
     patches = DINO.patches([photographs.chelsea()])[0]
     assert patches.tokens.shape == (16, 16, 384)
-    assert patches.whole.shape == (384,)
+    assert patches.class_token.shape == (384,)
     assert np.isfinite(patches.tokens).all()
-    np.testing.assert_allclose(DINO.embed([photographs.chelsea()])[0], patches.whole)
+    np.testing.assert_allclose(DINO.embed([photographs.chelsea()])[0], patches.class_token)
     assert DINO.embed([]).shape == (0, 384)
 
 
@@ -54,7 +54,7 @@ def test_tokens_in_whole_numbers_are_those_of_the_published_network() -> None:
     for picture in (photographs.chelsea(), photographs.coffee(), photographs.astronaut()):
         expected = published.run(None, {"input": imagenet_scaled(_square(picture))})[0][0]
         patches = DINO.patches([picture])[0]
-        tokens = np.vstack([patches.whole, patches.tokens.reshape(-1, LENGTH)]).astype(np.float32)
+        tokens = np.vstack([patches.class_token, patches.tokens.reshape(-1, LENGTH)]).astype(np.float32)
         cosines = (_units(tokens) * _units(expected)).sum(axis=1)
         assert cosines.mean() > 0.993
         assert cosines.min() > 0.95
@@ -98,7 +98,7 @@ def test_the_service_gives_vectors_and_patches_from_one_pass() -> None:
     with ModelService({"image_embedder": "dinov2-s14"}) as see:
         vector, patches = run_async(see.embed_image(cat)), run_async(see.patches(cat))
     np.testing.assert_allclose(np.linalg.norm(vector), 1, atol=1e-5)
-    np.testing.assert_allclose(vector, _units(patches.whole[np.newaxis].astype(np.float32))[0], atol=1e-5)
+    np.testing.assert_allclose(vector, _units(patches.class_token[np.newaxis].astype(np.float32))[0], atol=1e-5)
 
 
 @pytest.mark.skipif(not available("augnet"), reason="NOT TESTED: run `editgauge models pull augnet`")

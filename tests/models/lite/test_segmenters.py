@@ -149,9 +149,9 @@ def test_deeplab_names_what_it_sees() -> None:
     maps = deeplab.label(seen_in)
     for name, seen, photograph in zip(("cat", "person", "motorcycle"), maps, seen_in, strict=True):
         assert seen.classes == CLASSES
-        assert seen.places.shape == photograph.shape[:2]
+        assert seen.labels.shape == photograph.shape[:2]
         assert overlap(seen.mask(name), drawn[name]) > 0.6
-    np.testing.assert_array_equal(maps[1].places, deeplab.label([seen_in[1]])[0].places)
+    np.testing.assert_array_equal(maps[1].labels, deeplab.label([seen_in[1]])[0].labels)
 
 
 def test_foreground_of_a_whole_picture() -> None:

@@ -45,7 +45,7 @@ def test_a_person_is_found_with_joints_where_they_are(poses: Poses) -> None:
     np.testing.assert_allclose(joint(poses, "right eye"), [205, 105], atol=10)
     np.testing.assert_allclose(joint(poses, "left eye"), [242, 105], atol=10)
     assert joint(poses, "right shoulder")[0] < joint(poses, "neck")[0] < joint(poses, "left shoulder")[0]
-    assert not poses.seen[0, JOINTS.index("left ankle")]  # below the edge of the picture
+    assert not poses.visible[0, JOINTS.index("left ankle")]  # below the edge of the picture
 
 
 def test_joints_follow_a_person_who_is_mirrored_and_smaller(astronaut: Pixels, poses: Poses) -> None:

