@@ -197,9 +197,9 @@ def test_a_package_of_a_third_party_needs_the_public_face_alone(file: Path) -> N
 
 STILL_PRIVATE = {
     "editgauge.audits.cards.card",
-    "editgauge.audits.cards.sheet",
-    "editgauge.audits.cards.values",
-    "editgauge.audits.probes.probes",
+    "editgauge.audits.cards.card",
+    "editgauge.audits.cards.card",
+    "editgauge.audits._probe_set",
     "editgauge.analysis.aggregation",
     "editgauge.methods.prompts",
     "editgauge._stats.raters",

@@ -24,7 +24,7 @@ BOTH_SPELLINGS = {
     "src/editgauge/_vision/colors.py",
     "src/editgauge/benchmarks/editinspector/issue_kinds.yaml",
     "src/editgauge/benchmarks/sample/sample.yaml",
-    "src/editgauge/builders/training/attributes.yaml",
+    "src/editgauge/builders/_training_attributes.yaml",
     "src/editgauge/instructions/_phrases.py",
     "src/editgauge/instructions/_rules.py",
     "src/editgauge/instructions/_steps.py",

@@ -25,7 +25,7 @@ from editgauge.analysis.estimate import estimate as estimate
 from editgauge.analysis.gate import gate as gate
 from editgauge.analysis.power import power as power
 from editgauge.analysis.summary import RunSummary as RunSummary
-from editgauge.audits.verb import audit as audit
+from editgauge.audits.audit import audit as audit
 from editgauge.benchmarks import open_benchmark as open_benchmark
 from editgauge.disentanglement.disentangle import disentangle as disentangle
 from editgauge.engine.best import best as best
