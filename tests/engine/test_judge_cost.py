@@ -13,9 +13,9 @@ import pytest
 
 import editgauge
 from editgauge.builders.attributes import attributes
-from editgauge.builders.editval.build import editval
-from editgauge.builders.training.build import training
-from editgauge.builders.unibench.build import unibench
+from editgauge.builders.editval import editval
+from editgauge.builders.training import training
+from editgauge.builders.unibench import unibench
 from editgauge.engine._judge_cost import asking_cost
 from editgauge.engine._judges import read_judge_config, transcripts_of
 from editgauge.engine._perception import MemoryGate, RunPerception

@@ -224,7 +224,7 @@ def adjective_kinds() -> dict[str, str]:
 def kind_of(word: str) -> str:
     """Return the edit type that changes what an adjective says; `other` for unknown words.
 
-    >>> kind_of("red"), kind_of("heart-shaped"), kind_of("nicer"), kind_of("zebra")
+    >>> kind_of("red"), kind_of("heart-shaped"), kind_of("nicer"), kind_of("spoon")
     ('color', 'shape', 'other', 'other')
     """
     return known_kind(word) or "other"

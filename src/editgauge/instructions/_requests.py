@@ -97,7 +97,7 @@ def split_requests(tokens: Sequence[Word]) -> list[ClauseRequest]:
     """Return the requests of a text in order, without those that only say what must stay.
 
     >>> from editgauge.instructions._words import tokenize
-    >>> [request.text for request in split_requests(tokenize("Please remove the tent, but don't touch the sky."))]
+    >>> [request.text for request in split_requests(tokenize("Please remove the tent. Don't touch the sky."))]
     ['remove the tent']
     """
     pieces: list[list[Word]] = [[]]
