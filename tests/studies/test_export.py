@@ -177,10 +177,10 @@ def _whole_microseconds(page: AnswerRecord) -> AnswerRecord:
     """Moments are written to the microsecond."""
     from dataclasses import replace
 
-    from editgauge.studies.answers.records import as_time, from_time
+    from editgauge.studies.answers.records import format_time, parse_time
 
     def cut(moment: float | None) -> float | None:
-        return from_time(as_time(moment))
+        return parse_time(format_time(moment))
 
     history = tuple(replace(one, at=cut(one.at) or 0.0) for one in page.history)
     return replace(page, claimed=cut(page.claimed), done=cut(page.done), history=history)

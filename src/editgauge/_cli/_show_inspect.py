@@ -212,14 +212,14 @@ def parse_file(options: Options, flags: Options) -> bool:
     return True
 
 
-def show_parsed(parsed: ParsedInstruction) -> None:
+def show_parsed(parsed: ParsedInstruction, options: Options) -> None:
     """Print the steps, one per line, and what could not be parsed."""
     for number, step in enumerate(parsed.steps, start=1):
         typer.echo(f"{number}. {_format_step(step)}")
     if parsed.left:
         typer.echo(f"Not understood: {parsed.left}")
     typer.echo(f"Parsed by: {parsed.how}")
-    if options and options.get("explain"):
+    if options.get("explain"):
         from editgauge.instructions import explain_dependencies
 
         typer.echo(explain_dependencies(options["text"]))

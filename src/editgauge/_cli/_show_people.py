@@ -178,9 +178,9 @@ def show_created(study: Study, options: Options) -> None:
 
 def show_invitations(invitations: Sequence[Invitation], options: Options) -> None:
     """Print the personal link of each new rater."""
-    from editgauge.studies.verbs import address_of
+    from editgauge.studies.verbs import served_url
 
-    url = options["url"] or address_of(options["study"])
+    url = options["url"] or served_url(options["study"])
     for invitation in invitations:
         typer.echo(f"{invitation.name}  {invitation.link(url)}")
 

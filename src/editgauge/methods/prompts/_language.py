@@ -1,22 +1,92 @@
-"""The language of templates: slots, choices, and an article that agrees with what follows it.
-
-{to}                     the part as it is                {noun subject}   without its article
-{a to} {the subject}     with an article                  {ing to}         a verb ending in -ing
-{a to subject}           several parts as one phrase      a {to} texture   "an", where the part begins so
-[ with {a from}]         left out when a part is absent
-[{the from}|{the subject}]   the first choice whose parts are there; the last one must have them
-
-A template is data: it can name parts and nothing else. What stands inside a part is never read as a template.
-"""
+"""Prompt language: articles, nouns, and the expansion of templates."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
+
+import yaml
 
 from editgauge._util.text import article, to_gerund
-from editgauge.methods.prompts.english import join_phrases, noun, with_a, with_the
+
+
+@cache
+def _lists() -> dict[str, list[str]]:
+    text = (resources.files(__package__) / "english.yaml").read_text(encoding="utf-8")
+    lists: dict[str, list[str]] = yaml.safe_load(text)
+    return lists
+
+
+def normalize_text(words: str) -> str:
+    """Replace underscores by spaces and collapse whitespace; hyphens stay.
+
+    >>> normalize_text("stop_sign"), normalize_text(" heart-shaped  ")
+    ('stop sign', 'heart-shaped')
+    """
+    return " ".join(words.replace("_", " ").split())
+
+
+def noun(phrase: str) -> str:
+    """Remove the phrase's article.
+
+    >>> noun("the cat"), noun("her jacket")
+    ('cat', 'her jacket')
+    """
+    first, _, remainder = phrase.partition(" ")
+    return remainder if remainder and first.lower() in _lists()["articles"] else phrase
+
+
+def join_phrases(phrases: list[str]) -> str:
+    """Several phrases as one, the last being its main word.
+
+    >>> join_phrases(["brown", "the bench"]), join_phrases(["brown", "her jacket"])
+    ('brown bench', 'her brown jacket')
+    """
+    *before, last = (noun(phrase) for phrase in phrases)
+    first, _, remainder = last.partition(" ")
+    return " ".join([first, *before, remainder] if remainder and has_determiner(last) else [*before, last])
+
+
+def with_a(phrase: str) -> str:
+    """Prefix "a" or "an", unless the phrase is plural, uncountable or has a determiner.
+
+    >>> with_a("apple"), with_a("the unicorn"), with_a("shoes"), with_a("pair of shoes"), with_a("her jacket")
+    ('an apple', 'a unicorn', 'shoes', 'a pair of shoes', 'her jacket')
+    """
+    bare = noun(phrase)
+    return bare if has_determiner(bare) or not _countable(bare) else f"{article(bare)} {bare}"
+
+
+def with_the(phrase: str) -> str:
+    """Prefix "the", unless the phrase has a determiner.
+
+    >>> with_the("a cat"), with_the("her jacket")
+    ('the cat', 'her jacket')
+    """
+    bare = noun(phrase)
+    return bare if has_determiner(bare) else f"the {bare}"
+
+
+def has_determiner(phrase: str) -> bool:
+    """Whether the phrase begins with a word that leaves no room for an article.
+
+    >>> has_determiner("her jacket"), has_determiner("2 cats"), has_determiner("cat")
+    (True, True, False)
+    """
+    first = phrase.partition(" ")[0]
+    return first.lower() in _lists()["determiners"] or first.isdecimal()
+
+
+def _countable(phrase: str) -> bool:
+    lists, words = _lists(), phrase.lower().split()
+    ends = [index for index, word in enumerate(words) if index and word in lists["prepositions"]]
+    main = words[ends[0] - 1] if ends else words[-1]
+    if main in lists["with_a"] or main in lists["without_a"]:
+        return main in lists["with_a"]
+    return not main.endswith("s") or main.endswith(("ss", "us", "is"))
+
 
 PARTS = ("subject", "from", "to", "position", "anchor")
 MODES: Mapping[str, Callable[[str], str]] = {"a": with_a, "the": with_the, "noun": noun, "ing": to_gerund}

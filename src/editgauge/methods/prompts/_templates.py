@@ -1,7 +1,4 @@
-"""Finding template files: a user's folder first, then the built-in set; the newest version of a file counts.
-
-A published file is never changed, for prompts of old runs were made with it: a better wording is a new version.
-"""
+"""Prompt families (`families.yaml`) and template files."""
 
 from __future__ import annotations
 
@@ -12,12 +9,53 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
+
+import yaml
 
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.methods.prompts.language import find_problems
+from editgauge.methods.prompts._language import find_problems
 from editgauge.types import Relation
+
+Form = Literal["instruction", "caption", "captions", "token"]
+DEFAULT_TOKEN = "sks"  # noqa: S105  a word that a model has learned, not a secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """How methods of one family are prompted, and after whom."""
+
+    form: Form
+    template: str
+    after: str
+    token: str | None = None
+    also: tuple[str, ...] = ()
+
+
+@cache
+def families() -> dict[str, Family]:
+    """All families by name."""
+    text = (resources.files(__package__) / "families.yaml").read_text(encoding="utf-8")
+    rows = yaml.safe_load(text)
+    return {name: Family(**{**row, "also": tuple(row.get("also", ()))}) for name, row in rows.items()}
+
+
+def family(name: str) -> Family:
+    """Return the family of that name.
+
+    >>> family("Instruct-Pix2Pix").form, family("SDE-Edit").form, family("Textual Inversion").token
+    ('instruction', 'instruction', '*')
+    """
+    for key, row in families().items():
+        if _folded(name) in map(_folded, (key, *row.also)):
+            return row
+    raise UnknownNameError("method family", name, families())
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).lower()
+
 
 VERSIONED = re.compile(r"(\w+)\.v([0-9]{1,6})\.txt", re.ASCII)
 NAMES: Mapping[str, Collection[str]] = {
