@@ -275,6 +275,7 @@ def _unreadable(text: str) -> str:
     if not letters:
         return f"'{short}' holds no words"
     if sum(ord(sign) not in _LATIN for sign in letters) > len(letters) / 2:
-        return f"'{short}' is not in the Latin alphabet; the rules read English: add --judge, or --edit-type with its fields"
+        how = "the rules read English and some Chinese: use a judge, or give the edit type with its fields"
+        return f"'{short}' is not in the Latin alphabet; {how}"
     count = len(text.split())
     return f"the text has {count:,} words; an instruction of at most {MAX_WORDS} is read" if count > MAX_WORDS else ""

@@ -189,12 +189,12 @@ def classify(clause: list[Word]) -> ClauseRequest:
         return inner if inner.kind == "command" else ClauseRequest("wish", inner.words)
     while at < len(clause):
         if wish := match("wishes", clause, at):
-            inner = classify(clause[at + wish :]) if len(clause) > at + wish else None
-            if {"n't", "not"} & set(clause[max(at - 2, 0) : at]) and clause[
-                at
-            ] == "want":  # "I don't want the dog there"
-                return ClauseRequest("command", [Word("remove"), *clause[at + wish :]])
-            return inner if inner and inner.kind == "command" else ClauseRequest("wish", clause[at + wish :])
+            rest = clause[at + wish :]
+            is_negated = clause[at] == "want" and bool({"n't", "not"} & set(clause[max(at - 2, 0) : at]))
+            if is_negated:  # "I don't want the dog there"
+                return ClauseRequest("command", [Word("remove"), *rest])
+            command = classify(rest) if rest else None
+            return command if command and command.kind == "command" else ClauseRequest("wish", rest)
         if opener := match("openers", clause, at):
             at = begin = at + opener
             continue
@@ -275,10 +275,10 @@ def _is_finite(clause: list[Word]) -> bool:
         return False
     root = next((word for word in parsed if word.dep == "ROOT"), None)
     if root is None or not any(
-        word.head == root.index and word.dep in {"nsubj", "nsubjpass", "expl"} for word in parsed
+        word.head == root.order and word.dep in {"nsubj", "nsubjpass", "expl"} for word in parsed
     ):
         return False
-    verbs = [root, *(word for word in parsed if word.head == root.index and word.dep in {"aux", "auxpass"})]
+    verbs = [root, *(word for word in parsed if word.head == root.order and word.dep in {"aux", "auxpass"})]
     return any(word.tag in {"VBD", "VBZ", "VBP"} for word in verbs)
 
 
