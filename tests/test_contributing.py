@@ -108,7 +108,7 @@ NEW: dict[str, dict[str, tuple[str, str]]] = {
     },
     "verb": {
         "engine/describe.py": ("", VERB),
-        "_face.py": ('    "Look": {\n', '        "describe": "editgauge.engine.describe:describe",\n'),
+        "_public.py": ('    "Look": {\n', '        "describe": "editgauge.engine.describe:describe",\n'),
     },
 }
 """Task to the files it touches: the text after which something is inserted (empty: at the end), and what."""

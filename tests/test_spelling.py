@@ -1,4 +1,4 @@
-"""American spelling in the code, its data and the docs; what people write, both ways, is read both ways."""
+"""Check American spelling in code, data and docs; text of users is accepted in either spelling."""
 
 from __future__ import annotations
 
@@ -17,29 +17,26 @@ BRITISH = re.compile(
     r"|emphas|util|synchron|anonym|personal)is(?:e|es|ed|er|ers|ing|ation|ations)(?![a-z])"
 )
 """Forms that have an American one, anywhere in a word in small letters, such as `mean_colour`."""
-READ_BOTH_WAYS = {
+BOTH_SPELLINGS = {
     "docs/how-to/own-benchmark.md",  # an example of a mistake
-    "src/editgauge/benchmarks/sample/sample.yaml",
-    "src/editgauge/building/training/attributes.yaml",
-    "src/editgauge/core/phrases.py",
-    "src/editgauge/core/run/manifest.py",
-    "src/editgauge/core/text.py",
+    "src/editgauge/_util/phrases.py",
+    "src/editgauge/_util/text.py",
+    "src/editgauge/_vision/colors.py",
     "src/editgauge/benchmarks/editinspector/issue_kinds.yaml",
-    "src/editgauge/instructions/becoming.py",
-    "src/editgauge/instructions/clauses.py",
-    "src/editgauge/instructions/commands.py",
-    "src/editgauge/instructions/grammar.py",
-    "src/editgauge/instructions/things.py",
-    "src/editgauge/instructions/values.py",
+    "src/editgauge/benchmarks/sample/sample.yaml",
+    "src/editgauge/builders/_training_attributes.yaml",
+    "src/editgauge/instructions/_phrases.py",
+    "src/editgauge/instructions/_rules.py",
+    "src/editgauge/instructions/_steps.py",
     "src/editgauge/instructions/words.yaml",
-    "src/editgauge/judges/reading/spoken.py",
+    "src/editgauge/judges/_parsing.py",
     "src/editgauge/models/vocabulary/phrases.yaml",
-    "src/editgauge/protocols/augclip/rule_attributes.py",
+    "src/editgauge/protocols/augclip/_attributes.py",
     "src/editgauge/protocols/rubric/built_in/imgedit.yaml",
-    "src/editgauge/vision/color_names.py",
+    "src/editgauge/results/manifest.py",
 }
 """Files with words of instructions and answers, which come in either spelling."""
-APART = re.compile(r"[0-9}] %(?!})|%\.?\d*[dfg] %%")
+SPACE_BEFORE_PERCENT = re.compile(r"[0-9}] %(?!})|%\.?\d*[dfg] %%")
 """A space between a number, also one that is filled in, and its percent sign."""
 PROMPTS = "src/editgauge/judges/prompts/"
 """A version of a prompt never changes: recorded answers were given to its words."""
@@ -47,12 +44,12 @@ PROMPTS = "src/editgauge/judges/prompts/"
 
 def test_american_spelling() -> None:
     files = [*_texts("src"), *_texts("docs"), *_texts("changelog.d"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-    places: dict[str, str] = {}
+    files_by_word: dict[str, str] = {}
     for file in files:
         name = file.relative_to(ROOT).as_posix()
-        if name not in READ_BOTH_WAYS and not name.startswith(PROMPTS):
-            places |= dict.fromkeys(re.findall(r"\w+", file.read_text("utf-8").lower()), name)
-    assert {word: name for word, name in places.items() if BRITISH.search(word)} == {}
+        if name not in BOTH_SPELLINGS and not name.startswith(PROMPTS):
+            files_by_word |= dict.fromkeys(re.findall(r"\w+", file.read_text("utf-8").lower()), name)
+    assert {word: name for word, name in files_by_word.items() if BRITISH.search(word)} == {}
 
 
 def test_a_percent_sign_follows_its_number() -> None:
@@ -62,13 +59,13 @@ def test_a_percent_sign_follows_its_number() -> None:
     pages += [*_texts("docs/reference"), *(ROOT / "docs" / "pictures").glob("*.svg")]
     strings |= {file.relative_to(ROOT).as_posix(): file.read_text("utf-8") for file in pages}
     lines = [f"{name}: {line.strip()}" for name, text in strings.items() for line in text.splitlines()]
-    assert [line for line in lines if APART.search(line)] == []
+    assert [line for line in lines if SPACE_BEFORE_PERCENT.search(line)] == []
 
 
 def _string(node: ast.AST) -> str:
-    """What a string says, with a closing brace for each value that is filled in; empty for other code."""
+    """Return the text of a string, with a closing brace for each value filled in; empty for other code."""
     if isinstance(node, ast.JoinedStr):
-        return "".join(_string(each) or "}" for each in node.values)
+        return "".join(_string(value) or "}" for value in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 

@@ -8,12 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from editgauge.audits.cards.blends import blend
-from editgauge.audits.cards.card import ScoreCard, score_card, worst_failures
-from editgauge.audits.cards.measures import accuracy, auroc, auroc_ahead, best_mark
-from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.cards.values import ProbeScores
-from editgauge.audits.probes.probes import Probe, Split
+from editgauge.audits._probe_set import Probe, Split
+from editgauge.audits.cards.card import (
+    ProbeScores,
+    ScoreCard,
+    Sheet,
+    accuracy,
+    auroc,
+    auroc_ahead,
+    best_mark,
+    blend,
+    score_card,
+    worst_failures,
+)
 from editgauge.errors import BadInputError
 from editgauge.types import ScoreSpec
 
@@ -86,7 +93,7 @@ def test_the_truth_itself_has_a_perfect_card() -> None:
     assert found.ordering["rest"].value == found.ordering["rest/blur"].value == 1.0
     assert found.moves["jpeg-90"].value == 0.0
     assert found.flips["shift-1"].value == 0.0
-    assert found.deaf.value == 0.0
+    assert found.unchanged_rate.value == 0.0
     assert (found.probes, found.scored, found.unscored) == (90, 90, {})
     assert {name: cell.auroc.value for name, cell in found.by_type.items()} == {"color": 1.0, "size": 1.0}
 
@@ -105,8 +112,8 @@ def test_two_scores_are_compared_where_both_have_a_value() -> None:
 def test_a_constant_score_is_exposed() -> None:
     found = card(np.ones(len(SHEET.probes)), mark=0.5)
     assert (found.auroc.value, found.accuracy.value, found.chosen.value) == (0.5, 0.5, 0.5)
-    assert (found.says_done_rightly.value, found.says_not_rightly.value) == (1.0, 0.0)
-    assert found.deaf.value == 1.0
+    assert (found.sensitivity.value, found.specificity.value) == (1.0, 0.0)
+    assert found.unchanged_rate.value == 1.0
     assert found.moves["jpeg-90"].value is None
     assert found.moves["jpeg-90"].reason == "all scores are equal"
 
@@ -117,7 +124,7 @@ def test_a_preservation_score_prefers_nothing_done_and_is_deaf() -> None:
     found = card(values)
     assert found.against["nothing"].value == 0.0
     assert found.against["black"].value == 1.0
-    assert found.deaf.value == 1.0
+    assert found.unchanged_rate.value == 1.0
     assert found.ordering["rest"].value == 1.0
 
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from editgauge.audits._probe_set import read_probes
+from editgauge.audits.audit import audit, what_is_left
+from editgauge.audits.cards.card import Sheet
 from editgauge.audits.cards.result import AuditCard, Cost
-from editgauge.audits.cards.sheet import Sheet
 from editgauge.audits.judges.pairs import PairAnswers, PairFindings, ProbePair, draw_pairs, findings
-from editgauge.audits.probes.probes import read_probes
-from editgauge.audits.verb import audit, what_is_left
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError
 from editgauge.judges import Choice

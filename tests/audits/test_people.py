@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._cli._show_inspect import show_card
 from editgauge._util.images import read_image, write_png
-from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.probes.build import probes
-from editgauge.audits.probes.probes import Probe, read_probes
-from editgauge.audits.verb import audit
+from editgauge.audits._probe_set import Probe, read_probes
+from editgauge.audits.audit import audit
+from editgauge.audits.cards.card import Sheet
+from editgauge.audits.probes import probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError
 from tests.audits.conftest import LEFT, RedBoxes, drawn
@@ -145,7 +145,8 @@ def test_what_people_call_done_is_done(place: Path, tmp_path: Path) -> None:
     lines += ["e1,wild,0,r1,edit"]
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
     made = {
-        probe.id: probe.done for probe in probes(out=tmp_path / "p", ratings=tmp_path / "ratings.csv", **spoken(place))
+        probe.id: probe.done
+        for probe in probes(out=tmp_path / "p", ratings=tmp_path / "ratings.csv", **spoken(place))
     }
     assert made == {"e0--by-faithful": True, "e1--by-wild": False}  # two people are no majority for e0, wild
 

@@ -1,126 +1,90 @@
-"""The folder of probes: written, read again, refused with every fault at once."""
+"""`build probes` on a folder of photographs, as users bring them: with broken files, twins, and too few."""
 
 from __future__ import annotations
 
-import json
-from collections import Counter
+import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
+import skimage
+from typer.testing import CliRunner
 
-from editgauge._util.images import Pixels, read_image
-from editgauge.audits.cards.card import score_card
-from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.cards.values import measured_by
-from editgauge.audits.probes.build import probes_from
-from editgauge.audits.probes.gather import some_of_each_type
-from editgauge.audits.probes.probes import Probe, read_probes, split_of
+from editgauge._cli import groups
+from editgauge._util.images import read_image, write_png
+from editgauge.audits._probe_set import read_probes, split_of
+from editgauge.audits.probes import probes
 from editgauge.benchmarks import open_benchmark
-from editgauge.errors import BadInputError, UnscorableError
-from editgauge.types import Edit, ScoreSpec
-from tests.audits.conftest import Edits
+from editgauge.errors import BadInputError
+from editgauge.models.weights import available
+
+pytestmark = pytest.mark.slow
+
+needs_eyes = pytest.mark.skipif(
+    not all(map(available, ("efficientdet-lite2", "u2netp"))), reason="NOT TESTED: run `editgauge models pull lite`"
+)
+PHOTOGRAPHS = ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, edits_of: Edits) -> Path:
-    place = tmp_path_factory.mktemp("probes")
-    everything = edits_of(place, 6)
-    probes_from(everything, everything, place, quiet=True)
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Photographs that scikit-image carries, in copies so that both halves have some; and what lies about besides."""
+    place = tmp_path / "photographs"
+    place.mkdir()
+    there = [path for name in PHOTOGRAPHS if (path := Path(skimage.__file__).parent / "data" / name).is_file()]
+    for number in range(6):
+        path = there[number % len(there)]
+        shutil.copy(path, place / f"{number}-{path.name}")
+    write_png(read_image(there[0])[:, ::-1].copy(), place / "twin.png")
+    shutil.copy(there[0], place / "twin.jpg")
+    (place / "broken.jpg").write_bytes(b"no picture")
+    (place / "._hidden.jpg").write_bytes(b"no picture")
+    (place / "notes.txt").write_text("no picture")
     return place
 
 
-@pytest.mark.slow
-def test_a_set_of_probes_is_a_benchmark_with_one_outcome_each(folder: Path) -> None:
-    probes = read_probes(folder)
-    edits = {edit.id: edit for edit in open_benchmark(folder).edits}
-    assert set(edits) == {probe.id for probe in probes}
-    assert len(probes) > 300
-    assert all((folder / "edited" / f"{probe.id}.png").is_file() for probe in probes)
-    kinds = Counter(probe.kind for probe in probes)
-    assert kinds["right"] == kinds["nothing"] == kinds["black"] == kinds["mirrored"] == 18
-    assert all(edit.recipe is None for edit in edits.values())  # whoever is audited is not told the answer
+def invoked(*words: str) -> tuple[int, str]:
+    told = CliRunner().invoke(groups["build"], ["probes", *words])
+    return told.exit_code, told.output
 
 
-def test_masks_and_sources_follow_the_picture(folder: Path) -> None:
-    edits = {edit.id: edit for edit in open_benchmark(folder).edits}
-    plain, turned = edits["p0-color--right"], edits["p0-color--mirrored"]
-    assert plain.mask is not None
-    assert turned.mask is not None
-    assert np.array_equal(turned.mask.render(160, 120), plain.mask.render(160, 120)[:, ::-1])
-    source = read_image(turned.source.path)
-    assert np.array_equal(source[:, ::-1], read_image(plain.source.path))
+@needs_eyes
+def test_a_folder_of_photographs_becomes_probes(folder: Path, tmp_path: Path) -> None:
+    words = ("--images", str(folder), "--limit", "4", "--out", str(tmp_path / "probes"))
+    code, told = invoked(*words)
+    assert code == 0, told
+    assert "broken.jpg" in told
+    made = read_probes(tmp_path / "probes")
+    assert {probe.split for probe in made} == {"tuning", "held_back"}
+    assert all(probe.split == split_of(probe.photo) for probe in made)
+    assert len(open_benchmark(tmp_path / "probes").edits) == len(made)
+    assert {"twin-jpg.png", "twin-png.png"} <= {path.name for path in (tmp_path / "probes" / "pictures").iterdir()}
+    assert not list((tmp_path / "probes" / "pictures").glob("*hidden*"))
+    again = invoked(*words)
+    assert again[0] == 0
+    assert read_probes(tmp_path / "probes") == made
 
 
-def test_halves_are_told_by_the_name_of_the_photograph_alone(folder: Path) -> None:
-    probes = read_probes(folder)
-    assert all(probe.split == split_of(probe.photo) for probe in probes)
-    names = [f"photo {number}.jpg" for number in range(2000)]
-    assert 900 < sum(split_of(name) == "tuning" for name in names) < 1100
+def test_too_few_photographs_are_told_before_anything_is_looked_at(folder: Path, tmp_path: Path) -> None:
+    for path in sorted(folder.iterdir())[3:]:
+        path.unlink()
+    with pytest.raises(BadInputError, match="each half needs 2"):
+        probes(out=tmp_path / "probes", images=folder, quiet=True)
+    with pytest.raises(BadInputError, match="cannot be listed"):  # and the same folder can be given again
+        probes(out=tmp_path / "probes", images=tmp_path / "nowhere", quiet=True)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInputError, match="holds no pictures"):
+        probes(out=tmp_path / "probes", images=tmp_path / "empty", quiet=True)
 
 
-def test_making_again_gives_the_same_pictures(folder: Path, tmp_path: Path, edits_of: Edits) -> None:
-    everything = edits_of(tmp_path, 6)
-    again = probes_from(everything[:3], everything, tmp_path, quiet=True)
-    assert again == read_probes(folder)[: len(again)]
-    for probe in again:
-        name = f"edited/{probe.id}.png"
-        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
+@needs_eyes
+def test_so_few_edits_that_one_half_has_none_are_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="none lies on a held-back photograph; raise --limit"):
+        probes(out=tmp_path / "probes", images=folder, limit=1, quiet=True)
+    assert not list((tmp_path / "probes").iterdir()), "what is advised must be possible in the same folder"
 
 
-def test_so_many_of_each_type_hand_drawn_first(tmp_path: Path, edits_of: Edits) -> None:
-    chosen = some_of_each_type(edits_of(tmp_path, 5), 2)
-    assert Counter(each.edit.type for each in chosen) == {"color": 2, "object_removal": 2, "style": 2}
-
-
-def write(folder: Path, *lines: object) -> Path:
-    edits = [{"id": name, "source": "a.png", "type": "color", "instruction": "Paint it."} for name in ("a", "b")]
-    (folder / "edits.jsonl").write_text("".join(json.dumps(each) + "\n" for each in edits))
-    text = (each if isinstance(each, str) else json.dumps(each) for each in lines)
-    (folder / "probes.jsonl").write_text("".join(f"{line}\n" for line in text))
-    return folder
-
-
-def test_answers_of_people_join_with_an_id_and_what_they_said(tmp_path: Path) -> None:
-    preferred = [{"id": "b", "edit": "pair"}, {"id": "a", "edit": "pair", "over": {"b": 0.75}}]
-    sheet = Sheet.of(read_probes(write(tmp_path, *preferred)))
-    assert (sheet.preferred.tolist(), sheet.agreed.tolist()) == ([[1, 0]], [0.75])
-    assert (sheet.graded.size, int(sheet.known.sum())) == (0, 0)
-    probes = read_probes(write(tmp_path, {"id": "a", "done": True}, {"id": "b", "done": False, "photo": "p"}))
-    assert [probe.done for probe in probes] == [True, False]
-    assert probes[0] == Probe("a", "a", "a", "color", "given", True, split=split_of("a"))
-
-
-def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
-    lines = ({"id": "a"}, {"id": "a"}, {"id": "z"}, "{", {"id": "b", "dnoe": 1}, {"id": "b", "split": "middle"})
-    with pytest.raises(BadInputError) as told:
-        read_probes(write(tmp_path, *lines))
-    for part in ("line 3: there is no edit 'z'", "line 4: not JSON", "unknown key 'dnoe'", "`split` is one", "twice"):
-        assert part in str(told.value)
-    with pytest.raises(BadInputError, match="build probes"):
-        read_probes(tmp_path / "nowhere")
-
-
-def test_a_function_of_ones_own_has_a_card(folder: Path) -> None:
-    probes = [probe for probe in read_probes(folder) if probe.type == "color"]
-
-    def redness(source: Pixels, edited: Pixels, edit: Edit) -> float | None:
-        if "--mirrored" in edit.id:
-            raise UnscorableError("not_applicable", "it does not know of mirrors")
-        return float(edited[45:85, 25:55, 0].mean()) - float(edited[45:85, 25:55, 1].mean())
-
-    measured = measured_by(redness, folder, probes, ScoreSpec("redness", True, (-255, 255)))
-    found = score_card(measured, Sheet.of(probes))
-    assert found.auroc.value is not None
-    assert found.auroc.value > 0.9 - 0.2  # another instruction shows the same pixels: no function of them can tell
-    assert found.against["nothing"].value == 1.0
-    assert found.unscored.keys() == {"not_applicable"}
-    assert found.deaf.value == 1.0
-
-
-def test_what_is_not_a_number_has_a_reason(folder: Path) -> None:
-    probes = read_probes(folder)[:3]
-    given = iter((float("nan"), float("inf"), None))
-    measured = measured_by(lambda *_: next(given), folder, probes, ScoreSpec("odd", True, (0, 1)))
-    assert np.isnan(measured.values).all()
-    assert list(measured.reasons) == ["crashed", "crashed", "not_applicable"]
+@needs_eyes
+def test_another_folder_of_photographs_wants_another_folder_of_probes(folder: Path, tmp_path: Path) -> None:
+    probes(out=tmp_path / "probes", images=folder, limit=4, quiet=True)
+    with pytest.raises(BadInputError, match="limit: 4 there, 3 asked for"):
+        probes(out=tmp_path / "probes", images=folder, limit=3, quiet=True)

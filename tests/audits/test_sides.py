@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import write_png
+from editgauge.audits._probe_set import Probe, write_probes
 from editgauge.audits.judges import sides
 from editgauge.audits.judges.sides import TwoObjects, tell_sides, two_objects, two_objects_of_coco
-from editgauge.audits.probes.probes import Probe, write_probes
 from editgauge.errors import BadInputError
 from tests.shared_data import needs_shared_data, shared_data
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from editgauge._util.images import ImageFile, Pixels
-from editgauge.builders.training.decoys import ChangeScene
+from editgauge.builders._training_changes import ChangeScene
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections
 from editgauge.models.interfaces import ModelCard

@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from typer.testing import CliRunner
 
 from editgauge._cli import groups
-from editgauge.builders.calibration.build import calibration
+from editgauge.builders.calibration import calibration
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.protocols import open_protocol
 from editgauge.protocols.editgauge import EditGaugeProtocol

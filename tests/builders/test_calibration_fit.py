@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 
 from editgauge._stats.intervals import Numbers
-from editgauge.builders.calibration.fit import PRIOR, calibrated, fit, fitted_curve, is_bent, left_out
-from editgauge.builders.calibration.measures import binned, compare
+from editgauge.builders._calibration_fit import PRIOR, binned, calibrated, compare, fit, fitted_curve, is_bent, left_out
 from editgauge.protocols.editgauge._calibration import NEAREST, CalibrationCurve, read_curve
 
 chances = st.floats(0, 1)

@@ -14,8 +14,7 @@ from editgauge._cli._show_manage import show_review
 from editgauge._util.coco import read_coco
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.editval import TYPES
-from editgauge.builders.editval.build import editval
-from editgauge.builders.editval.proposals import FIXED, FORMS, operations_for, table
+from editgauge.builders.editval import FIXED, FORMS, editval, operations_for, table
 from editgauge.builders.review.desk import Desk, Unfit
 from editgauge.builders.review.file import agreement, read_review
 from editgauge.errors import BadInputError

@@ -23,7 +23,7 @@ from editgauge.builders.review.file import (
     withdrawn,
     write_review,
 )
-from editgauge.builders.unibench.build import unibench
+from editgauge.builders.unibench import unibench
 from editgauge.errors import BadInputError
 from tests.builders.toys import CocoFiles
 

@@ -18,11 +18,11 @@ import httpx
 import pytest
 import uvicorn
 
-from editgauge.builders.editval.build import editval
+from editgauge.builders.editval import editval
 from editgauge.builders.review.app import make_app
 from editgauge.builders.review.desk import Desk
 from editgauge.builders.review.file import ReviewCandidate, read_review
-from editgauge.builders.unibench.build import unibench
+from editgauge.builders.unibench import unibench
 from tests.browser.conftest import browser  # noqa: F401 - a fixture
 from tests.builders.toys import make_toys
 

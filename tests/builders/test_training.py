@@ -15,9 +15,7 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._util.images import read_image, resize_image, write_png
 from editgauge.benchmarks import open_benchmark
-from editgauge.builders.training.build import training
-from editgauge.builders.training.card import CARD, PAGE, Training, summary_lines
-from editgauge.builders.training.export import LLAVA, MESSAGES, SEAM, SHEET
+from editgauge.builders.training import CARD, LLAVA, MESSAGES, PAGE, SEAM, SHEET, Training, summary_lines, training
 from editgauge.errors import BadInputError
 from editgauge.judges._questions import YesNo
 from editgauge.methods.resolve import open_method

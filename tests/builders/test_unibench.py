@@ -16,7 +16,7 @@ from editgauge.benchmarks.unibench import read_annotations
 from editgauge.benchmarks.unibench._annotations import Annotations, ChangeClass, ChangeColor, Generate, MoveTask
 from editgauge.builders.review.desk import Desk
 from editgauge.builders.review.file import read_review
-from editgauge.builders.unibench.build import unibench
+from editgauge.builders.unibench import unibench
 from editgauge.errors import BadInputError
 from tests.builders.toys import CocoFiles
 from tests.endpoint import MODEL, Reply, Served

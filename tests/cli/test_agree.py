@@ -129,7 +129,7 @@ def test_everything_can_be_had_as_json(editgauge: Command, run: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "give --ratings FILE or --choices FILE"),
+        ([], "give --ratings, --choices, or --triplets"),
         (["--ratings", "broken.csv"], "broken.csv:2: 'value' must be a number, got 'x'"),
     ],
 )

@@ -16,6 +16,7 @@ from editgauge._cli._show_inspect import show_names
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 VERBS = [name for name, command in vars(get_command(app))["commands"].items() if "commands" not in vars(command)]
+ALIASES = {"understand": "parse"}
 FIELDS = {
     "benchmarks": {"name", "from", "about"},
     "methods": {"name", "from", "about"},
@@ -52,7 +53,7 @@ def test_the_help_of_a_verb_explains_it_and_shows_an_example(editgauge: Command,
     words = " ".join(editgauge(verb, "--help").stdout.split())
     after_usage = words.partition(f"Usage: editgauge {verb}")[2]
     assert "Example" in after_usage[:200], "it starts with an example"
-    assert f"editgauge {verb} " in after_usage, "an example to copy"
+    assert f"editgauge {ALIASES.get(verb, verb)} " in after_usage, "an example to copy"
     assert len(after_usage) > 200
 
 

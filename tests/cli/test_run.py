@@ -148,8 +148,8 @@ def test_an_unknown_benchmark_is_named(editgauge: Command, made: Path) -> None:
 
 
 def test_a_folder_that_is_no_run_is_named(editgauge: Command, made: Path) -> None:
-    for words in (["export", "--format", "csv"], ["verify"], ["compare", "--methods", "a", "b"]):
-        told = editgauge(*words, "soft", cwd=made, code=2).stderr
+    for verb, *words in (["export", "--format", "csv"], ["verify"], ["compare", "--methods", "a", "b"]):
+        told = editgauge(verb, "soft", *words, cwd=made, code=2).stderr
         assert "'soft' is not a run folder: it has no manifest.json." in told
 
 

@@ -201,7 +201,7 @@ FAULTS = {
     "raises": ("crashed", "RuntimeError: no such luck (faulty.py:"),
     "raises-surrogates": ("crashed", r"a name that is not text: \udce9"),
     "cannot-tell": ("not_detected", "no cat was seen"),
-    "asks-a-model": ("no_model", "choose one with --model image_embedder=NAME"),
+    "asks-a-model": ("no_model", "pass `model=image_embedder=NAME`"),
     "nan": ("crashed", "a score must be a finite number, got nan"),
     "forgets": ("crashed", "the protocol gave no score named 'first'"),
     "out-of-range": ("crashed", "the protocol gave 1.5, outside its own range 0.0 to 1.0"),
@@ -327,7 +327,7 @@ def test_what_cannot_be_used_is_refused_at_once(
 
 
 def test_a_run_of_no_method_is_refused(home: Path) -> None:
-    with pytest.raises(BadInputError, match="--outcomes is needed at least once"):
+    with pytest.raises(BadInputError, match="`outcomes` is needed at least once"):
         run(home / "photos", protocol=["preservation"], outcomes={}, out=home / "run")
 
 

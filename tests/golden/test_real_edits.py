@@ -30,7 +30,7 @@ def verdict(protocol: str, before: str, after: str) -> tuple[float | None, str]:
         protocol=[protocol],
     )
     edit = next(each for each in told if each.name == "edit")
-    return edit.value, " ".join(piece["note"] for piece in edit.evidence if "note" in piece)
+    return edit.value, " ".join(piece.text for piece in edit.evidence if isinstance(piece, editgauge.Note))
 
 
 @pytest.mark.parametrize("protocol", ["editval", "editval@released", "pixlens", "pixlens@released"])

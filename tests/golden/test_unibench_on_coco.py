@@ -16,7 +16,7 @@ from scipy import stats
 
 from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.builders.unibench.build import unibench
+from editgauge.builders.unibench import unibench
 from editgauge.models.answers import Detections, Instances
 from editgauge.protocols import open_protocol
 from editgauge.protocols.unibench._rules import EXTRA

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from editgauge.protocols.rubric._model import evaluate, open_rubric
+from editgauge.protocols.rubric._formulas import evaluate
+from editgauge.protocols.rubric._model import open_rubric
 
 PLACE = os.environ.get("EDITGAUGE_SHARED_DATA")
 pytestmark = pytest.mark.skipif(

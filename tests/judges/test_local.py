@@ -98,7 +98,7 @@ def test_pictures_and_seeds_matter_and_repeat(tiny: Path, picture: Callable[[int
     def say(seed: int, image: int, temperature: float) -> Any:
         question = ask_yes_no("cat ?", LabeledImage("It:", picture(image) // 2 + np.uint8(16 * image)))
         parameters = Parameters(max_tokens=12, temperature=temperature, seed=seed)
-        return model._write(question, parameters, 60.0)["choices"][0]["message"]["content"]
+        return model._generate(question, parameters, 60.0)["choices"][0]["message"]["content"]
 
     assert say(0, 1, 0.0) == say(1, 1, 0.0)
     assert say(5, 1, 2.0) == say(5, 1, 2.0)

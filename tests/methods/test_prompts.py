@@ -20,9 +20,8 @@ from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompt_choice import read_wording
 from editgauge.methods.prompts import FORMS, families, family, render, render_for
-from editgauge.methods.prompts.english import with_a
-from editgauge.methods.prompts.files import NAMES, find_template
-from editgauge.methods.prompts.language import find_problems
+from editgauge.methods.prompts._language import find_problems, with_a
+from editgauge.methods.prompts._templates import NAMES, find_template
 from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
 

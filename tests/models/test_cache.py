@@ -41,7 +41,7 @@ def same(one: Answer | None, other: Answer | None) -> bool:
         arrays_of = ((one.boxes, other.boxes), (one.confidences, other.confidences))
         return all(same(*pair) for pair in arrays_of) and (one.phrases, one.words) == (other.phrases, other.words)
     if isinstance(one, ClassMap) and isinstance(other, ClassMap):
-        return one.classes == other.classes and same(one.places, other.places)
+        return one.classes == other.classes and same(one.labels, other.labels)
     if isinstance(one, dict) and isinstance(other, dict):
         return list(one) == list(other) and all(same(one[name], other[name]) for name in one)
     if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):

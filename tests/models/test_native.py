@@ -130,7 +130,7 @@ def test_faces_bodies_text_and_classes_lie_in_the_source_s_frame(item: Item) -> 
     faces, poses = asyncio.run(see.faces(item.edited)), asyncio.run(see.poses(item.edited))
     assert faces.boxes.tolist() == poses.boxes.tolist() == [[60, 45, 60, 45]]
     assert faces.points[0, 0].tolist() == poses.joints[0, 0].tolist() == [60, 45]
-    assert asyncio.run(see.classes(item.edited)).places.shape == (90, 120)
+    assert asyncio.run(see.classes(item.edited)).labels.shape == (90, 120)
     assert asyncio.run(see.read_text(item.source)).boxes.tolist() == [[600, 450, 600, 450]]
 
 

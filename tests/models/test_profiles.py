@@ -20,7 +20,7 @@ from editgauge.models.profiles import (
     models_for,
     weights_of_profile,
 )
-from editgauge.models.weights import MissingWeightsError, available, entry_of, wanted
+from editgauge.models.weights import MissingWeightsError, available, entry_of, required_weights
 from editgauge.options import ModelOptions
 
 
@@ -52,9 +52,9 @@ def test_every_model_of_a_profile_can_play_its_role(profile: str) -> None:
 def test_weights_of_a_profile_come_with_what_serves_in_their_place() -> None:
     assert ("efficientdet-lite2", "ssd-mobilenet-v2") in weights_of_profile("lite")
     assert ("wordnet",) in weights_of_profile("lite")
-    assert wanted(["u2netp-foreground", "u2netp"]) == [("u2netp",)]
+    assert required_weights(["u2netp-foreground", "u2netp"]) == [("u2netp",)]
     with pytest.raises(UnknownNameError, match="Did you mean 'lite'"):
-        wanted(["litee"])
+        required_weights(["litee"])
 
 
 @pytest.mark.usefixtures("nothing_pulled")
@@ -65,7 +65,7 @@ def test_what_is_not_here_is_said_with_the_command_that_brings_it() -> None:
     assert choice.remarks == (
         "detector: efficientdet-lite2 or ssd-mobilenet-v2 is not on this machine; "
         "`editgauge models pull efficientdet-lite2` brings it.",
-        "joint_embedder: the profile 'lite' has no model for it; name one with --model joint_embedder=NAME.",
+        "joint_embedder: the profile 'lite' has no model for it; pass `model=joint_embedder=NAME`.",
     )
 
 

@@ -362,7 +362,7 @@ def test_a_second_run_asks_no_model_and_says_the_same(pictures: list[Pixels], tm
             found = ask_all([see.instances(picture, "a", "bcd", least=0)])[0]
             told += [seen(found.detections), found.masks.tolist(), ask_all([see.embed_image(picture)])[0].tolist()]
             told += ask_all([see.caption(picture)]) + ask_all([see.distance(picture, pictures[0])])
-            told += [ask_all([see.classes(picture)])[0].places.tolist(), ask_all([see.joint_text("x")])[0].tolist()]
+            told += [ask_all([see.classes(picture)])[0].labels.tolist(), ask_all([see.joint_text("x")])[0].tolist()]
         return told
 
     first = everything()
@@ -386,7 +386,7 @@ def test_another_revision_or_setting_is_another_model(
 def test_what_is_large_is_kept_in_memory_only(
     pictures: list[Pixels], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("editgauge.models._service.MOST_BYTES_ON_DISK", 10_000)
+    monkeypatch.setattr("editgauge.models._service.MAX_BYTES_ON_DISK", 10_000)
     for phrase in ("a", "b"):
         see = ModelService({"detector": "OpenBrightness"}, tmp_path)
         for _ in range(2):
@@ -416,9 +416,7 @@ def test_a_model_that_fails_on_one_picture_answers_the_others(
 
 
 def test_a_role_that_nobody_plays(pictures: list[Pixels]) -> None:
-    with pytest.raises(
-        UnscorableError, match="no model plays the role 'captioner'; choose one with --model captioner=NAME"
-    ):
+    with pytest.raises(UnscorableError, match="no model plays the role 'captioner'; pass `model=captioner=NAME`"):
         ask_all([ModelService({}).caption(pictures[0])])
 
 

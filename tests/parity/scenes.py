@@ -62,8 +62,8 @@ class Sees:
         found = await self.detect(image, *phrases)
         masks = self._of(image).masks
         assert masks is not None
-        assert found.places is not None
-        return Instances(found, masks[found.places])
+        assert found.output_indices is not None
+        return Instances(found, masks[found.output_indices])
 
     def _of(self, image: Pixels) -> Seen:
         return self._seen["source" if image is self._item.source else "edited"]

@@ -79,7 +79,7 @@ def test_without_models_l2_is_there_and_the_rest_says_what_it_lacks(photo: Pixel
     for score in found.values():
         assert isinstance(score, Unscored)
         assert score.reason == "no_model"
-        assert "--model" in score.detail
+        assert "`model=" in score.detail
 
 
 def test_a_stand_in_never_bears_the_name_of_what_it_stands_in_for() -> None:

@@ -95,7 +95,7 @@ def test_keys_are_what_the_attention_of_the_last_layer_compares_queries_with() -
     model = DinoV2Small()
     np.testing.assert_allclose(model.keys([image])[0], expected, atol=0.02, rtol=0.01)
     assert np.abs(model.keys_of_bytes([image])[0] - expected).mean() > 0.1
-    assert np.abs(model.patches([image])[0].whole - expected[0]).mean() > 0.1, "keys are no tokens"
+    assert np.abs(model.patches([image])[0].class_token - expected[0]).mean() > 0.1, "keys are no tokens"
 
 
 @pytest.mark.slow

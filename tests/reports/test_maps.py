@@ -17,7 +17,7 @@ from PIL import Image
 from editgauge._util.drawing import ABOVE, BELOW, colored
 from editgauge._util.images import Pixels, write_png
 from editgauge.evidence import Box, Heat, to_json
-from editgauge.reports._gallery import STEPS, as_address
+from editgauge.reports._gallery import STEPS, as_data_url
 from editgauge.reports.report import report
 from editgauge.results import ImageStamp, JournalEntry
 
@@ -33,13 +33,13 @@ def decoded(address: str) -> Pixels:
 @pytest.mark.parametrize("signed", [False, True])
 def test_a_map_becomes_a_picture_in_its_colors(signed: bool) -> None:
     numbers = NUMBERS * 2 - 1 if signed else NUMBERS
-    shown = decoded(as_address(Heat("edited", numbers, signed=signed)))
+    shown = decoded(as_data_url(Heat("edited", numbers, signed=signed)))
     np.testing.assert_array_equal(shown, colored(np.rint(numbers * STEPS) / STEPS, signed=signed))
 
 
 def test_a_thousand_maps_stay_light() -> None:
     rough = np.random.default_rng(0).random((64, 64)).astype(np.float32)
-    assert len(as_address(Heat("edited", rough))) < 6_000
+    assert len(as_data_url(Heat("edited", rough))) < 6_000
 
 
 def test_maps_go_to_their_outcome_and_boxes_stay_where_they_were(

@@ -72,7 +72,7 @@ def test_the_score_that_agrees_most_comes_first(run: Path, ratings: Path, choice
     assert [by_rating.title, by_choice.title] == ["Order of the methods, ratings", "Order of the methods, choices"]
     assert [name for name, _ in by_choice.columns] == ["Kendall", "Spearman", "1 one", "2 two"]
     assert any("fewer than 3 pairs" in reason for reason in by_choice.reasons)
-    assert "found both alike are left out: 4." in chosen.about
+    assert "ties of people are left out: 4." in chosen.about
 
 
 def test_the_numbers_are_those_of_agree(run: Path, ratings: Path) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from editgauge._stats.intervals import Labels, Numbers
+from editgauge._stats.intervals import MIN_SOURCES, Labels, Numbers
 from editgauge._stats.prediction_powered import (
-    MIN_SOURCES,
     PoweredMean,
     in_units_of,
     mean_by_clusters,

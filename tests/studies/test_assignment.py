@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from editgauge.studies import NotAllowed, RaterInfo, Study
+from editgauge.studies import NotAllowedError, RaterInfo, Study
 from editgauge.studies.store import Assignment, StudyCell, StudyItem
 
 Make = Callable[..., Study]
@@ -151,9 +151,9 @@ def test_a_page_of_another_rater_is_not_shown(make_study: Make, enter: Enter) ->
     page = study.next(mine)
     assert page is not None
     for ask in (study.page, lambda who, what: study.answer(who, what, {"good": 1})):
-        with pytest.raises(NotAllowed, match="not yours"):
+        with pytest.raises(NotAllowedError, match="not yours"):
             ask(other, page)
-    with pytest.raises(NotAllowed, match="link is not valid"):
+    with pytest.raises(NotAllowedError, match="link is not valid"):
         study.rater("guessed")
 
 

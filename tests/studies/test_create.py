@@ -17,10 +17,10 @@ from sqlalchemy import select
 from editgauge._util.images import Pixels, pixel_hash, read_image, write_png
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.results import Run
-from editgauge.studies import BadStudy, RaterInfo, Study, create
+from editgauge.studies import BadStudyError, RaterInfo, Study, create
+from editgauge.studies.creation._selection import _chances, disagreement
 from editgauge.studies.creation.candidates import offer
-from editgauge.studies.creation.create import PictureShelf
-from editgauge.studies.creation.sampling import _chances, disagreement
+from editgauge.studies.creation.create import ImageStore
 from editgauge.studies.store import StudyItem
 
 Make = Callable[..., Study]
@@ -107,10 +107,10 @@ def test_attributes_come_from_a_file(make_study: Make, tmp_path: Path, enter: Ca
     ("options", "told"),
     [
         ({"design": "editvall"}, "Did you mean 'editval'"),
-        ({"items": 3}, "say which ones, with --sample"),
-        ({"sample": "stratified"}, "say how many, with --items"),
+        ({"items": 3}, "choose them with `sample="),
+        ({"sample": "stratified"}, "pass their number as `items`"),
         ({"sample": "random"}, "There is no way of sampling called 'random'"),
-        ({"design": "attribute-importance"}, "--attributes"),
+        ({"design": "attribute-importance"}, "`attributes`"),
         ({"raters": 0}, "at least one rater"),
         ({"database": "mysql://host/name"}, "SQLite or PostgreSQL"),
         ({"database": "nonsense"}, "database URL cannot be read"),
@@ -143,21 +143,21 @@ def test_every_fault_of_the_gold_file_is_told(small_run: Callable[..., Path], tm
 
 
 def test_a_folder_that_is_no_study_is_told(tmp_path: Path, make_study: Make) -> None:
-    with pytest.raises(BadStudy, match="is no study"):
+    with pytest.raises(BadStudyError, match="is no study"):
         Study.open(tmp_path)
     study = make_study()
     study.close()
     with pytest.raises(BadInputError, match="there already"):
         create(study.manifest.run, out=study.folder, quiet=True)
     (study.folder / "study.db").unlink()
-    with pytest.raises(BadStudy, match="no tables"):
+    with pytest.raises(BadStudyError, match="no tables"):
         Study.open(study.folder)
 
 
 def test_a_database_serves_one_study(make_study: Make, postgres: Callable[[], str]) -> None:
     url = postgres()
     make_study(database=url)
-    with pytest.raises(BadStudy, match="holds a study already"):
+    with pytest.raises(BadStudyError, match="holds a study already"):
         make_study(database=url)
 
 
@@ -166,13 +166,13 @@ def test_an_unknown_rater_is_named(make_study: Make) -> None:
     study.invite(2, label="lab")
     with pytest.raises(UnknownNameError, match="Did you mean 'r0001'"):
         study.exclude("r0011", "a test")
-    with pytest.raises(BadStudy, match="is given to 2 raters: r0001, r0002"):
+    with pytest.raises(BadStudyError, match="is given to 2 raters: r0001, r0002"):
         study.exclude("lab", "a test")
 
 
 def test_a_database_that_is_away_is_told(make_study: Make, tmp_path: Path) -> None:
     nowhere = f"postgresql://study@/study?host={tmp_path}"
-    with pytest.raises(BadStudy, match=r"(?s)cannot be used: .*Does it run"):
+    with pytest.raises(BadStudyError, match=r"(?s)cannot be used: .*Does it run"):
         make_study(database=nowhere)
 
 
@@ -191,7 +191,7 @@ def saved_as_told(folder: Path, pixels: Pixels, suffix: str) -> Path:
 def test_nothing_of_a_file_but_its_pixels_reaches_a_rater(suffix: str, tmp_path: Path, photo: Pixels) -> None:
     path = saved_as_told(tmp_path, photo, suffix)
     assert b"METHOD-0" in path.read_bytes()
-    shelf = PictureShelf(tmp_path / "study", {})
+    shelf = ImageStore(tmp_path / "study", {})
 
     taken = shelf.folder / shelf.take(path)
 
@@ -205,4 +205,4 @@ def test_a_picture_that_changed_since_it_was_scored_is_not_shown(tmp_path: Path,
     scored = pixel_hash(photo[::-1])
 
     with pytest.raises(BadInputError, match=r"a\.png' has other pixels than were scored"):
-        PictureShelf(tmp_path / "study", {tmp_path / "a.png": scored}).take(tmp_path / "a.png")
+        ImageStore(tmp_path / "study", {tmp_path / "a.png": scored}).take(tmp_path / "a.png")

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.studies.design import built_in, checked, find_design, read_design
-from editgauge.studies.errors import BadAnswers
+from editgauge.studies.design import built_in, find_design, read_design, validate_answers
+from editgauge.studies.errors import BadAnswersError
 
 INSPECTOR = read_design(built_in()["editinspector"], "editinspector.yaml")
 WHOLE: dict[str, Any] = {"accuracy": "accurate", "consistent": "yes", "precise": "yes", "artifacts": "none"}
@@ -60,15 +60,15 @@ def test_editinspector_asks_for_a_reason_only_where_something_is_wrong(answer: s
     """The reason may stay empty, for the public forms have none; where nothing is wrong it is not asked for."""
     without = WHOLE | {"accuracy": answer, "differences": "the cat is black"}
     questions = [question for question in INSPECTOR.questions if question.needs is None]
-    assert checked(questions, [], without) == without
+    assert validate_answers(questions, [], without) == without
     given = without | {"accuracy_reason": "it is gray"}
-    assert checked(questions, [], given) == (given if asked else without)
+    assert validate_answers(questions, [], given) == (given if asked else without)
 
 
 def test_answers_to_hidden_questions_are_left_out() -> None:
     questions = [question for question in INSPECTOR.questions if question.needs is None]
     given = WHOLE | {"differences": "none", "precise_reason": "chosen before it was hidden"}
-    assert "precise_reason" not in checked(questions, [], given)
+    assert "precise_reason" not in validate_answers(questions, [], given)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_answers_to_hidden_questions_are_left_out() -> None:
     ],
 )
 def test_every_answer_that_does_not_fit_is_told(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(BadAnswers) as caught:
-        checked(INSPECTOR.questions, [], given)
+    with pytest.raises(BadAnswersError) as caught:
+        validate_answers(INSPECTOR.questions, [], given)
     assert told in str(caught.value)
     assert "consistent" in caught.value.problems, "with all the others"
 

@@ -59,7 +59,7 @@ def test_ratings_are_what_agree_reads(make_study: Make, enter: Any, work: Any, t
     }
     found = agree(study.manifest.run, ratings=tmp_path / "ratings.jsonl")
     assert found.ratings is not None
-    assert (found.ratings.strangers, len(found.ratings.pairs)) == (0, 48)
+    assert (found.ratings.unmatched, len(found.ratings.pairs)) == (0, 48)
     agreement = analyze(study.folder).agreement
     assert agreement is not None
     assert agreement.ratings == found.ratings
@@ -177,10 +177,10 @@ def _whole_microseconds(page: AnswerRecord) -> AnswerRecord:
     """Moments are written to the microsecond."""
     from dataclasses import replace
 
-    from editgauge.studies.answers.records import as_time, from_time
+    from editgauge.studies.answers.records import format_time, parse_time
 
     def cut(moment: float | None) -> float | None:
-        return from_time(as_time(moment))
+        return parse_time(format_time(moment))
 
     history = tuple(replace(one, at=cut(one.at) or 0.0) for one in page.history)
     return replace(page, claimed=cut(page.claimed), done=cut(page.done), history=history)

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import select
 
-from editgauge.studies import NotAllowed, RaterInfo, Study
+from editgauge.studies import NotAllowedError, RaterInfo, Study
 from editgauge.studies.store import Assignment, Served, StudyCell, StudyItem
 
 RATERS = 2
@@ -56,7 +56,7 @@ class StudyMachine(RuleBasedStateMachine):
     def claim(self, who: int) -> None:
         try:
             page = self.study.next(self.raters[who])
-        except NotAllowed:
+        except NotAllowedError:
             assert self._state(self.raters[who]) in ("excluded", "forgotten")
             return
         if page is not None:
@@ -69,7 +69,7 @@ class StudyMachine(RuleBasedStateMachine):
             return
         try:
             receipt = self.study.answer(self.raters[who], self.held[who], {"good": value})
-        except NotAllowed:
+        except NotAllowedError:
             return
         assert receipt.state in ("done", "surplus", "void")
         self.acknowledged[who, self.held[who]] = value

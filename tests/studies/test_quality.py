@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from editgauge.studies import BadAnswers, NotAllowed, RaterInfo, Study
+from editgauge.studies import BadAnswersError, NotAllowedError, RaterInfo, Study
 from editgauge.studies.store import Event
 
 Make = Callable[..., Study]
@@ -38,7 +38,7 @@ def test_who_fails_gold_items_is_excluded_with_all_answers_and_can_be_included_a
 ) -> None:
     study = make_study(gold=gold)
     rater = enter(study)
-    with pytest.raises(NotAllowed, match="has ended"):
+    with pytest.raises(NotAllowedError, match="has ended"):
         work(study, rater, value=0)
     (told,) = study.status().raters
     assert (told.state, told.reason, told.done) == ("excluded", "failed 2 gold items", 0)
@@ -91,7 +91,7 @@ def test_a_failed_attention_check_is_flagged(make_study: Make, enter: Enter, pla
         answers: dict[str, Any] = {"good": 1}
         if any(question.id == "read" for question in study.page(rater, page).questions):
             checked += 1
-            with pytest.raises(BadAnswers, match="read: please answer"):
+            with pytest.raises(BadAnswersError, match="read: please answer"):
                 study.answer(rater, page, answers)
             answers["read"] = "yes"
         study.answer(rater, page, answers)
@@ -103,9 +103,9 @@ def test_eligibility_and_qualification_come_before_the_first_page(make_study: Ma
     study = make_study(design="editval")
     rater = enter(study)
     assert study.stage(rater) == "eligibility"
-    with pytest.raises(NotAllowed, match="first"):
+    with pytest.raises(NotAllowedError, match="first"):
         study.next(rater)
-    with pytest.raises(BadAnswers, match="sees"):
+    with pytest.raises(BadAnswersError, match="sees"):
         study.answer_eligibility(rater, {"adult": "yes"})
     assert study.answer_eligibility(rater, {"adult": "yes", "sees": "yes"})
     assert study.stage(rater) == "qualification"
@@ -129,7 +129,7 @@ def test_who_is_not_eligible_or_fails_the_test_is_turned_away_and_can_be_admitte
         assert study.stage(rater) == "closed"
         told = next(one for one in study.status().raters if one.name == rater.name)
         assert told.reason.startswith(reason)
-        with pytest.raises(NotAllowed):
+        with pytest.raises(NotAllowedError):
             study.next(rater)
     study.include(careless.name, "an honest mistake")
     assert study.next(careless) is not None
@@ -140,7 +140,7 @@ def test_a_forgotten_rater_leaves_no_personal_data(make_study: Make, work: Work)
     (invitation,) = study.invite(label="Anna")
     work(study, study.rater(invitation.token), pages=3)
     study.forget("Anna")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowedError):
         study.rater(invitation.token)
     (told,) = study.status().raters
     assert (told.label, told.state, told.done) == (None, "forgotten", 3)

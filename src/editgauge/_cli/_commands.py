@@ -18,14 +18,13 @@ from editgauge._cli._signature import flag_of, has_fields, parse_docstring, reso
 from editgauge._util.progress import logger, print_log
 from editgauge.errors import EditGaugeError, with_flags
 
+_PARSE_FLAGS = {
+    "file": "Read every line of this file: JSON with text, source_caption, target_caption.",
+    "explain": "Also print the dependency parse of each request.",
+}
 FLAGS: Mapping[str, Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("parse", "understand"),
-        {
-            "file": "Read every line of this file: JSON with text, source_caption, target_caption.",
-            "explain": "Also print the dependency parse of each request.",
-        },
-    ),
+    "parse": _PARSE_FLAGS,
+    "understand": _PARSE_FLAGS,
     "agree": {"verbose": "Print every table, not one page."},
     "score": {"explain": "Also print all scores and what they are based on."},
     "run": {"dry_run": "Print the resolved plan and do nothing.", "verbose": "Print every score and reason."},

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
     from editgauge.audits.cards.card import ScoreCard
     from editgauge.audits.cards.result import AuditCard, Cost, PeopleAgreement
+    from editgauge.audits.judges.check import Checked, Drift
     from editgauge.audits.judges.guess_cost import GuessCost
-    from editgauge.audits.judges.inspector_tables import InspectorTables
-    from editgauge.audits.judges.ledger import Checked, Drift
     from editgauge.audits.judges.side_by_side import SideBySide
+    from editgauge.audits.judges.tables import InspectorTables
     from editgauge.disentanglement.disentangle import DisentanglementResult
     from editgauge.engine.changes import WhatChanged
     from editgauge.engine.result import ScoreResult
@@ -212,14 +212,14 @@ def parse_file(options: Options, flags: Options) -> bool:
     return True
 
 
-def show_parsed(parsed: ParsedInstruction) -> None:
+def show_parsed(parsed: ParsedInstruction, options: Options) -> None:
     """Print the steps, one per line, and what could not be parsed."""
     for number, step in enumerate(parsed.steps, start=1):
         typer.echo(f"{number}. {_format_step(step)}")
     if parsed.left:
         typer.echo(f"Not understood: {parsed.left}")
     typer.echo(f"Parsed by: {parsed.how}")
-    if options and options.get("explain"):
+    if options.get("explain"):
         from editgauge.instructions import explain_dependencies
 
         typer.echo(explain_dependencies(options["text"]))
@@ -414,14 +414,14 @@ def show_audit(card: AuditCard, options: Options) -> None:
 
 def show_card(card: AuditCard) -> None:
     """Print the scores by how well they tell whether the edit was done, then the findings on judges."""
-    from editgauge.audits.people.ground import both_grounds
+    from editgauge.audits.human_reference import reference_summary
 
     heads = card.heads
     if heads and card.held_back:
         minor = [score for score in card.scores if score not in heads]
         _show_card_scores(card, [*_by_auroc(heads), *_by_auroc(minor)][:MAX_CARD_SCORES])
         _show_against(heads)
-    for sentence in both_grounds(card):
+    for sentence in reference_summary(card):
         print_text(sentence)
     if card.people:
         _show_card_people(card, card.people)
@@ -455,7 +455,7 @@ def _show_card_scores(card: AuditCard, scores: Sequence[ScoreCard]) -> None:
         [
             _card_name(score),
             *map(_card_cell, (score.auroc, score.accuracy, score.chosen)),
-            *(_value_only(estimate) for estimate in (score.moves.get("jpeg-90"), score.deaf)),
+            *(_value_only(estimate) for estimate in (score.moves.get("jpeg-90"), score.unchanged_rate)),
             percent((score.probes - score.scored) / score.probes) if score.probes else "-",
         ]
         for score in scores

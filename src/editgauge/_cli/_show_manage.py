@@ -15,10 +15,10 @@ from editgauge._render.terminal import make_columns, print_table
 from editgauge._util.text import format_count
 
 if TYPE_CHECKING:
-    from editgauge.audits.probes.probes import Probe
+    from editgauge.audits._probe_set import Probe
     from editgauge.benchmarks.datasets import DatasetInfo
     from editgauge.benchmarks.pairs import PairFiles
-    from editgauge.builders.contact_sheets import ContactSheet
+    from editgauge.builders.sheets import ContactSheet
     from editgauge.models._cache import CacheInfo
     from editgauge.models.weights._store import WeightFiles, WeightInfo
 

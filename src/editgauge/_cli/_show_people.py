@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.feedback import Feedback
     from editgauge.analysis.power import Plan
     from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
-    from editgauge.builders.calibration.build import BuiltCalibration, Calibrated
+    from editgauge.builders.calibration import BuiltCalibration, Calibrated
     from editgauge.studies.analysis.status import Status
     from editgauge.studies.answers.importing import Imported
     from editgauge.studies.raters import Invitation
@@ -178,9 +178,9 @@ def show_created(study: Study, options: Options) -> None:
 
 def show_invitations(invitations: Sequence[Invitation], options: Options) -> None:
     """Print the personal link of each new rater."""
-    from editgauge.studies.verbs import address_of
+    from editgauge.studies.verbs import served_url
 
-    url = options["url"] or address_of(options["study"])
+    url = options["url"] or served_url(options["study"])
     for invitation in invitations:
         typer.echo(f"{invitation.name}  {invitation.link(url)}")
 

@@ -9,7 +9,7 @@ from editgauge.benchmarks.datasets import pull
 from editgauge.engine import edit as edit_verb
 from editgauge.engine._options import DEFAULT_PROTOCOLS
 from editgauge.engine.run import run
-from editgauge.models.profiles import ALONGSIDE, models_of
+from editgauge.models.profiles import EXTRA_WEIGHTS, models_of
 from editgauge.models.weights import available
 from editgauge.models.weights._verbs import pull_each
 from editgauge.protocols import open_protocol
@@ -36,7 +36,7 @@ def demo(*, out: str | Path = "demo", quiet: bool = False) -> Path:
 
     """
     folder = Path(out)
-    missing = [names for names in (*_model_choices(), *ALONGSIDE) if not any(map(available, names))]
+    missing = [names for names in (*_model_choices(), *EXTRA_WEIGHTS) if not any(map(available, names))]
     with ThreadPoolExecutor(1) as pool:
         photographs = pool.submit(pull, "photos", quiet=quiet)
         pull_each(missing, quiet=quiet)

@@ -123,7 +123,7 @@ def selection_p(
     With `probabilities`, of the hypothesis that they were sampled accordingly. None with too few source images.
 
     >>> top = selection_p(np.arange(20.0) + 20, np.arange(20), np.arange(20.0), np.arange(20, 40))
-    >>> top < CHOSEN
+    >>> top < SELECTION_ALPHA
     True
     """
     if not scores.size or not more_scores.size:

@@ -186,7 +186,7 @@ def kendall_of_columns(x: Numbers, y: Numbers) -> Numbers:
 
 
 def kendall_of_draws(x: Numbers, y: Numbers, weights: Numbers) -> Numbers:
-    """Return tau-b in each draw, one by one: the slowest of the measures."""
+    """Return tau-b in each draw, computed individually: the slowest of the measures."""
     counts: NDArray[np.int64] = weights.astype(np.int64)
     return np.array([kendall_of_pairs(np.repeat(x, column), np.repeat(y, column)) for column in counts.T])
 

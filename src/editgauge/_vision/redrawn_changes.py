@@ -100,7 +100,7 @@ class Meaning:
         return float((self.grid * weights).sum() / max(float(weights.sum()), 1e-6))
 
     def weight(self, mask: BoolMask) -> float:
-        """Return the part of the change above the median that lies in a region."""
+        """Return the part of the change above the median inside a region."""
         return float(mask.mean()) * max(self.within(mask) - self.middle, 0.0)
 
 
@@ -403,7 +403,7 @@ def _same_place(one: DetectedObject, other: DetectedObject) -> bool:
 
 
 def _shared(one: DetectedObject, other: DetectedObject) -> float:
-    """Return the share of the smaller box that lies in the larger one."""
+    """Return the share of the smaller box inside the larger one."""
     overlap = box_overlap(one.box, other.box)
     areas = box_area(one.box), box_area(other.box)
     return overlap * sum(areas) / (1 + overlap) / max(min(areas), 1e-9)

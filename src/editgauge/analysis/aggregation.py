@@ -199,7 +199,7 @@ OVERALL_AGGREGATIONS = {
 def paper_aggregation(protocol: str) -> str | None:
     """Return the aggregation of a protocol's paper, for any rule set or variant; None for another one.
 
-    >>> chosen_by_paper("pixlens@released")
+    >>> paper_aggregation("pixlens@released")
     'count_weighted'
     """
     base = paper_name(protocol)

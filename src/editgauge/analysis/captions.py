@@ -78,7 +78,7 @@ def caption_quality(folder: str | Path, groups: int = GROUPS) -> tuple[CaptionCu
 def quantile_groups(counts: NDArray[np.float64], groups: int) -> list[NDArray[np.int64]]:
     """Return indices of the counts in groups of about equal size, ascending; equal counts stay together.
 
-    >>> [part.tolist() for part in parted(np.array([3.0, 1.0, 1.0, 9.0]), 2)]
+    >>> [part.tolist() for part in quantile_groups(np.array([3.0, 1.0, 1.0, 9.0]), 2)]
     [[1, 2], [0, 3]]
     """
     ranks = np.searchsorted(np.sort(counts), counts, side="left")

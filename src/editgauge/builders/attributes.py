@@ -19,7 +19,7 @@ from editgauge._util.images import read_image
 from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
-from editgauge.builders.judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
+from editgauge.builders._judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswerError, open_prompt

@@ -137,7 +137,7 @@ def iter_pairs(
 
 
 def _human_pairs(choices: Path, images: ScoredImages, methods: set[str]) -> Iterator[OutcomePair]:
-    """Yield each judged pair once, whoever judged it and in whichever order."""
+    """Yield each judged pair once, regardless of judge and order."""
     yielded: set[tuple[str, frozenset[str]]] = set()
     for (first, second), _ in match(read_choices(choices), images.seeds()).pairs:
         pair = (first.edit, frozenset((first.method, second.method)))
@@ -163,7 +163,7 @@ def read_scored_image(stamp: ImageStamp) -> Pixels:
 
 Aspect = Literal["following", "quality", "consistency"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
-"""Aspects that GEditBench v2 asks about one by one."""
+"""Aspects that GEditBench v2 asks about individually."""
 ALL_ASPECTS = "GEditBench v2 Elo"
 """Name of the figure in its paper; the benchmark is called `gedit-v2` here."""
 CHOICE_NAMES: Mapping[Choice, str] = {"one": "first", "two": "second", "tie": "tie"}

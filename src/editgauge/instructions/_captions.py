@@ -32,6 +32,7 @@ from editgauge.instructions._steps import (
     NOT_UNDERSTOOD,
     add,
     alter,
+    build_step,
     is_mood,
     is_style,
     replace_by,
@@ -135,7 +136,7 @@ def read_caption(tokens: Sequence[Word]) -> ParsedStep:
     if not phrase.words:
         return ParsedStep(type=NOT_UNDERSTOOD)
     if more and is_mood(more[-1:]):
-        return ParsedStep(type="style", subject=phrase.name, to=str(more[-1]))
+        return build_step("style", phrase.name, str(more[-1]))
     tail = body[end:]
     tail = tail[skip(tail, words("be") | {",", "that", "which", "who"}) :]
     described, plain = _described(phrase)
@@ -149,13 +150,13 @@ def read_caption(tokens: Sequence[Word]) -> ParsedStep:
 
 def _caption_object(phrase: Phrase, body: Words, tail: Words) -> ParsedStep:
     if is_style(body) and not tail:
-        return ParsedStep(type="style", to=phrase.name)
+        return build_step("style", to=phrase.name)
     unlisted = [str(word) for word in phrase.front[:-1] if _is_unlisted(word)]
     if unlisted:
-        return ParsedStep(type=NOT_UNDERSTOOD, subject=phrase.without(unlisted).name, to=" ".join(unlisted))
+        return build_step(NOT_UNDERSTOOD, phrase.without(unlisted).name, " ".join(unlisted))
     if phrase.count and phrase.count > 1:
-        return ParsedStep(type="object_addition", subject=phrase.name, to=phrase.name, count=phrase.count, sure=True)
-    return ParsedStep(type="object_replacement", to=phrase.name, attributes=phrase.adjectives)
+        return build_step("object_addition", phrase.name, phrase.name, count=phrase.count, sure=True)
+    return build_step("object_replacement", to=phrase.name, attributes=phrase.adjectives)
 
 
 def _is_unlisted(word: str) -> bool:
@@ -175,7 +176,7 @@ def _described(phrase: Phrase) -> tuple[ParsedStep | None, Phrase]:
         if kind in _DESCRIPTIONS | {"alter_parts"}:
             text = size_or_text(front) if kind == "size" else " ".join(front)
             sure = kind == "action" and is_activity(front[-1])
-            return ParsedStep(type=kind, subject=plain.name, to=text, count=phrase.count, sure=sure), plain
+            return build_step(kind, plain.name, text, count=phrase.count, sure=sure), plain
     return None, phrase
 
 
@@ -200,25 +201,25 @@ def read_predicate(phrase: Phrase, tail: Words) -> ParsedStep | None:
         return add(item, phrase.name, Position("on", phrase.name) if name == "wear" else None)
     text = " ".join(token for token in tail if token not in _ARTICLES)
     if action_base(tail[0]) == "face":
-        return ParsedStep(type="viewpoint", subject=phrase.name, to=text, sure=True)
+        return build_step("viewpoint", phrase.name, text, sure=True)
     if tail[0] == "from" and len(tail) > 1:
-        return ParsedStep(type="viewpoint", subject=phrase.name, to=text.removeprefix("from "), sure=True)
+        return build_step("viewpoint", phrase.name, text.removeprefix("from "), sure=True)
     activity = next((at for at, token in enumerate(tail) if is_activity(token)), None)
     if tail[0] == "and" and activity is not None:
         pair = [*phrase.words, "and", *(token for token in tail[1:activity] if token not in _ARTICLES)]
-        return ParsedStep(type="action", subject=" ".join(pair), to=" ".join(tail[activity:]), sure=True)
+        return build_step("action", " ".join(pair), " ".join(tail[activity:]), sure=True)
     if tail[0] in words("shapes") or list(tail[1:3]) in (["in", "half"], ["in", "pieces"]):
-        return ParsedStep(type="shape", subject=phrase.name, to=" ".join(tail), sure=True)
+        return build_step("shape", phrase.name, " ".join(tail), sure=True)
     if is_activity(tail[0]) or action_base(tail[0]):
         is_ride = action_base(tail[0]) == "ride"  # the rider may be what is added
-        return ParsedStep(type="action", subject=phrase.name, to=to_activity(tail), sure=not is_ride)
+        return build_step("action", phrase.name, to_activity(tail), sure=not is_ride)
     return _with_item(phrase, tail) if tail[0] == "with" else _located(phrase, tail)
 
 
 def _with_item(phrase: Phrase, tail: Words) -> ParsedStep | None:
     item, _ = read_phrase(tail, 1)
     if {"crossed", "closed", "open", "raised"} & set(item.words[:-1]):
-        return ParsedStep(type="action", subject=phrase.name, to=" ".join(["with", *item.words]), sure=True)
+        return build_step("action", phrase.name, " ".join(["with", *item.words]), sure=True)
     if not item.words:
         return None
     return alter(phrase.name, item) if item.head in words("parts") else add(item, phrase.name, sure=False)
@@ -230,22 +231,20 @@ def _located(phrase: Phrase, tail: Words) -> ParsedStep | None:
         return None
     anchor, preposition = placement.anchor, placement.preposition
     if "pose" in tail:
-        return ParsedStep(type="action", subject=phrase.name, to=" ".join(tail))
+        return build_step("action", phrase.name, " ".join(tail))
     if preposition == "in" and tail[-1] in words("worn"):
         clothes = Phrase(words=tuple(word for word in tail[1:] if word not in _ARTICLES))
         return add(clothes, phrase.name, Position("on", phrase.name))
     if placement.relation in SIDES and preposition != "over":
         is_sure = placement.relation in {"left", "right"}
         to = placement.relation
-        return ParsedStep(
-            type="position_replacement", subject=phrase.name, to=to, position=placement.position, sure=is_sure
-        )
+        return build_step("position_replacement", phrase.name, to, position=placement.position, sure=is_sure)
     if preposition in {"in", "on", "at", "inside"} and {"year", "style"}.isdisjoint(anchor.words):
         if anchor.is_scene or not anchor.determiner or preposition == "in":
             return set_background(anchor, phrase.name, sure=False)
         return None
     if placement.relation == "next to":
-        return ParsedStep(type="object_addition", subject=phrase.name, to=anchor.name, attributes=anchor.adjectives)
+        return build_step("object_addition", phrase.name, anchor.name, attributes=anchor.adjectives)
     return None
 
 
@@ -286,7 +285,7 @@ def _restyled(source: str, target: str) -> ParsedStep | None:
     (old, before), (new, after) = (_medium(tokenize(caption)) for caption in (source, target))
     if not new or old == new or before != after or not before:
         return None
-    return ParsedStep(type="style", subject=" ".join(before), from_=old or None, to=new, sure=True)
+    return build_step("style", " ".join(before), new, from_=old or None, sure=True)
 
 
 def _medium(tokens: Sequence[Word]) -> tuple[str, list[Word]]:
@@ -309,7 +308,7 @@ def _changed_counts(before: Words, after: Words) -> list[ParsedStep]:
     """Read the plural of a noun that was singular."""
     for old, new in zip(before, after, strict=False):
         if old != new and singular(str(new)) == str(old):
-            return [ParsedStep(type="object_addition", subject=str(old), to=str(new))]
+            return [build_step("object_addition", str(old), str(new))]
     return []
 
 
@@ -325,15 +324,13 @@ def _difference(before: list[Word], after: list[Word], opcode: tuple[str, int, i
     if lacking is not None:
         return _removed(come[lacking + 1 :])
     if come and all(word in _EMPTY for word in come):
-        return _removed(gone) or [ParsedStep(type="object_removal", position=Position("on", owner), sure=True)]
+        return _removed(gone) or [build_step("object_removal", position=Position("on", owner), sure=True)]
     if come and is_mood(come) and (not gone or is_mood(gone)) and k and after[k - 1] in _LOCATIVES:
-        return [ParsedStep(type="style", subject=_main_object(after[:k]), to=" ".join(come), sure=True)]
+        return [build_step("style", _main_object(after[:k]), " ".join(come), sure=True)]
     if step := _new_description(gone, come, owner, follows=m < len(after)):
         return [step]
     if come and come[0] in words("numbers") and m < len(after) and j < len(before):
-        return [
-            ParsedStep(type="object_addition", subject=str(before[j]), to=str(after[m]), count=read_number(come[0]))
-        ]
+        return [build_step("object_addition", str(before[j]), str(after[m]), count=read_number(come[0]))]
     if not _names_object(before, i, j):
         return _new_predicate(gone, come, owner) or _added(come, before, owner)
     return _exchanged(before, after, (i, j, k, m)) if come else _removed(gone)
@@ -362,15 +359,13 @@ def _new_description(gone: Words, come: Words, owner: str | None, *, follows: bo
         return None
     kind, old_kind = kind_of_words(come), kind_of_words(gone) if gone else None
     if kind is None and follows and all(word in words("moods") for word in come):
-        return ParsedStep(type="style", subject=owner, to=text_of(come), sure=False)
+        return build_step("style", owner, text_of(come), sure=False)
     if kind == "color" and old_kind == "texture":  # "golden" for "stone"
         kind = "texture"
     if kind is None or kind not in _DESCRIPTIONS or not (follows or kind == "action"):
         return None
     before = " ".join(gone) if gone and old_kind == kind else None
-    return ParsedStep(
-        type=kind, subject=owner, from_=before, to=size_or_text(come) if kind == "size" else " ".join(come), sure=True
-    )
+    return build_step(kind, owner, size_or_text(come) if kind == "size" else " ".join(come), from_=before, sure=True)
 
 
 def _new_predicate(gone: Words, come: Words, owner: str | None) -> list[ParsedStep]:
@@ -397,13 +392,13 @@ def _added(come: Words, before: Words, owner: str | None) -> list[ParsedStep]:
     is_shown = singular(phrase.head) in {singular(str(word)) for word in before}
     kind = kind_of_words(phrase.words[:-1]) if len(phrase.words) > 1 else None
     if is_shown and kind in {"color", "texture", "shape"}:  # "with white hair" of hair that was there
-        return [ParsedStep(type=kind, subject=str(phrase.head), to=" ".join(phrase.words[:-1]))]
+        return [build_step(kind, str(phrase.head), " ".join(phrase.words[:-1]))]
     return [add(phrase)]
 
 
 def _removed(gone: Words) -> list[ParsedStep]:
     phrase, _ = read_phrase(_without_preposition(gone)) if gone else (Phrase(), 0)
-    return [ParsedStep(type="object_removal", subject=phrase.name, sure=True)] if phrase.words else []
+    return [build_step("object_removal", phrase.name, sure=True)] if phrase.words else []
 
 
 def _exchanged(before: Words, after: Words, span: tuple[int, int, int, int]) -> list[ParsedStep]:
@@ -416,13 +411,13 @@ def _exchanged(before: Words, after: Words, span: tuple[int, int, int, int]) -> 
         return []
     if k > 1 and i > 0 and _base(after[k - 1]) == _base(before[i - 1]) == "play":
         past, present = (f"playing {phrase.name}" for phrase in (old, new))
-        return [ParsedStep(type="action", subject=_main_object(after[: k - 1]), from_=past, to=present, sure=True)]
+        return [build_step("action", _main_object(after[: k - 1]), present, from_=past, sure=True)]
     if k > 0 and after[k - 1] in _LOCATIVES and new.is_scene:
         return [replace(set_background(new, _main_object(after[:k])), from_=old.name)]
     kind = kind_of_words(after[k:m]) if singular(old.head) == singular(new.head) and len(new.words) > 1 else None
     if kind in {"color", "texture", "shape", "action"}:
         past = " ".join(before[i:j])
-        return [ParsedStep(type=kind, subject=new.head, from_=past or None, to=" ".join(after[k:m]), sure=True)]
+        return [build_step(kind, new.head, " ".join(after[k:m]), from_=past or None, sure=True)]
     return [replace_by(old.name, replace(new, count=None), sure=True)]
 
 
@@ -448,7 +443,7 @@ def _paired(steps: list[ParsedStep]) -> list[ParsedStep]:
     if len(steps) == 2 and {steps[0].type, steps[1].type} == {"object_removal", "object_addition"}:
         gone, come = sorted(steps, key=lambda step: step.type != "object_removal")
         old = gone.subject
-        return [ParsedStep(type="object_replacement", subject=old, from_=old, to=come.to, attributes=come.attributes)]
+        return [build_step("object_replacement", old, come.to, from_=old, attributes=come.attributes)]
     return steps
 
 
@@ -462,12 +457,12 @@ def _compare_objects(source: str, target: str) -> list[ParsedStep]:
     old = next((phrase for phrase in before if _is_same(phrase, main)), None)
     gone = [phrase for phrase in before if singular(phrase.head) not in heads_after]
     if old is None and singular(before[0].head) in heads_after:
-        return [ParsedStep(type="object_addition", to=main.name, attributes=main.adjectives)]
+        return [build_step("object_addition", to=main.name, attributes=main.adjectives)]
     if old is None:
         dropped = gone[0] if gone else before[0]
         return [replace_by(dropped.without(dropped.adjectives).name, replace(main, count=None), sure=True)]
     if main.words[0] in _EMPTY and gone:
-        return [ParsedStep(type="object_removal", subject=gone[0].name)]
+        return [build_step("object_removal", gone[0].name)]
     step = read_caption(tokenize(target))
     if step.type == "background":
         placement = find_placement(_content(source))
@@ -475,12 +470,12 @@ def _compare_objects(source: str, target: str) -> list[ParsedStep]:
     if step.type == "object_replacement" and len(main.words) > 1 and main.words != old.words:
         return [replace(step, subject=old.name, from_=old.name)]
     if step.type == "object_replacement":
-        return [ParsedStep(type="object_removal", subject=gone[0].name)] if gone else []
+        return [build_step("object_removal", gone[0].name)] if gone else []
     value = {singular(word) for word in (step.to or "").split()}
     if value and value <= {singular(str(word)) for word in tokenize(source)}:
         heads_before = {singular(phrase.head) for phrase in before}
         fresh = [phrase for phrase in after if singular(phrase.head) not in heads_before]
-        return [ParsedStep(type="object_addition", to=fresh[0].name, attributes=fresh[0].adjectives)] if fresh else []
+        return [build_step("object_addition", to=fresh[0].name, attributes=fresh[0].adjectives)] if fresh else []
     return [step]
 
 

@@ -20,6 +20,7 @@ from editgauge.instructions._steps import (
     Value,
     add,
     add_to,
+    build_step,
     describe,
     give,
     remove,
@@ -58,7 +59,7 @@ def _tables() -> dict[str, Any]:
 
 @cache
 def _tokenizer() -> Any:
-    import jieba
+    import jieba  # type: ignore[import-untyped]
 
     jieba.setLogLevel(logging.WARNING)
     tokenizer = jieba.Tokenizer()
@@ -218,9 +219,7 @@ def _becomes(groups: Groups, discourse: Discourse) -> Steps:
         or (style != y and style in tables["styles"])
     ):
         subject = "sky" if x == "天空" else None
-        return [
-            ParsedStep(type="style", subject=subject, to=tables["moods"].get(y) or tables["styles"][style], sure=True)
-        ]
+        return [build_step("style", subject, tables["moods"].get(y) or tables["styles"][style], sure=True)]
     new = _phrase(y)
     if x.endswith("背景"):
         return [set_background(new)] if new.words else []
@@ -274,15 +273,15 @@ def _gives(groups: Groups, discourse: Discourse) -> Steps:
 
 def _acts(groups: Groups, _: Discourse) -> Steps:
     owner, action = _phrase(groups["x"]), _tables()["actions"].get(groups["a"] or "")
-    return [ParsedStep(type="action", subject=owner.name, to=action, sure=True)] if owner.words and action else []
+    return [build_step("action", owner.name, action, sure=True)] if owner.words and action else []
 
 
 def _state(kind: str, table: str) -> Callable[[Groups, Discourse], Steps]:
     def rule(groups: Groups, _: Discourse) -> Steps:
         phrase, value = _phrase(groups["x"]), _tables()[table].get(groups["s"] or "")
         if value == "blurred" and (groups["x"] or "").endswith("背景"):
-            return [ParsedStep(type="background", to=value, sure=True)]
-        return [ParsedStep(type=kind, subject=phrase.name, to=value, sure=True)] if phrase.words and value else []
+            return [build_step("background", to=value, sure=True)]
+        return [build_step(kind, phrase.name, value, sure=True)] if phrase.words and value else []
 
     return rule
 
@@ -290,16 +289,14 @@ def _state(kind: str, table: str) -> Callable[[Groups, Discourse], Steps]:
 def _sized(to: str) -> Callable[[Groups, Discourse], Steps]:
     def rule(groups: Groups, _: Discourse) -> Steps:
         phrase = _phrase(groups["x"])
-        return [ParsedStep(type="size", subject=phrase.name, to=to, sure=True)] if phrase.words else []
+        return [build_step("size", phrase.name, to, sure=True)] if phrase.words else []
 
     return rule
 
 
 def _made_of(groups: Groups, _: Discourse) -> Steps:
     phrase, material = _phrase(groups["x"]), _tables()["materials"].get(groups["y"] or "")
-    return (
-        [ParsedStep(type="texture", subject=phrase.name, to=material, sure=True)] if phrase.words and material else []
-    )
+    return [build_step("texture", phrase.name, material, sure=True)] if phrase.words and material else []
 
 
 def _moves(groups: Groups, discourse: Discourse) -> Steps:
@@ -314,18 +311,18 @@ def _moves(groups: Groups, discourse: Discourse) -> Steps:
         return []
     to = relation if not place else f"{relation} {anchor.name}"
     position = Position(cast("Relation", relation), anchor.name or None)
-    return [ParsedStep(type="position_replacement", subject=phrase.name, to=to, position=position, sure=not place)]
+    return [build_step("position_replacement", phrase.name, to, position=position, sure=not place)]
 
 
 def _views(groups: Groups, _: Discourse) -> Steps:
     phrase = _phrase(groups["x"])
     to = _tables()["views"].get(groups["v"] or "")
-    return [ParsedStep(type="viewpoint", subject=phrase.name or None, to=to, sure=True)] if to else []
+    return [build_step("viewpoint", phrase.name or None, to, sure=True)] if to else []
 
 
 def _located(groups: Groups, _: Discourse) -> Steps:
     place, phrase = _tables()["places"].get(groups["l"] or ""), _phrase(groups.get("x"))
-    return [ParsedStep(type="background", subject=phrase.name or None, to=place, sure=True)] if place else []
+    return [build_step("background", phrase.name or None, place, sure=True)] if place else []
 
 
 def _writes(groups: Groups, _: Discourse) -> Steps:
@@ -336,9 +333,7 @@ def _writes(groups: Groups, _: Discourse) -> Steps:
         return []
     position = Position("on", phrase.name) if phrase.words and groups.get("v") else None
     old = groups.get("old")
-    return [
-        ParsedStep(type="text", subject=phrase.name or None, from_=old, to=groups["new"], position=position, sure=True)
-    ]
+    return [build_step("text", phrase.name or None, groups["new"], from_=old, position=position, sure=True)]
 
 
 @cache
@@ -363,7 +358,7 @@ def _PATTERNS() -> tuple[tuple[str, Callable[[Groups, Discourse], Steps]], ...]:
         ),
         (rf"(?:把|将|让)(?P<x>.+?)(?:{removes})", _removes),
         (rf"(?:{removes})(?P<x>.+)", _removes),
-        (rf"(?:让|把|将)?(?P<x>.+?)(?:看起来)?像?是?用(?P<y>.+?)(?:做成?的?|制成的?)", _made_of),
+        (r"(?:让|把|将)?(?P<x>.+?)(?:看起来)?像?是?用(?P<y>.+?)(?:做成?的?|制成的?)", _made_of),
         (rf"(?:把|将)(?P<x>.+?)(?P<s>{shapes})", _state("shape", "shapes")),
         (rf"(?:把|将|让)?(?P<x>.+?)(?:{_verbs('enlarge')})", _sized("large")),
         (rf"(?:{_verbs('enlarge')})(?P<x>.+)", _sized("large")),

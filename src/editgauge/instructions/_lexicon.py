@@ -15,21 +15,67 @@ from editgauge._util.text import to_gerund
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 CONTRACTION = re.compile(r"(?<=\w)(n't|'(?:s|d|re|ll|ve|m))(?!\w)", re.IGNORECASE)
 ADJECTIVE_LISTS = (
-    ("color", "colors"), ("size", "sizes"), ("shape", "shapes"), ("texture", "materials"), ("texture", "patterns"),
-    ("action", "feelings"), ("action", "states"), ("alter_parts", "lacking"), ("age", "ages"),
-    ("other", "other_adjectives"), ("color", "hues"),
-)  # fmt: skip
+    ("color", "colors"),
+    ("size", "sizes"),
+    ("shape", "shapes"),
+    ("texture", "materials"),
+    ("texture", "patterns"),
+    ("action", "feelings"),
+    ("action", "states"),
+    ("alter_parts", "lacking"),
+    ("age", "ages"),
+    ("other", "other_adjectives"),
+    ("color", "hues"),
+)
 """Lists of adjectives with the edit type that changes such a property; earlier lists win."""
 _FUNCTION_LISTS = (
-    "polite", "openers", "wishes", "closers", "be", "modals", "have", "wear", "hold", "contain", "say", "show", "look", "become",
-    "adverbs", "whole", "backgrounds", "quantities", "numbers", "which", "instead", "in_its_place", "nearby", "before_values",
-    "around_sizes", "sides", "view_words", "property_nouns",
-)  # fmt: skip
+    "polite",
+    "openers",
+    "wishes",
+    "closers",
+    "be",
+    "modals",
+    "have",
+    "wear",
+    "hold",
+    "contain",
+    "say",
+    "show",
+    "look",
+    "become",
+    "adverbs",
+    "whole",
+    "backgrounds",
+    "quantities",
+    "numbers",
+    "which",
+    "instead",
+    "in_its_place",
+    "nearby",
+    "before_values",
+    "around_sizes",
+    "sides",
+    "view_words",
+    "property_nouns",
+)
 _IRREGULAR = {
-    "men": "man", "women": "woman", "children": "child", "people": "person", "mice": "mouse", "geese": "goose",
-    "feet": "foot", "teeth": "tooth", "leaves": "leaf", "knives": "knife", "loaves": "loaf", "wolves": "wolf",
-    "scarves": "scarf", "shelves": "shelf", "wives": "wife", "calves": "calf",
-}  # fmt: skip
+    "men": "man",
+    "women": "woman",
+    "children": "child",
+    "people": "person",
+    "mice": "mouse",
+    "geese": "goose",
+    "feet": "foot",
+    "teeth": "tooth",
+    "leaves": "leaf",
+    "knives": "knife",
+    "loaves": "loaf",
+    "wolves": "wolf",
+    "scarves": "scarf",
+    "shelves": "shelf",
+    "wives": "wife",
+    "calves": "calf",
+}
 
 
 @cache
@@ -178,7 +224,7 @@ def adjective_kinds() -> dict[str, str]:
 def kind_of(word: str) -> str:
     """Return the edit type that changes what an adjective says; `other` for unknown words.
 
-    >>> kind_of("red"), kind_of("heart-shaped"), kind_of("nicer"), kind_of("zebra")
+    >>> kind_of("red"), kind_of("heart-shaped"), kind_of("nicer"), kind_of("spoon")
     ('color', 'shape', 'other', 'other')
     """
     return known_kind(word) or "other"

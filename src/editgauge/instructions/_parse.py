@@ -11,7 +11,16 @@ from editgauge.errors import BadInputError
 from editgauge.instructions._captions import caption_objects, compare_captions, is_caption, read_caption
 from editgauge.instructions._chinese import is_chinese, parse_chinese
 from editgauge.instructions._english import MissingParserError
-from editgauge.instructions._lexicon import is_function_word, lists_in, match, mentions, singular, words
+from editgauge.instructions._lexicon import (
+    action_base,
+    is_function_word,
+    known_kind,
+    lists_in,
+    match,
+    mentions,
+    singular,
+    words,
+)
 from editgauge.instructions._parser import parse_clause
 from editgauge.instructions._requests import ClauseRequest, split_requests
 from editgauge.instructions._rules import mention, read_fragment, read_request
@@ -20,6 +29,7 @@ from editgauge.instructions._words import MAX_WORDS, Word, tokenize
 from editgauge.types import ParsedInstruction, ParsedStep
 
 _LATIN = range(0x250)
+_MAX_NAME_WORDS = 5
 _MAX_IGNORED = 1
 """Content words that a sure parse may leave out; with two, one in seven was right (150 labeled instructions)."""
 
@@ -86,7 +96,8 @@ def _opens_fragment(words_: Sequence[Word]) -> bool:
     """Tell whether a text begins with a noun without an article, or is short: "hat on the dog"."""
     opening = words_[0] if words_ else Word("")
     has_article = opening in words("definite") | words("pronouns") | {"a", "an", "there", "no", "more", "less", "fewer"}
-    return not has_article or "for" in words_
+    is_command = len(words_) > 1 and words_[1] in words("definite")
+    return (not has_article or "for" in words_) and not is_command
 
 
 def _is_bare(tokens: Sequence[Word], step: ParsedStep) -> bool:
@@ -144,11 +155,35 @@ def _finished(
         steps = [_settled(_recolored(step, source, target), source, target) for step in steps]
         if any(_is_open(step) for step in steps):
             steps = _completed(steps, compare_captions(source, target))
-    if left or _ignored(requests, steps) > _MAX_IGNORED:
+    if left or _is_doubtful(requests) or _ignored(requests, steps) > _MAX_IGNORED:
         steps = [replace(step, sure=False) for step in steps]
+    steps = [replace(step, sure=step.sure and _is_plausible(step)) for step in steps]
     steps = [replace(step, also=alternatives(step)) for step in steps]
     unread = [step.to or step.subject or "" for step in steps if step.type == NOT_UNDERSTOOD]
     return ParsedInstruction(tuple(steps), "rules", "; ".join(filter(None, [*left, *unread])))
+
+
+def _is_plausible(step: ParsedStep) -> bool:
+    """Tell whether names are short and an activity is a listed verb: else the parser likely went wrong."""
+    names = [step.subject, step.to if step.type in {"object_addition", "object_replacement"} else None]
+    if any(len(name.split()) > _MAX_NAME_WORDS for name in names if name):
+        return False
+    if step.type == "action" and step.to:
+        first = step.to.split()[0]
+        return action_base(first) is not None or known_kind(first) is not None or step.to in words("states")
+    return step.subject != step.to or not step.to
+
+
+def _is_doubtful(requests: Sequence[ClauseRequest]) -> bool:
+    """Tell whether the form of a text makes a wrong type likely: talk around the request, or misspelled words."""
+    kinds = {request.kind for request in requests}
+    if "description" in kinds and len(kinds) > 1:
+        return True
+    return any(
+        not word.quoted and word.isalpha() and word != word.raw.casefold()
+        for request in requests
+        for word in request.words
+    )
 
 
 def _ignored(requests: Sequence[ClauseRequest], steps: Sequence[ParsedStep]) -> int:
@@ -240,6 +275,7 @@ def _unreadable(text: str) -> str:
     if not letters:
         return f"'{short}' holds no words"
     if sum(ord(sign) not in _LATIN for sign in letters) > len(letters) / 2:
-        return f"'{short}' is not in the Latin alphabet; the rules read English: add --judge, or --edit-type with its fields"
+        how = "the rules read English and some Chinese: use a judge, or give the edit type with its fields"
+        return f"'{short}' is not in the Latin alphabet; {how}"
     count = len(text.split())
     return f"the text has {count:,} words; an instruction of at most {MAX_WORDS} is read" if count > MAX_WORDS else ""

@@ -49,16 +49,16 @@ def _parse_texts(texts: tuple[str, ...]) -> tuple[tuple[str, str, int], ...]:
 
 def head_position(tokens: Sequence[Word], at: int) -> int:
     """Return the position among `tokens` of the word that the one at `at` depends on; -1 if it is none of them."""
-    return next((position for position, token in enumerate(tokens) if token.index == tokens[at].head), -1)
+    return next((position for position, token in enumerate(tokens) if token.order == tokens[at].head), -1)
 
 
 def subtree_end(tokens: Sequence[Word], at: int) -> int:
     """Return the position after the last word that depends on the one at `at`, directly or not."""
-    members, end = {tokens[at].index}, at + 1
+    members, end = {tokens[at].order}, at + 1
     for _ in tokens:
         for position, token in enumerate(tokens):
-            if token.head in members and token.index not in members:
-                members.add(token.index)
+            if token.head in members and token.order not in members:
+                members.add(token.order)
                 end = max(end, position + 1)
     return end
 
@@ -76,6 +76,6 @@ def explain_dependencies(text: str) -> str:
         lines.append(f"{request.kind}: {request.text}")
         parsed = parse_clause(request.words, command=request.kind == "command")
         for word in parsed:
-            head = parsed[word.head].raw if 0 <= word.head < len(parsed) and word.head != word.index else "-"
+            head = parsed[word.head].raw if 0 <= word.head < len(parsed) and word.head != word.order else "-"
             lines.append(f"  {word.raw:<16} {word.tag:<5} {word.dep:<10} {head}")
     return "\n".join(lines)

@@ -224,23 +224,24 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
             action_base(following) == following and not in_list("worn", following) and not in_list("parts", following)
         )
         ends = at + 2 >= len(tokens) or is_boundary(tokens, at + 2)
-        is_noun = following in words("noun_verbs") and following not in {
-            "smile",
-            "sleep",
-            "jump",
-            "dance",
-            "run",
-            "walk",
-            "stand",
-        }
-        return (acts and (ends or not is_noun)) or (known_kind(following) is not None and at + 2 >= len(tokens))
+        is_noun = following in words("noun_verbs") and following not in words("plain_verbs")
+        if match_any(("wear", "hold", "have", "look"), tokens, at + 1)[1]:
+            return True
+        describes = all(known_kind(word) or word.tag in {"JJ", "JJR", "RB", "RBR", "VBG"} for word in tokens[at + 1 :])
+        return (acts and (ends or not is_noun)) or describes
     return token.dep not in {"det", "nmod", "amod", "mark"} and following.tag[:2] not in {"NN", "JJ"}
 
 
 def is_boundary(tokens: Words, at: int) -> bool:
     """Tell whether no noun phrase goes on across this word."""
     token = tokens[at]
-    if token in MARKS or token in _COORDINATORS or token.quoted or token in words("relatives") or token == "there":
+    if (
+        token in MARKS
+        or token in _COORDINATORS
+        or token.quoted
+        or token in words("relatives")
+        or token in {"there", "so"}
+    ):
         return True
     _, length = match_any((*lists_in("relations"), "instead"), tokens, at)
     if token in _PREPOSITIONS or length:
@@ -405,7 +406,8 @@ def read_phrases(tokens: Words, start: int = 0, *, predicate: bool = False) -> t
         if following == at or following >= len(tokens):
             break
         coordinated, _ = read_phrase(tokens, following)
-        if not coordinated or coordinated.pronoun:
+        is_verb = bool(match_any(("wear", "hold"), tokens, following)[1]) and tokens[following].tag[:2] == "VB"
+        if not coordinated or coordinated.pronoun or is_verb:
             break
         at = following
     return _joined(phrases), at

@@ -97,7 +97,7 @@ def split_requests(tokens: Sequence[Word]) -> list[ClauseRequest]:
     """Return the requests of a text in order, without those that only say what must stay.
 
     >>> from editgauge.instructions._words import tokenize
-    >>> [request.text for request in split_requests(tokenize("Please remove the tent, but don't touch the sky."))]
+    >>> [request.text for request in split_requests(tokenize("Please remove the tent. Don't touch the sky."))]
     ['remove the tent']
     """
     pieces: list[list[Word]] = [[]]
@@ -106,7 +106,11 @@ def split_requests(tokens: Sequence[Word]) -> list[ClauseRequest]:
         if token in _ENDS or _splits(tokens, at, pieces[-1]):
             pieces.append([] if token in _ENDS | _JOINTS or token == "a" else [token])
             joined.append(token == "and")
-        elif token == ":" and len(pieces[-1]) <= 3:  # "Request: ..."
+            if token == "so" and classify(pieces[-2]).kind in {"wish", "statement"}:
+                pieces[-2] = []  # a reason: "I need a photo for work, so ..."
+        elif token == ":" and (
+            len(pieces[-1]) <= 3 or match_any(lists_in("verbs"), tokens, at + 1)[1]
+        ):  # "Request: ..."
             pieces[-1].clear()
         else:
             pieces[-1].append(token)
@@ -176,17 +180,21 @@ def classify(clause: list[Word]) -> ClauseRequest:
     """Find the request behind words of politeness."""
     clause = _unfronted(clause)
     at = begin = 0
+    if (
+        seen := next((at for at in range(len(clause)) if list(clause[at : at + 3]) == ["wants", "to", "see"]), None)
+    ) is not None:
+        return ClauseRequest("wish", clause[seen + 3 :])
     if "if" in clause[2:] and clause[0] in {"i", "we", "it"}:  # "it would look better if", "I'd love it if"
         inner = classify(clause[list(clause).index(Word("if")) + 1 :])
         return inner if inner.kind == "command" else ClauseRequest("wish", inner.words)
     while at < len(clause):
         if wish := match("wishes", clause, at):
-            inner = classify(clause[at + wish :]) if len(clause) > at + wish else None
-            if {"n't", "not"} & set(clause[max(at - 2, 0) : at]) and clause[
-                at
-            ] == "want":  # "I don't want the dog there"
-                return ClauseRequest("command", [Word("remove"), *clause[at + wish :]])
-            return inner if inner and inner.kind == "command" else ClauseRequest("wish", clause[at + wish :])
+            rest = clause[at + wish :]
+            is_negated = clause[at] == "want" and bool({"n't", "not"} & set(clause[max(at - 2, 0) : at]))
+            if is_negated:  # "I don't want the dog there"
+                return ClauseRequest("command", [Word("remove"), *rest])
+            command = classify(rest) if rest else None
+            return command if command and command.kind == "command" else ClauseRequest("wish", rest)
         if opener := match("openers", clause, at):
             at = begin = at + opener
             continue
@@ -267,10 +275,10 @@ def _is_finite(clause: list[Word]) -> bool:
         return False
     root = next((word for word in parsed if word.dep == "ROOT"), None)
     if root is None or not any(
-        word.head == root.index and word.dep in {"nsubj", "nsubjpass", "expl"} for word in parsed
+        word.head == root.order and word.dep in {"nsubj", "nsubjpass", "expl"} for word in parsed
     ):
         return False
-    verbs = [root, *(word for word in parsed if word.head == root.index and word.dep in {"aux", "auxpass"})]
+    verbs = [root, *(word for word in parsed if word.head == root.order and word.dep in {"aux", "auxpass"})]
     return any(word.tag in {"VBD", "VBZ", "VBP"} for word in verbs)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from editgauge._util.text import to_gerund
 from editgauge.instructions._lexicon import (
@@ -118,14 +119,24 @@ _AGREES: dict[str, Callable[[Phrase], bool]] = {
 }
 
 
+def build_step(kind: str, subject: str | None = None, to: str | None = None, **fields: Any) -> ParsedStep:
+    """Build a step of an edit type; without `sure=True` it is in doubt."""
+    return ParsedStep(type=kind, subject=subject, to=to, **fields)
+
+
 def add(
     phrase: Phrase, subject: str | None = None, position: Position | None = None, *, sure: bool = True
 ) -> ParsedStep:
     """Build the addition of an object."""
-    return ParsedStep(
-        type="object_addition", subject=subject, to=phrase.name, position=position, count=phrase.count,
-        attributes=phrase.adjectives, sure=sure,
-    )  # fmt: skip
+    return build_step(
+        "object_addition",
+        subject,
+        phrase.name,
+        position=position,
+        count=phrase.count,
+        attributes=phrase.adjectives,
+        sure=sure,
+    )
 
 
 def alter(owner: str | None, part: Phrase, *, sure: bool = True) -> ParsedStep:
@@ -135,7 +146,7 @@ def alter(owner: str | None, part: Phrase, *, sure: bool = True) -> ParsedStep:
 
 def set_background(scene: Phrase, subject: str | None = None, *, sure: bool = True) -> ParsedStep:
     """Build a change of the background."""
-    return ParsedStep(type="background", subject=subject, to=scene.name or None, attributes=scene.adjectives, sure=sure)
+    return build_step("background", subject, scene.name or None, attributes=scene.adjectives, sure=sure)
 
 
 def add_to(phrase: Phrase, recipient: Phrase, context: Discourse) -> ParsedStep:
@@ -198,7 +209,7 @@ def give(owner: Phrase, phrase: Phrase, context: Discourse, how: str = "") -> Pa
     """Build what somebody wears, holds or has: a part, or an addition; what is worn is on its wearer."""
     subject = context.resolve(owner)
     if phrase.determiner == "no":
-        return ParsedStep(type="object_removal", subject=phrase.name, sure=True)
+        return build_step("object_removal", phrase.name, sure=True)
     described = phrase.words[:-1]
     if (
         phrase.head in words("hair")
@@ -206,7 +217,7 @@ def give(owner: Phrase, phrase: Phrase, context: Discourse, how: str = "") -> Pa
         and all(kind_of(word) == "color" or word in words("shades") for word in described)
     ):
         hair = f"{subject}'s {phrase.head}" if subject else phrase.head
-        return ParsedStep(type="color", subject=hair, to=" ".join(described), sure=True)
+        return build_step("color", hair, " ".join(described), sure=True)
     if described and singular(phrase.head) in {"pattern", "texture", "print"}:
         return describe(owner, Value("texture", " ".join(described)), subject)
     grows = in_list("plants", owner.head) and in_list("grown", phrase.head)
@@ -219,24 +230,28 @@ def give(owner: Phrase, phrase: Phrase, context: Discourse, how: str = "") -> Pa
 def remove(phrase: Phrase, tail: Words, context: Discourse) -> ParsedStep:
     """Build a removal: of all objects of a kind, or of one of several."""
     if phrase.head in words("backgrounds"):
-        return ParsedStep(type="background", sure=False)
+        return build_step("background", sure=False)
     placement = find_placement(tail)
     selects = placement is not None and placement.anchor is None and placement.relation in {"left", "right", "center"}
     subject = context.resolve(phrase)
     is_one = phrase.count == 1 or (phrase.determiner in {"a", "an"} and not is_plural(phrase.head))
     if not (phrase.which or selects or is_one):
-        return ParsedStep(
-            type="object_removal", subject=subject, count=phrase.count, attributes=phrase.adjectives, sure=bool(subject)
+        return build_step(
+            "object_removal", subject, count=phrase.count, attributes=phrase.adjectives, sure=bool(subject)
         )
     is_ordinal = bool({"second", "third", "fourth", "fifth"} & set(phrase.which))
     position = placement.position if placement and selects and not is_ordinal else None
     for side in ("left", "right"):
         if {side, f"{side}most", f"{side}-most"} & set(phrase.which):
             position = Position(side)
-    return ParsedStep(
-        type="single_instance_removal", subject=subject, position=position, count=phrase.count or 1,
-        attributes=phrase.adjectives, sure=bool(subject),
-    )  # fmt: skip
+    return build_step(
+        "single_instance_removal",
+        subject,
+        position=position,
+        count=phrase.count or 1,
+        attributes=phrase.adjectives,
+        sure=bool(subject),
+    )
 
 
 def swap(old: Phrase, new: Phrase, context: Discourse) -> ParsedStep:
@@ -251,10 +266,9 @@ def swap(old: Phrase, new: Phrase, context: Discourse) -> ParsedStep:
 
 def replace_by(before: str | None, new: Phrase, *, sure: bool) -> ParsedStep:
     """Build the replacement of an object by another."""
-    return ParsedStep(
-        type="object_replacement", subject=before, from_=before, to=new.name, count=new.count, attributes=new.adjectives,
-        sure=sure,
-    )  # fmt: skip
+    return build_step(
+        "object_replacement", before, new.name, from_=before, count=new.count, attributes=new.adjectives, sure=sure
+    )
 
 
 def redescribe(old: Phrase, new: Phrase, before: str | None) -> ParsedStep:
@@ -270,9 +284,7 @@ def redescribe(old: Phrase, new: Phrase, before: str | None) -> ParsedStep:
             before_value = " ".join(word for word in dropped if kind_of(word) == kind) or None
             value = " ".join(word for word in added if kind_of(word) == kind)
             attributes = tuple(map(str, added)) if kind == "texture" else ()
-            return ParsedStep(
-                type=kind, subject=plain.name, from_=before_value, to=value, attributes=attributes, sure=True
-            )
+            return build_step(kind, plain.name, value, from_=before_value, attributes=attributes, sure=True)
     if len(kinds) == 1 and kinds & {"size", "shape"}:
         return describe(plain, Value(kinds.pop(), size_or_text(added)), plain.name)
     named = new
@@ -328,16 +340,16 @@ def describe(phrase: Phrase, value: Value, subject: str | None) -> ParsedStep:
         old = [word for word in phrase.words[:-1] if word in listed]
         plain = phrase.without(old) if match("compounds", phrase.words[-2:]) != 2 else phrase
         name = subject if phrase.pronoun else plain.name
-        return ParsedStep(type=value.kind, subject=name, from_=" ".join(old) or None, to=value.text, sure=True)
+        return build_step(value.kind, name, value.text, from_=" ".join(old) or None, sure=True)
     if value.kind == "style":
-        return ParsedStep(type="style", to=value.text, sure=not subject or bool(phrase.pronoun))
+        return build_step("style", to=value.text, sure=not subject or bool(phrase.pronoun))
     if value.kind in {"size", "shape", "action", "text", "alter_parts"}:
-        return ParsedStep(type=value.kind, subject=subject, to=value.text, sure=True)
+        return build_step(value.kind, subject, value.text, sure=True)
     if phrase.head in words("mood_subjects") and set(value.text.split()) & words("moods"):
-        return ParsedStep(type="style", subject=subject, to=value.text, sure=True)
+        return build_step("style", subject, value.text, sure=True)
     if value.text == "empty":
-        return ParsedStep(type="object_removal", position=Position("on", subject), sure=False)
-    return ParsedStep(type=NOT_UNDERSTOOD, subject=subject, to=value.text or None, sure=False)
+        return build_step("object_removal", position=Position("on", subject), sure=False)
+    return build_step(NOT_UNDERSTOOD, subject, value.text or None, sure=False)
 
 
 def read_value(tokens: Words) -> Value:
@@ -358,6 +370,8 @@ def read_value(tokens: Words) -> Value:
     if value[0].endswith("ed") and value[0].tag[:2] != "NN" and end <= 1:
         has_particle = len(value) == 2 and value[1] in {"out", "up", "down", "over", "off", "open", "shut"}
         return Value("action" if has_particle else "other", text_of(value))
+    if len(value) == 1 and value[0].tag in {"JJ", "JJR"}:
+        return Value("other", text_of(value))
     if phrase:
         return Value("object", phrase.name, phrase)
     return Value("other", " ".join(value))

@@ -27,6 +27,7 @@ _QUOTED = r"\"[^\"]+\"|“[^”]+”|«[^»]+»|「[^」]+」|(?<!\w)'[^']+'(?!\
 _WORD = r"\d+[.,:]\d+|[^\W_]+(?:[-'][^\W_]+)*'?"
 _TOKEN = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<word>{_WORD})|(?P<mark>[,.;!?:&])")
 _NUMBERING = re.compile(r"(?:^|\s)\(?\d{1,2}[.)]\s+(?=[A-Za-z])")
+_ASIDE = re.compile(r"\([^()\"]*\)|\[[^\[\]\"]*\]")
 _LABELED = re.compile(
     r"^\s*(?:change\s+)?((?:the\s+)?(?!request|edit|task|instruction|wish|note|title|prompt|step)[a-z]+)\s*:\s+",
     re.IGNORECASE,
@@ -45,17 +46,17 @@ class Word(str):
     Attributes:
         raw: the word as written; for a quotation, the text inside the quotation marks.
         quoted: whether it is a quotation.
-        index: position in its clause.
+        order: position in its clause.
         tag: Penn Treebank part-of-speech tag; empty before parsing.
         dep: dependency label.
         head: index of the word that it depends on.
 
     """
 
-    __slots__ = ("dep", "head", "index", "quoted", "raw", "tag")
+    __slots__ = ("dep", "head", "order", "quoted", "raw", "tag")
     raw: str
     quoted: bool
-    index: int
+    order: int
     tag: str
     dep: str
     head: int
@@ -64,13 +65,13 @@ class Word(str):
         """Create a word without dependencies."""
         word = super().__new__(cls, text)
         word.raw, word.quoted = raw or text, quoted
-        word.index, word.tag, word.dep, word.head = -1, "", "", -1
+        word.order, word.tag, word.dep, word.head = -1, "", "", -1
         return word
 
-    def placed(self, index: int, tag: str, dep: str, head: int) -> Word:
+    def placed(self, order: int, tag: str, dep: str, head: int) -> Word:
         """Return the word with its place in a dependency tree."""
         word = Word(self, self.raw, quoted=self.quoted)
-        word.index, word.tag, word.dep, word.head = index, tag, dep, head
+        word.order, word.tag, word.dep, word.head = order, tag, dep, head
         return word
 
 
@@ -100,6 +101,7 @@ def tokenize(text: str) -> list[Word]:
     ['make', 'the', 'man', "'s", 'sign', 'say', '"open"', '.']
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'").replace("_", " ")
+    plain = _ASIDE.sub(" ", plain)
     plain = _LABELED.sub(r"change \1 to ", _NUMBERING.sub(" . ", plain.replace("->", " to ").replace("→", " to ")))
     tokens: list[Word] = []
     for part in _TOKEN.finditer(plain):

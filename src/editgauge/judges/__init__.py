@@ -1,7 +1,7 @@
 """Ask language and vision-language models about edits, and record every call.
 
     async with open_judge("openai:qwen2.5-vl@http://localhost:8000/v1", transcripts="transcripts") as judge:
-        answer = await judge.ask(ask_yes_no("Is there a dog in the picture?", Shown("The picture:", pixels)))
+        answer = await judge.ask(ask_yes_no("Is there a dog in the picture?", LabeledImage("The picture:", pixels)))
         answer.value                                   # True or False, or `NoAnswerError` with the reason
 
 A second run makes no call; with `replay=True` none is possible. Packages add kinds of judges with entry points of the
@@ -11,6 +11,7 @@ group `editgauge.judges`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,22 @@ BUILT_IN = {
 }
 
 judges: Registry[Callable[..., Client]] = Registry("judge", BUILT_IN)
+
+_VERBS = {
+    "captions": "editgauge.audits.judges.captions",
+    "check": "editgauge.audits.judges.check",
+    "guess_cost": "editgauge.audits.judges.guess_cost",
+    "side_by_side": "editgauge.audits.judges.side_by_side",
+    "tables": "editgauge.audits.judges.tables",
+}
+"""Functions of `editgauge judges` (`compare` is `side_by_side`) by module, loaded on first use: they are above here."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a function of the command group `editgauge judges` on first use."""
+    if name not in _VERBS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_VERBS[name]), name)
 
 
 def open_judge(

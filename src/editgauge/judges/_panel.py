@@ -97,7 +97,7 @@ def is_panel(name: str) -> bool:
 def panel_members(name: str) -> list[str]:
     """Return the names of a panel's members; for a single judge its own name.
 
-    >>> members_of("median2(a+b)"), members_of("a")
+    >>> panel_members("median2(a+b)"), panel_members("a")
     (['a', 'b'], ['a'])
     """
     match = _NAME.fullmatch(name)

@@ -33,9 +33,9 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
     Comments, trailing commas, single quotes and Python literals are corrected.
 
-    >>> read_object('Sure! ```json\\n{"answer": "yes", /* clear */ "sure": True,}\\n```')
+    >>> parse_object('Sure! ```json\\n{"answer": "yes", /* clear */ "sure": True,}\\n```')
     {'answer': 'yes', 'sure': True}
-    >>> read_object('{"answer": "yes", "answer": "no"}') is None
+    >>> parse_object('{"answer": "yes", "answer": "no"}') is None
     True
     """
     if len(text) > MAX_REPLY_CHARACTERS:
@@ -282,8 +282,8 @@ class UnparsableReplyError(ValueError):
 def strip_reasoning(text: str) -> str:
     """Remove control tokens and reasoning; an unfinished reasoning leaves nothing.
 
-    >>> spoken("<think>Is it red? Yes.</think> no"), spoken("Is it red? Hm.</think>no"), spoken("<think>yes")
-    ('no', 'no', '')
+    >>> strip_reasoning("<think>Is it red? Yes.</think> no"), strip_reasoning("<think>yes")
+    ('no', '')
     """
     bare = _TOKEN.sub("", text).strip()
     for name in ("think", "thinking", "thought"):
@@ -301,7 +301,7 @@ def strip_reasoning(text: str) -> str:
 def is_null_word(text: str) -> bool:
     """Return whether a text is a word for no value.
 
-    >>> is_nothing("None"), is_nothing("null."), is_nothing("nonesuch")
+    >>> is_null_word("None"), is_null_word("null."), is_null_word("nonesuch")
     (True, True, False)
     """
     return len(text) < MAX_QUOTED_REPLY and text.strip(" \t\r\n.\"'`").lower() in _NOTHING
@@ -373,9 +373,9 @@ _TIE = re.compile(r"(?:it(?:'|\u2019)?s |it is )?(?:a )?(tie)\b", re.IGNORECASE)
 def parse_word(text: str, words: tuple[str, ...]) -> str:
     """Return the word that a reply consists of, begins with, or gives under a label.
 
-    >>> read_word("**Yes**, the dog is there.", ("yes", "no")), read_word('{"answer": true}', ("yes", "no"))
+    >>> parse_word("**Yes**, the dog is there.", ("yes", "no")), parse_word('{"answer": true}', ("yes", "no"))
     ('yes', 'yes')
-    >>> read_word("Yes and no.", ("yes", "no"))
+    >>> parse_word("Yes and no.", ("yes", "no"))
     Traceback (most recent call last):
     ...
     editgauge.judges._parsing.UnparsableReplyError: expected one of yes, no, got 'Yes and no.'
@@ -393,9 +393,9 @@ def parse_word(text: str, words: tuple[str, ...]) -> str:
 def parse_integer(text: str, low: int, high: int) -> int:
     """Return the integer that a reply gives, if it lies on the scale.
 
-    >>> read_whole_number("Rating: 4/5. The hat fits.", 1, 5)
+    >>> parse_integer("Rating: 4/5. The hat fits.", 1, 5)
     4
-    >>> read_whole_number("4 or 5", 1, 5)
+    >>> parse_integer("4 or 5", 1, 5)
     Traceback (most recent call last):
     ...
     editgauge.judges._parsing.UnparsableReplyError: expected an integer from 1 to 5, got '4 or 5'
@@ -415,10 +415,10 @@ def parse_ratings(text: str, names: Mapping[str, tuple[str, ...]], low: float, h
         low: minimum.
         high: maximum.
 
-    >>> read_ratings('{"score": [8, 6.5], "reasoning": "…"}', {"success": (), "kept": ()}, 0, 10)
+    >>> parse_ratings('{"score": [8, 6.5], "reasoning": "…"}', {"success": (), "kept": ()}, 0, 10)
     {'success': 8.0, 'kept': 6.5}
-    >>> read_ratings("Prompt Compliance: 4\\n**Visual Quality:** 5/5", {"compliance": ("prompt compliance",), "quality":
-    ... ("visual quality",)}, 1, 5)
+    >>> parse_ratings("Prompt Compliance: 4\\n**Visual Quality:** 5/5", {"compliance": ("prompt compliance",),
+    ... "quality": ("visual quality",)}, 1, 5)
     {'compliance': 4.0, 'quality': 5.0}
 
     """
@@ -491,7 +491,7 @@ def _one_number(text: str, low: float, high: float) -> float | None:
 def parse_number(value: Any, low: float, high: float) -> float | None:
     """Return a number on the scale, given as a number or as text such as `4/5`; None otherwise.
 
-    >>> read_number(7, 0, 10), read_number("7.5", 0, 10), read_number("7/10", 0, 25), read_number(True, 0, 1)
+    >>> parse_number(7, 0, 10), parse_number("7.5", 0, 10), parse_number("7/10", 0, 25), parse_number(True, 0, 1)
     (7.0, 7.5, None, None)
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.prompts import FORMS, MethodPrompt, render
-from editgauge.methods.prompts.families import DEFAULT_TOKEN
-from editgauge.methods.prompts.files import DEFAULT_SET, check_choice, set_names
+from editgauge.methods.prompts._templates import DEFAULT_SET, DEFAULT_TOKEN, check_choice, set_names
 
 if TYPE_CHECKING:
     from editgauge.methods import Method

@@ -20,7 +20,7 @@ _WEIGHTS = frozenset({"available", "weights_of"})
 
 
 def __getattr__(name: str) -> Any:
-    """The verbs of `editgauge models` and the looks at weights, loaded when first used."""
+    """Load the functions of `editgauge models` on first use."""
     if name not in _VERBS | _WEIGHTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from editgauge.models import weights

@@ -1,7 +1,7 @@
-"""Answers as bytes and back: a line of JSON, then plain arrays. No pickle: a file from a stranger can do no harm.
+"""The cache of model answers: encoding to bytes, an LRU cache in memory, a store on disk, and `editgauge cache`.
 
-Masks and class maps are packed small, which shrinks them ten to sixty times; floating-point numbers stay as they are,
-because packing them costs more time than it saves room.
+An encoded answer is a line of JSON and plain arrays, never a pickle, so that a file from elsewhere is harmless. Masks
+and class maps are compressed ten to sixty times; floats are not, because compression costs more time than it saves.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ BUNDLES: dict[str, type[Bundle]] = {
     "poses": Poses,
 }
 Answer = NDArray[Any] | Mapping[str, NDArray[Any]] | Detections | ClassMap | Bundle | float | str
+FIELDS_ON_DISK = {"class_token": "whole"}
+"""Fields that are stored under an older name, so that existing caches stay valid."""
 MAGIC = b"EditGauge answer 2\n"
-CHECKSUM = 16
-FASTEST = 1
+CHECKSUM_BYTES = 16
+COMPRESSION_LEVEL = 1
 
 
 class DamagedAnswerError(Exception):
@@ -52,9 +54,9 @@ class DamagedAnswerError(Exception):
 
 
 def pack(key: str, answer: Answer) -> bytes:
-    """The answer with a checksum over it and its key."""
-    kind, plain, arrays = _apart(answer)
-    bodies = [_squeezed(array) for array in arrays.values()]
+    """Encode an answer with a checksum over it and its key."""
+    kind, plain, arrays = _split(answer)
+    bodies = [_compress(array) for array in arrays.values()]
     layout = [
         [name, array.dtype.str, list(array.shape), len(body)]
         for (name, array), body in zip(arrays.items(), bodies, strict=True)
@@ -64,41 +66,41 @@ def pack(key: str, answer: Answer) -> bytes:
 
 
 def unpack(key: str, packed: bytes) -> Answer:
-    """What was packed; raises `DamagedAnswerError` when these are other bytes, or were packed under another key."""
-    content = memoryview(packed)[len(MAGIC) + CHECKSUM :]
-    if not packed.startswith(MAGIC) or packed[len(MAGIC) :][:CHECKSUM] != _checksum(key, content):
+    """Decode packed bytes; raise `DamagedAnswerError` when they are damaged or belong to another key."""
+    content = memoryview(packed)[len(MAGIC) + CHECKSUM_BYTES :]
+    if not packed.startswith(MAGIC) or packed[len(MAGIC) :][:CHECKSUM_BYTES] != _checksum(key, content):
         raise DamagedAnswerError(key)
-    end = packed.index(b"\n", len(MAGIC) + CHECKSUM) + 1
-    header = json.loads(packed[len(MAGIC) + CHECKSUM : end])
+    end = packed.index(b"\n", len(MAGIC) + CHECKSUM_BYTES) + 1
+    header = json.loads(packed[len(MAGIC) + CHECKSUM_BYTES : end])
     arrays: dict[str, NDArray[Any]] = {}
     for name, dtype, shape, size in header["arrays"]:
-        arrays[name] = _spread(packed[end : end + size], np.dtype(dtype), tuple(shape))
+        arrays[name] = _decompress(packed[end : end + size], np.dtype(dtype), tuple(shape))
         end += size
-    return _together(header["kind"], header["plain"], arrays)
+    return _join(header["kind"], header["plain"], arrays)
 
 
 def size_of(answer: Answer) -> int:
-    """How many bytes the answer takes in memory, about."""
-    _, plain, arrays = _apart(answer)
+    """Estimate the memory of an answer in bytes."""
+    _, plain, arrays = _split(answer)
     return sum(array.nbytes for array in arrays.values()) + len(str(plain)) + 200
 
 
 def _checksum(key: str, *parts: bytes | memoryview) -> bytes:
-    digest = hashlib.blake2b(key.encode(), digest_size=CHECKSUM)
+    digest = hashlib.blake2b(key.encode(), digest_size=CHECKSUM_BYTES)
     for part in parts:
         digest.update(part)
     return digest.digest()
 
 
-def _squeezed(array: NDArray[Any]) -> bytes:
+def _compress(array: NDArray[Any]) -> bytes:
     if array.dtype == np.bool_:
-        return zlib.compress(np.packbits(array).tobytes(), FASTEST)
+        return zlib.compress(np.packbits(array).tobytes(), COMPRESSION_LEVEL)
     if array.dtype == np.uint8:
-        return zlib.compress(array.tobytes(), FASTEST)
+        return zlib.compress(array.tobytes(), COMPRESSION_LEVEL)
     return array.tobytes()
 
 
-def _spread(body: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def _decompress(body: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if dtype == np.bool_:
         bits = np.frombuffer(zlib.decompress(body), np.uint8)
         return np.unpackbits(bits, count=math.prod(shape)).view(np.bool_).reshape(shape)
@@ -106,24 +108,26 @@ def _spread(body: bytes, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArra
     return np.frombuffer(content, dtype).reshape(shape).copy()  # libraries want arrays they may write to
 
 
-def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
-    """What it is, its plain part and its arrays."""
+def _split(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
+    """Split an answer into its kind, its JSON part and its arrays."""
     match answer:
         case np.ndarray():
             return "array", None, {"": answer}
         case Detections():
             names = list(dict.fromkeys((*answer.phrases, *answer.words)))
-            place = {name: number for number, name in enumerate(names)}
-            called = [[place[name] for name in side] for side in (answer.phrases, answer.words)]
+            index = {name: number for number, name in enumerate(names)}
+            called = [[index[name] for name in side] for side in (answer.phrases, answer.words)]
             arrays = {"boxes": answer.boxes, "confidences": answer.confidences, "called": np.array(called, np.int32)}
-            if answer.places is not None:
-                arrays["places"] = answer.places
+            if answer.output_indices is not None:
+                arrays["places"] = answer.output_indices
             return "detections", names, arrays
         case ClassMap():
-            return "classes", list(answer.classes), {"places": answer.places}
+            return "classes", list(answer.classes), {"places": answer.labels}
         case Patches() | ClassScores() | TextLines() | Faces() | Poses():
             kind = next(kind for kind, bundle in BUNDLES.items() if isinstance(answer, bundle))
-            values = {field.name: getattr(answer, field.name) for field in fields(answer)}
+            values = {
+                FIELDS_ON_DISK.get(field.name, field.name): getattr(answer, field.name) for field in fields(answer)
+            }
             arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
             return kind, {name: value for name, value in values.items() if name not in arrays}, arrays
         case float() | str():
@@ -133,12 +137,12 @@ def _apart(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
     raise TypeError(f"a model answered with {type(answer).__name__}, which is no kind of answer")
 
 
-def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
+def _join(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
     match kind:
         case "array":
             return arrays[""]
         case "detections":
-            phrases, words = (tuple(plain[place] for place in side) for side in arrays["called"].tolist())
+            phrases, words = (tuple(plain[index] for index in side) for side in arrays["called"].tolist())
             return Detections(arrays["boxes"], arrays["confidences"], phrases, words, arrays.get("places"))
         case "classes":
             return ClassMap(arrays["places"], tuple(plain))
@@ -146,7 +150,8 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
             values: dict[str, Any] = {
                 name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
             }
-            return BUNDLES[kind](**{**values, **arrays})
+            names = {stored: name for name, stored in FIELDS_ON_DISK.items()}
+            return BUNDLES[kind](**{names.get(name, name): value for name, value in {**values, **arrays}.items()})
         case "plain":
             return float(plain) if isinstance(plain, int | float) else str(plain)
         case _:
@@ -154,31 +159,31 @@ def _together(kind: str, plain: Any, arrays: dict[str, NDArray[Any]]) -> Answer:
 
 
 class Memory:
-    """The answers used last, as many as fit into some bytes. Several threads may use it."""
+    """A thread-safe LRU cache of answers, limited by bytes."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
         self._bytes = 0
-        self._kept: OrderedDict[str, tuple[Answer, int]] = OrderedDict()
+        self._answers: OrderedDict[str, tuple[Answer, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Answer | None:
-        """The answer, if it is still here."""
+        """Return a cached answer and mark it as recently used."""
         with self._lock:
-            if key not in self._kept:
+            if key not in self._answers:
                 return None
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
+            self._answers.move_to_end(key)
+            return self._answers[key][0]
 
     def put(self, key: str, answer: Answer) -> None:
-        """Keeps it, and lets go of those that were not used for longest."""
+        """Store an answer and evict the least recently used ones."""
         size = size_of(answer)
         with self._lock:
-            _, before = self._kept.pop(key, (None, 0))
-            self._kept[key] = answer, size
+            _, before = self._answers.pop(key, (None, 0))
+            self._answers[key] = answer, size
             self._bytes += size - before
-            while self._bytes > self._most and len(self._kept) > 1:
-                _, (_, gone) = self._kept.popitem(last=False)
+            while self._bytes > self._most and len(self._answers) > 1:
+                _, (_, gone) = self._answers.popitem(last=False)
                 self._bytes -= gone
 
 
@@ -188,13 +193,13 @@ NAMES = "names"
 SHELVES = 64
 BLOCK = 4096
 """A file takes whole blocks of a disk, however small it is."""
-LOOK_AFTER = 1 / 16
+SCAN_FRACTION = 1 / 16
 """A shelf is looked through whenever this part of its share was written to it since."""
-KEEP = 0.9
+KEPT_FRACTION = 0.9
 """How much of its share a shelf keeps when it has to let go."""
-SECONDS_OF_A_DRAFT = 3600
+MAX_DRAFT_SECONDS = 3600
 """An older one was left behind by a process that was killed."""
-_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +214,7 @@ class StoredFile:
 
 
 class Store:
-    """The answers on disk.
+    """Answers on disk, evicted by time of last use.
 
     Args:
         folder: where they are; made when the first one is kept
@@ -223,18 +228,18 @@ class Store:
         self._share = most_bytes / SHELVES
         self._tell = tell
         self._refused = False
-        self._since_look: dict[Path, float] = {}
+        self._since_scan: dict[Path, float] = {}
         self._named: set[str] = set()
 
     def get(self, key: str, model: str) -> Answer | None:
-        """The answer that was kept under the key; None if there is none, or only a damaged one."""
+        """Return the answer stored under the key; None if missing or damaged."""
         path = self._path(key, model)
         try:
             answer = unpack(key, path.read_bytes())
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._give_up(error)
+            self._on_disk_error(error)
             return None
         except DamagedAnswerError:
             with suppress(OSError):
@@ -245,7 +250,7 @@ class Store:
         return answer
 
     def put(self, key: str, model: str, answer: Answer) -> None:
-        """Keeps it. A disk that refuses is reported once; everything goes on without remembering."""
+        """Store an answer. A disk error is logged once and disables storing."""
         if self._refused:
             return
         path = self._path(key, model)
@@ -255,15 +260,15 @@ class Store:
             self._name(model)
             self._make_room(path.parent, len(packed))
         except OSError as error:
-            self._give_up(error)
+            self._on_disk_error(error)
 
     def entries(self) -> Iterator[StoredFile]:
-        """Everything that is kept."""
+        """Yield all stored files."""
         for number in range(SHELVES):
             yield from _entries(self._shelves / f"{number:02x}")
 
     def names(self) -> dict[str, str]:
-        """The ids of models by what they are called in the names of files, where the two differ."""
+        """Map file-name forms of model ids to the ids, where they differ."""
         return {file.name: file.read_text("utf-8") for file in (self._shelves / NAMES).glob("[!.]*")}
 
     def _name(self, model: str) -> None:
@@ -275,21 +280,21 @@ class Store:
         return self._shelves / f"{int(key[:2], 16) % SHELVES:02x}" / f"{key}.{name_of(model)}"
 
     def _make_room(self, shelf: Path, written: int) -> None:
-        self._since_look[shelf] = self._since_look.get(shelf, self._share) + written
-        if self._since_look[shelf] < self._share * LOOK_AFTER:
+        self._since_scan[shelf] = self._since_scan.get(shelf, self._share) + written
+        if self._since_scan[shelf] < self._share * SCAN_FRACTION:
             return
-        self._since_look[shelf] = 0
-        _forget_drafts(shelf)
-        kept = sorted(_entries(shelf), key=lambda entry: entry.used)
-        size = sum(entry.bytes for entry in kept)
-        target = size if size <= self._share else self._share * KEEP
-        for entry in kept:
+        self._since_scan[shelf] = 0
+        _delete_old_drafts(shelf)
+        entries = sorted(_entries(shelf), key=lambda entry: entry.used)
+        size = sum(entry.bytes for entry in entries)
+        target = size if size <= self._share else self._share * KEPT_FRACTION
+        for entry in entries:
             if size <= target:
                 break
             entry.path.unlink(missing_ok=True)
             size -= entry.bytes
 
-    def _give_up(self, error: OSError) -> None:
+    def _on_disk_error(self, error: OSError) -> None:
         if not self._refused:
             self._refused = True
             self._tell(
@@ -299,7 +304,7 @@ class Store:
 
 
 class TwoLevels:
-    """What is asked is looked for near first; what was found far is kept near, and what is new goes to both.
+    """A local store backed by a shared one; answers are read through and written to both.
 
     Args:
         near: on a disk of this machine's own
@@ -312,7 +317,7 @@ class TwoLevels:
         self._far = far
 
     def get(self, key: str, model: str) -> Answer | None:
-        """The answer that was kept under the key, here or by another machine."""
+        """Return the answer stored under the key, locally or by another machine."""
         answer = self._near.get(key, model)
         if answer is None:
             answer = self._far.get(key, model)
@@ -321,13 +326,13 @@ class TwoLevels:
         return answer
 
     def put(self, key: str, model: str, answer: Answer) -> None:
-        """Keeps it on both levels."""
+        """Store an answer on both levels."""
         self._near.put(key, model, answer)
         self._far.put(key, model, answer)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """The whole file or none; not flushed to the disk: a checksum tells what a power cut left of an answer."""
+    """Write a file atomically. It is not synced: the checksum detects what a power cut damaged."""
     draft = path.with_name(f"{DRAFT_PREFIX}{secrets.token_hex(8)}")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -340,12 +345,12 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def name_of(model: str) -> str:
-    """A model's id as it stands in the names of files.
+    """Convert a model id to a file-name suffix.
 
     >>> name_of("google/owlvit-base-patch32")
     'google+owlvit-base-patch32'
     """
-    return _NOT_IN_A_NAME.sub("+", model)[:120]
+    return _UNSAFE_CHARACTERS.sub("+", model)[:120]
 
 
 def _entries(shelf: Path) -> Iterator[StoredFile]:
@@ -358,10 +363,10 @@ def _entries(shelf: Path) -> Iterator[StoredFile]:
                     yield StoredFile(Path(file.path), model, -(-status.st_size // BLOCK) * BLOCK, status.st_mtime)
 
 
-def _forget_drafts(shelf: Path) -> None:
+def _delete_old_drafts(shelf: Path) -> None:
     for draft in shelf.glob(f"{DRAFT_PREFIX}*"):
         with suppress(FileNotFoundError):
-            if time.time() - draft.stat().st_mtime > SECONDS_OF_A_DRAFT:
+            if time.time() - draft.stat().st_mtime > MAX_DRAFT_SECONDS:
                 draft.unlink()
 
 
@@ -369,13 +374,13 @@ SIZE_SETTING = "EDITGAUGE_CACHE_BYTES"
 SHARED_SETTING = "EDITGAUGE_SHARED_CACHE"
 """A folder that several machines see: what one of them asked, none asks again."""
 ANSWERS = "answers"
-USUAL_BYTES = 10_000_000_000
+DEFAULT_BYTES = 10_000_000_000
 DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class ModelEntries:
-    """How much is remembered of one model."""
+    """Number and size of the cached answers of one model."""
 
     model: str
     entries: int
@@ -384,7 +389,7 @@ class ModelEntries:
 
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """Where answers are remembered, and how much of what."""
+    """Folder, limit and content of the answer cache."""
 
     folder: Path
     most_bytes: int
@@ -392,12 +397,12 @@ class CacheInfo:
 
     @property
     def entries(self) -> int:
-        """How many answers there are."""
+        """Number of answers."""
         return sum(model.entries for model in self.models)
 
     @property
     def bytes(self) -> int:
-        """How much room they take."""
+        """Size in bytes."""
         return sum(model.bytes for model in self.models)
 
 
@@ -424,22 +429,22 @@ def clear(*, model: str | None = None, older_than: Amount | None = None) -> Cach
         older_than: only answers that were not used for this many days.
 
     """
-    kept = list(_store().entries())
-    chosen = kept if model is None else _of_model(model, kept)
+    entries = list(_store().entries())
+    selected = entries if model is None else _of_model(model, entries)
     if older_than is not None:
-        chosen = [entry for entry in chosen if time.time() - entry.used > older_than * DAY]
-    for entry in chosen:
+        selected = [entry for entry in selected if time.time() - entry.used > older_than * DAY]
+    for entry in selected:
         entry.path.unlink(missing_ok=True)
-    return CacheInfo(_folder(), most_bytes(), _by_model(chosen))
+    return CacheInfo(_folder(), most_bytes(), _by_model(selected))
 
 
 def cache_dir() -> Path | None:
-    """The folder in which a run remembers answers; None when EDITGAUGE_CACHE_BYTES is 0."""
+    """Return the folder of cached answers; None when EDITGAUGE_CACHE_BYTES is 0."""
     return _folder() if most_bytes() else None
 
 
 def open_store(folder: Path | None) -> Store | TwoLevels | None:
-    """The answers kept in a folder, and behind it those of EDITGAUGE_SHARED_CACHE where that is set."""
+    """Open the answers in a folder, backed by EDITGAUGE_SHARED_CACHE if that is set."""
     if folder is None:
         return None
     near, shared = Store(folder, most_bytes()), os.environ.get(SHARED_SETTING, "").strip()
@@ -447,17 +452,17 @@ def open_store(folder: Path | None) -> Store | TwoLevels | None:
 
 
 def most_bytes() -> int:
-    """How much room answers may take: EDITGAUGE_CACHE_BYTES, or 10 GB."""
+    """Return the size limit of the cache: EDITGAUGE_CACHE_BYTES, or 10 GB."""
     setting = os.environ.get(SIZE_SETTING, "").strip()
     try:
-        chosen = int(float(setting)) if setting else USUAL_BYTES
+        limit = int(float(setting)) if setting else DEFAULT_BYTES
     except (ValueError, OverflowError):
-        chosen = -1
-    if chosen < 0:
+        limit = -1
+    if limit < 0:
         raise BadInputError(
             f"{SIZE_SETTING} is a number of bytes, such as 2e9, or 0 to remember nothing; got '{setting}'."
         )
-    return chosen
+    return limit
 
 
 def _folder() -> Path:
@@ -479,8 +484,8 @@ def _by_model(entries: list[StoredFile]) -> tuple[ModelEntries, ...]:
 def _of_model(model: str, entries: list[StoredFile]) -> list[StoredFile]:
     from editgauge.models import models
 
-    called = {name_of(model), name_of(models.get(model)().card.id) if model in models else ""}
-    there = {entry.model for entry in entries}
-    if not called & there and model not in models:
-        raise UnknownNameError("model with answers in the cache", model, there, "editgauge cache info")
-    return [entry for entry in entries if entry.model in called]
+    file_names = {name_of(model), name_of(models.get(model)().card.id) if model in models else ""}
+    stored_models = {entry.model for entry in entries}
+    if not file_names & stored_models and model not in models:
+        raise UnknownNameError("model with answers in the cache", model, stored_models, "editgauge cache info")
+    return [entry for entry in entries if entry.model in file_names]

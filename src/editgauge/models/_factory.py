@@ -32,32 +32,37 @@ FAMILIES: dict[str, str] = {
 }
 
 
-def make_models(chosen: Mapping[str, str]) -> dict[str, Model]:
-    """A model for each role. A model that was named for two roles is made once, and plays both.
+def make_models(names: Mapping[str, str]) -> dict[str, Model]:
+    """Create a model for each role; a model named for two roles is created once.
 
-    Raises `MissingWeightsError` for weights that are not on this machine and `DamagedWeights` for those with another content
-    than recorded: better now than at every single question.
+    Args:
+        names: model name of each role
+
+    Raises:
+        MissingWeightsError: weights are not on this machine; raised before the first question, not at every one
+        DamagedWeightsError: weights have another content than recorded
+
     """
-    for role in map(plain_role, chosen):
+    for role in map(plain_role, names):
         if role not in ROLES:
             raise UnknownNameError("role", role, ROLES, "editgauge list models")
-    made = {name: make_model(name) for name in dict.fromkeys(chosen.values())}
-    for role, name in chosen.items():
-        if not isinstance(made[name], ROLES[plain_role(role)]):
-            meant = made[name].card.role
+    models_by_name = {name: make_model(name) for name in dict.fromkeys(names.values())}
+    for role, name in names.items():
+        if not isinstance(models_by_name[name], ROLES[plain_role(role)]):
+            meant = models_by_name[name].card.role
             raise BadInputError(f"The model '{name}' cannot play the role '{role}'; it is made for '{meant}'.")
-    for name, model in made.items():
+    for name, model in models_by_name.items():
         if not is_here(model):
             weights = f"The weights of the model '{name}' are not on this machine: run `editgauge models pull {name}`."
             raise MissingWeightsError(getattr(model, "missing", weights))
         for weights in model.weights:
             weights_of(weights).check()
-    return {role: made[name] for role, name in chosen.items()}
+    return {role: models_by_name[name] for role, name in names.items()}
 
 
-def describe(chosen: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What the manifest keeps of each model, by role."""
-    return {role: _described(chosen[role], model.card) for role, model in make_models(chosen).items()}
+def describe(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the manifest entry of each model, by role."""
+    return {role: _described(names[role], model.card) for role, model in make_models(names).items()}
 
 
 def _described(name: str, card: ModelCard) -> dict[str, str]:
@@ -72,12 +77,12 @@ def _described(name: str, card: ModelCard) -> dict[str, str]:
 
 
 def is_here(model: Model) -> bool:
-    """Can it be asked on this machine: are its weights here, and what runs them?"""
+    """Tell whether a model can run on this machine: its weights and libraries are present."""
     return bool(getattr(model, "available", True)) and all(available(name) for name in model.weights)
 
 
 def plain_role(role: str) -> str:
-    """The role of a model that is asked by the protocols of one paper only.
+    """Strip the paper's prefix from a role.
 
     >>> plain_role("pixlens.detector"), plain_role("detector")
     ('detector', 'detector')
@@ -86,7 +91,7 @@ def plain_role(role: str) -> str:
 
 
 def make_model(name: str) -> Model:
-    """The model of a name, or at an address such as `owl:google/owlv2-base-patch16`; loads nothing yet.
+    """Create a model by name or address (`owl:google/owlv2-base-patch16`) without loading weights.
 
     Thresholds come behind it in brackets: `owlvit-base[threshold=0.2]`.
     """
@@ -110,24 +115,24 @@ def _made(name: str) -> Model:
 
 
 def by_address(text: str) -> Model:
-    """The model at FAMILY:FOLDER or FAMILY:OWNER/NAME, the latter with @REVISION behind it if need be."""
-    family, _, place = text.partition(":")
+    """Create the model at FAMILY:FOLDER or FAMILY:OWNER/NAME[@REVISION]."""
+    family, _, location = text.partition(":")
     if family not in FAMILIES:
         raise UnknownNameError("family of models", family, FAMILIES)
     module, _, name = FAMILIES[family].partition(":")
     make = getattr(import_module(f"editgauge.models.hub.{module}"), name)
-    if Path(place).expanduser().is_dir():
-        return cast("Model", make(place))
-    repository, _, revision = place.partition("@")
+    if Path(location).expanduser().is_dir():
+        return cast("Model", make(location))
+    repository, _, revision = location.partition("@")
     return cast("Model", make(repository, revision or None))
 
 
 def __getattr__(name: str) -> Callable[[], Model]:
-    """What makes a model of the hub that has a name here: `owlvit_base` for the row `owlvit-base` of the catalog."""
+    """Return the factory of a hub model by attribute name: `owlvit_base` for the catalog row `owlvit-base`."""
     row = next((row for model, row in MODELS.items() if row.is_of_hub and attribute_of(model) == name), None)
     if row is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return partial(by_address, row.place)
+    return partial(by_address, row.target)
 
 
 THRESHOLDS = {"threshold": "operating_point", "text_threshold": "text_threshold"}
@@ -135,10 +140,10 @@ THRESHOLDS = {"threshold": "operating_point", "text_threshold": "text_threshold"
 
 
 def _without_options(name: str) -> tuple[str, dict[str, str]]:
-    base, bracket, rest = name.rpartition("[")
-    if not bracket or not rest.endswith("]"):
+    base, bracket, bracketed = name.rpartition("[")
+    if not bracket or not bracketed.endswith("]"):
         return name, {}
-    options = dict(part.strip().partition("=")[::2] for part in rest.removesuffix("]").split(","))
+    options = dict(part.strip().partition("=")[::2] for part in bracketed.removesuffix("]").split(","))
     if not options.keys() <= THRESHOLDS.keys():
         raise BadInputError(
             f"A model takes {' and '.join(f'{option}=NUMBER' for option in THRESHOLDS)} in brackets, got '{name}'."

@@ -73,8 +73,8 @@ def rescale_instances(frame: Frame, instances: Instances) -> Instances:
 
 def rescale_classes(frame: Frame, classes: ClassMap) -> ClassMap:
     """Return the class map in the size of the resized image."""
-    places = cv2.resize(classes.places, frame.size, interpolation=cv2.INTER_NEAREST)
-    return replace(classes, places=np.asarray(places, np.uint8))
+    labels = cv2.resize(classes.labels, frame.size, interpolation=cv2.INTER_NEAREST)
+    return replace(classes, labels=np.asarray(labels, np.uint8))
 
 
 def rescale_text(frame: Frame, lines: TextLines) -> TextLines:

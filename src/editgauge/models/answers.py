@@ -1,4 +1,4 @@
-"""What models answer: small bundles of arrays, in the pixels of the picture that was asked about."""
+"""What models answer: small bundles of arrays, in the pixels of the image that was asked about."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from editgauge.models.vocabulary.imagenet import class_names, classes_of
 
 Vector = NDArray[np.float32]
 Features = Mapping[str, NDArray[Any]]
-"""What a model keeps of a picture between looking at it once and answering many questions about it."""
+"""What a model keeps of an image between looking at it once and answering many questions about it."""
 
 
 def _labeled_boxes(
@@ -29,7 +29,7 @@ def _labeled_boxes(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detections:
-    """The objects a detector sees for some phrases, most confident first."""
+    """Objects that a detector found for some phrases, most confident first."""
 
     boxes: NDArray[np.float32]
     """One row per object: left, top, right, bottom."""
@@ -38,8 +38,8 @@ class Detections:
     """The phrase each object answers, as it was asked."""
     words: tuple[str, ...]
     """The model's own word for it, which differs from the phrase where a synonym was used."""
-    places: NDArray[np.int32] | None = None
-    """Where each box stands in the network's own output, for detectors that say so."""
+    output_indices: NDArray[np.int32] | None = None
+    """Index of each box in the network's output, for detectors that report it."""
 
     def __post_init__(self) -> None:
         counts = {len(self.boxes), len(self.confidences), len(self.phrases), len(self.words)}
@@ -53,42 +53,42 @@ class Detections:
 
     @property
     def found(self) -> bool:
-        """Was anything seen?"""
+        """Whether there is at least one detection."""
         return len(self) > 0
 
     def of(self, phrase: str) -> Detections:
-        """Those that answer one of the phrases."""
+        """Select the detections of one phrase."""
         return self.only([index for index, answered in enumerate(self.phrases) if answered == phrase])
 
     def over(self, confidence: float) -> Detections:
-        """Those that are at least so sure."""
+        """Select the detections with at least this confidence."""
         return self.only(np.flatnonzero(self.confidences >= confidence).tolist())
 
     @property
     def best(self) -> Detections:
-        """The most confident one alone, or none."""
+        """The most confident detection only, or none."""
         return self.only([0] if self.found else [])
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
-        """The boxes, each labeled by what was asked and, where a synonym was used, by what the model calls it."""
+        """Return the boxes, labeled by the phrase and, where a synonym was used, by the model's word."""
         labels = [
-            phrase if phrase == own else f"{phrase} (seen as {own})"
-            for phrase, own in zip(self.phrases, self.words, strict=True)
+            phrase if phrase == word else f"{phrase} (seen as {word})"
+            for phrase, word in zip(self.phrases, self.words, strict=True)
         ]
         return _labeled_boxes(on, self.boxes, labels, self.confidences)
 
-    def only(self, places: list[int]) -> Detections:
-        """Those at these places, in this order."""
+    def only(self, indices: list[int]) -> Detections:
+        """Select by index, in this order."""
         return Detections(
-            self.boxes[places],
-            self.confidences[places],
-            tuple(self.phrases[place] for place in places),
-            tuple(self.words[place] for place in places),
-            None if self.places is None else self.places[places],
+            self.boxes[indices],
+            self.confidences[indices],
+            tuple(self.phrases[index] for index in indices),
+            tuple(self.words[index] for index in indices),
+            None if self.output_indices is None else self.output_indices[indices],
         )
 
     def best_phrase_of_each_box(self) -> Detections:
-        """Each box once, with the phrase that it fits best: the phrases of the question compete for it."""
+        """Keep each box once, with its most confident phrase."""
         surest: dict[tuple[float, ...], int] = {}
         for index, box in enumerate(map(tuple, self.boxes.tolist())):
             surest.setdefault(box, index)  # rows come most confident first
@@ -96,13 +96,13 @@ class Detections:
 
     @classmethod
     def none(cls) -> Detections:
-        """Nothing was seen."""
+        """Return an empty result."""
         return cls(np.zeros((0, 4), np.float32), np.zeros(0, np.float32), (), ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentPrompt:
-    """What a segmenter is to cut out: one mask per box, or one per point."""
+    """Boxes or points to segment, one mask each."""
 
     boxes: NDArray[np.float32] | None = None
     """n x 4: left, top, right, bottom."""
@@ -114,14 +114,14 @@ class SegmentPrompt:
             raise ValueError("a prompt has boxes or points, and not both")
 
     @property
-    def places(self) -> NDArray[np.float32]:
-        """The boxes, or else the points."""
+    def coordinates(self) -> NDArray[np.float32]:
+        """The boxes or points as one array."""
         return np.asarray(self.points if self.boxes is None else self.boxes, np.float32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instances:
-    """Objects with their outlines: one mask per detection."""
+    """Detections with one mask each."""
 
     detections: Detections
     masks: NDArray[np.bool_]
@@ -130,17 +130,17 @@ class Instances:
     def __len__(self) -> int:
         return len(self.detections)
 
-    def only(self, places: list[int]) -> Instances:
-        """Those at these places, in this order."""
-        return Instances(self.detections.only(places), self.masks[places])
+    def only(self, indices: list[int]) -> Instances:
+        """Select by index, in this order."""
+        return Instances(self.detections.only(indices), self.masks[indices])
 
     @property
     def together(self) -> BoolMask:
-        """Every pixel that belongs to one of them."""
+        """Union of all masks."""
         return np.asarray(self.masks.any(axis=0))
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
-        """The boxes and the outlines."""
+        """Return boxes and masks."""
         boxes = self.detections.evidence(on)
         return (
             *boxes,
@@ -150,15 +150,15 @@ class Instances:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassMap:
-    """Every pixel of a picture with the class it belongs to."""
+    """The class of every pixel of an image."""
 
-    places: NDArray[np.uint8]
-    """height x width: the place of the class among `classes`."""
+    labels: NDArray[np.uint8]
+    """height x width: index of the class in `classes`."""
     classes: tuple[str, ...]
 
     def mask(self, name: str) -> BoolMask:
-        """The pixels of one class."""
-        return np.asarray(self.places == self.classes.index(name))
+        """Return the mask of one class."""
+        return np.asarray(self.labels == self.classes.index(name))
 
 
 Keys = NDArray[np.float16]
@@ -167,17 +167,16 @@ Keys = NDArray[np.float16]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patches:
-    """A picture as the tokens of a vision transformer: one per patch of a grid over it, and one for the whole."""
+    """Tokens of a vision transformer: one per patch, and the class token."""
 
     tokens: NDArray[np.float16]
-    """rows x columns x length; the grid covers the whole picture, whatever its shape."""
-    whole: NDArray[np.float16]
-    """The class token."""
+    """rows x columns x length; the grid covers the whole image, whatever its shape."""
+    class_token: NDArray[np.float16]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassScores:
-    """How likely each class of a closed list is to be what a picture shows."""
+    """Probabilities of the classes of a closed list."""
 
     probabilities: NDArray[np.float32]
     """One per class, in the order of the list; they add up to 1."""
@@ -185,18 +184,18 @@ class ClassScores:
     """Which list; today `imagenet`, the 1,000 classes of ImageNet-1k."""
 
     def share(self, phrase: str) -> float:
-        """The probability of all classes that a phrase covers; raises `UnscorableError("unknown_word", …)` for none."""
+        """Sum the probabilities of all classes of a phrase; raise `UnscorableError("unknown_word", …)` if none."""
         return float(self.probabilities[sorted(classes_of(phrase))].sum())
 
     def top(self, count: int = 5) -> list[tuple[str, float]]:
-        """The most likely classes with their probabilities."""
+        """Return the most likely classes with their probabilities."""
         order = np.argsort(-self.probabilities, kind="stable")[:count].tolist()
-        return [(class_names()[place], float(self.probabilities[place])) for place in order]
+        return [(class_names()[index], float(self.probabilities[index])) for index in order]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextLines:
-    """The lines of text in a picture, from top to bottom."""
+    """Lines of text in an image, from top to bottom."""
 
     texts: tuple[str, ...]
     polygons: NDArray[np.float32]
@@ -212,16 +211,16 @@ class TextLines:
 
     @property
     def text(self) -> str:
-        """All lines, one below the other."""
+        """All lines, joined by newlines."""
         return "\n".join(self.texts)
 
     @property
     def boxes(self) -> NDArray[np.float32]:
-        """The upright box around each line: left, top, right, bottom."""
+        """Axis-aligned box around each line: left, top, right, bottom."""
         return np.concatenate([self.polygons.min(axis=1), self.polygons.max(axis=1)], axis=1).reshape(-1, 4)
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
-        """The boxes, each labeled by what stands there."""
+        """Return the boxes, labeled by the text."""
         return _labeled_boxes(on, self.boxes, [f"“{text}”" for text in self.texts], self.confidences)
 
 
@@ -241,8 +240,9 @@ EXPRESSIONS = (
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Faces:
-    """The faces in a picture, most confident first. Vectors are for comparing the faces of two given pictures, no
-    more.
+    """Faces in an image, most confident first.
+
+    Embeddings serve to compare the faces of two images, not to identify people.
     """
 
     boxes: NDArray[np.float32]
@@ -261,11 +261,11 @@ class Faces:
         return len(self.boxes)
 
     def similarity(self, other: Faces) -> NDArray[np.float32]:
-        """The cosine of every face with every face of another picture, n x m."""
+        """Return the cosine similarity with every face of another image, n x m."""
         return np.asarray(self.vectors @ other.vectors.T, np.float32)
 
     def expression(self, *names: str) -> NDArray[np.float32]:
-        """How much each face shows some movements, on average: `expression("mouthSmileLeft", "mouthSmileRight")`."""
+        """Average some expressions per face: `expression("mouthSmileLeft", "mouthSmileRight")`."""
         return np.asarray(self.expressions[:, [EXPRESSIONS.index(name) for name in names]].mean(axis=1), np.float32)
 
     @property
@@ -284,7 +284,7 @@ class Faces:
         return self.expression("eyeBlinkLeft", "eyeBlinkRight")
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
-        """The boxes."""
+        """Return the boxes."""
         return _labeled_boxes(on, self.boxes, ["face"] * len(self), self.confidences)
 
 
@@ -295,13 +295,13 @@ JOINTS = (
     *("left heel", "right heel"),
 )
 """The joints of a body in the order of Halpe-26, whose first 17 are COCO's; left is the person's."""
-SURE_JOINT = 0.3
+MIN_JOINT_CONFIDENCE = 0.3
 """The confidence with which a joint counts as seen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Poses:
-    """The people in a picture with the joints of their bodies, most confident first."""
+    """People in an image with their body joints, most confident first."""
 
     boxes: NDArray[np.float32]
     """n x 4: left, top, right, bottom."""
@@ -315,18 +315,18 @@ class Poses:
         return len(self.boxes)
 
     @property
-    def seen(self) -> NDArray[np.bool_]:
-        """Which joints are seen, n x 26."""
-        return np.asarray(self.joint_confidences >= SURE_JOINT)
+    def visible(self) -> NDArray[np.bool_]:
+        """Visible joints, n x 26."""
+        return np.asarray(self.joint_confidences >= MIN_JOINT_CONFIDENCE)
 
     def evidence(self, on: Side) -> tuple[Evidence, ...]:
-        """The boxes, and an arrow along every limb that is seen."""
+        """Return the boxes, and an arrow along every visible limb."""
         boxes = _labeled_boxes(on, self.boxes, ["person"] * len(self), self.confidences)
         limbs = [
             Arrow(on, *joints[start].tolist(), *joints[end].tolist())
-            for joints, seen in zip(self.joints, self.seen, strict=True)
+            for joints, visible in zip(self.joints, self.visible, strict=True)
             for start, end in LIMBS
-            if seen[start] and seen[end]
+            if visible[start] and visible[end]
         ]
         return (*boxes, *limbs)
 

@@ -12,18 +12,18 @@ PACKAGE = "editgauge.models"
 
 
 class ModelRow(NamedTuple):
-    """One model."""
+    """Role, implementation and profiles of one model."""
 
     role: str
-    place: str
+    target: str
     """Its class below `editgauge.models`, such as `lite.augnet:AugNet`; or FAMILY:REPOSITORY of the model hub."""
     profiles: tuple[str, ...] = ()
     """The profiles that take it for its role; of several models in one profile the first of this table is preferred."""
 
     @property
     def is_of_hub(self) -> bool:
-        """Is it a repository of the model hub?"""
-        return "/" in self.place
+        """Whether it is a repository of the model hub."""
+        return "/" in self.target
 
 
 MODELS: dict[str, ModelRow] = {
@@ -85,20 +85,20 @@ MODELS: dict[str, ModelRow] = {
     "siglip2-base": ModelRow("joint_embedder", "clip:google/siglip2-base-patch16-224", ("best",)),
 }
 ROLE_NAMES = tuple(dict.fromkeys(row.role for row in MODELS.values()))
-LARGER = {"lite-plus": "lite"}
+BASE_PROFILES = {"lite-plus": "lite"}
 """Profiles that have all models of a smaller one, and more."""
 
 
 def import_paths() -> dict[str, str]:
-    """Where each model is made, by its name, as a registry wants it."""
+    """Return the import path of each model's factory, by name."""
     return {
-        name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.place}"
+        name: f"{PACKAGE}._factory:{attribute_of(name)}" if row.is_of_hub else f"{PACKAGE}.{row.target}"
         for name, row in MODELS.items()
     }
 
 
 def attribute_of(name: str) -> str:
-    """The name of a model as Python writes names.
+    """Convert a model name to a Python identifier.
 
     >>> attribute_of("clip-b16")
     'clip_b16'
@@ -107,12 +107,12 @@ def attribute_of(name: str) -> str:
 
 
 def profile_models(profile: str) -> dict[str, tuple[str, ...]]:
-    """The models of a profile by role, in order of preference.
+    """Return the models of a profile by role, in order of preference.
 
     >>> profile_models("lite")["detector"]
     ('efficientdet-lite2', 'ssd-mobilenet-v2')
     """
-    profiles = {profile, LARGER.get(profile)}
+    profiles = {profile, BASE_PROFILES.get(profile)}
     models: dict[str, tuple[str, ...]] = {}
     for name, row in MODELS.items():
         if profiles & set(row.profiles):

@@ -1,7 +1,7 @@
 """The roles a model can play, and what a protocol may ask.
 
 Every model answers whole batches, because the service collects what many items ask. Where the architecture allows it
-the work is split: `look` does what depends on the picture alone, once, and a second, cheap step answers each question.
+the work is split: `look` does what depends on the image alone, once, and a second, cheap step answers each question.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class ModelCard:
     """Of its weights."""
     license: str
     input_size: tuple[int, int] | None = None
-    """Width and height of what the network sees; None when it takes pictures as they are."""
+    """Width and height of what the network sees; None when it takes images as they are."""
     device: str = "cpu"
     settings: Mapping[str, str | int | float] = field(default_factory=dict)
     """Whatever else decides an answer: operating point, precision, layer …"""
 
 
 class Model(Protocol):
-    """What every model provides.
+    """Interface of every model.
 
     Construction must be cheap, because `editgauge list models` constructs all models: load weights at the first
     question. A model is called by one thread at a time. An answer must not depend on what else is in the batch.
@@ -58,7 +58,7 @@ class Model(Protocol):
 
     @property
     def card(self) -> ModelCard:
-        """Its description; available without the weights."""
+        """Identity of the model; available without the weights."""
         ...
 
     @property
@@ -74,41 +74,41 @@ class Model(Protocol):
 
 @runtime_checkable
 class Detector(Model, Protocol):
-    """Role `detector`: where are the things that some phrases name?"""
+    """Role `detector`: boxes of the objects that phrases name."""
 
     @property
     def vocabulary(self) -> tuple[str, ...] | None:
-        """All the words it knows; None when any phrase may be asked."""
+        """All known words; None for an open vocabulary."""
         ...
 
     @property
     def operating_point(self) -> float:
-        """Minimum confidence at which something counts as seen, calibrated on pictures."""
+        """Minimum confidence of a detection, calibrated on images."""
         ...
 
     def word_for(self, phrase: str) -> str:
-        """The model's own word for a phrase; raises `UnscorableError` when it knows none."""
+        """Map a phrase to a word of the model; raise `UnscorableError` when it knows none."""
         ...
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """What it keeps of each picture."""
+        """Encode each image; the features are reused for all questions about it."""
         ...
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """Everything that answers the words, also what is far below the operating point."""
+        """Return all candidates for the words, also far below the operating point."""
         ...
 
 
 @runtime_checkable
 class Segmenter(Model, Protocol):
-    """Role `segmenter`: the outline of what is in a box or under a point."""
+    """Role `segmenter`: the mask of the object in a box or under a point."""
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """What it keeps of each picture."""
+        """Encode each image; the features are reused for all questions about it."""
         ...
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
-        """For each question n masks, n x height x width of the picture."""
+        """Return n x height x width masks for each question."""
         ...
 
 
@@ -117,140 +117,140 @@ class SemanticSegmenter(Model, Protocol):
     """Role `semantic_segmenter`: the class of every pixel."""
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
-        """One map per picture, in the picture's size."""
+        """Return one class map per image, in the size of the image."""
         ...
 
 
 @runtime_checkable
 class JointEmbedder(Model, Protocol):
-    """Role `joint_embedder`: pictures and texts in one space, as CLIP does."""
+    """Role `joint_embedder`: images and texts in one space, like CLIP."""
 
     def embed_images(self, images: Sequence[Pixels]) -> Vector:
-        """One unit vector per picture."""
+        """Embed each image as a unit vector."""
         ...
 
     def embed_texts(self, texts: Sequence[str]) -> Vector:
-        """One unit vector per text."""
+        """Embed each text as a unit vector."""
         ...
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
-        """Where in each picture the similarity with a vector comes from: height x width, at least 0.
+        """Return the relevance of every pixel for the similarity with a vector: height x width, at least 0.
 
-        The unit is the network's own, the same for all pictures, so that two maps can be subtracted.
+        The unit is the network's own, the same for all images, so that two maps can be subtracted.
         """
         ...
 
 
 @runtime_checkable
 class ImageEmbedder(Model, Protocol):
-    """Roles `image_embedder` (pictures that look alike lie close together) and `fid_features` (for FID and KID)."""
+    """Roles `image_embedder` (similar images have similar vectors) and `fid_features` (FID, KID)."""
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """One vector per picture, as the network gives it."""
+        """Return one vector per image, not normalized."""
         ...
 
 
 @runtime_checkable
 class PatchEmbedder(ImageEmbedder, Protocol):
-    """An `image_embedder` that also tells what is where: one vector per patch of a picture."""
+    """An `image_embedder` that also returns one vector per patch."""
 
     def patches(self, images: Sequence[Pixels]) -> list[Patches]:
-        """The tokens of each picture."""
+        """Return the tokens of each image."""
         ...
 
 
 @runtime_checkable
 class KeyEmbedder(ImageEmbedder, Protocol):
-    """An `image_embedder` that also gives the keys of its last attention, which describe layout more than looks."""
+    """An `image_embedder` that also returns the keys of its last attention, which describe layout."""
 
     def keys(self, images: Sequence[Pixels]) -> list[Keys]:
-        """One row per token of each picture, that of the whole picture first."""
+        """Return one row per token of each image, class token first."""
         ...
 
     def keys_of_bytes(self, images: Sequence[Pixels]) -> list[Keys]:
-        """The same for pixels from 0 to 255 instead of 0 to 1: what some released code feeds its network."""
+        """Return the keys for pixels from 0 to 255 instead of 0 to 1, as some released code uses."""
         ...
 
 
 @runtime_checkable
 class Classifier(Model, Protocol):
-    """Role `classifier`: which class of a closed list does a picture show?"""
+    """Role `classifier`: probabilities of the classes of a closed list."""
 
     @property
     def vocabulary(self) -> str:
-        """Which list of classes it knows, such as `imagenet`."""
+        """Name of the class list, such as `imagenet`."""
         ...
 
     @property
     def operating_point(self) -> float:
-        """Minimum probability at which a phrase counts as shown, calibrated on pictures."""
+        """Minimum probability at which a phrase counts as present, calibrated on images."""
         ...
 
     def classify(self, images: Sequence[Pixels]) -> list[ClassScores]:
-        """The probability of every class for each picture."""
+        """Return the probability of every class for each image."""
         ...
 
 
 @runtime_checkable
 class TextReader(Model, Protocol):
-    """Role `text_reader`: which words stand in a picture, and where?"""
+    """Role `text_reader`: the lines of text in an image (OCR)."""
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
-        """The lines of text of each picture, in its pixels."""
+        """Read the lines of text of each image, in its pixels."""
         ...
 
 
 @runtime_checkable
 class FaceReader(Model, Protocol):
-    """Role `face_reader`: where are faces, which of two pictures are alike, and what do they express?"""
+    """Role `face_reader`: boxes, embeddings and expressions of faces."""
 
     def find_faces(self, images: Sequence[Pixels]) -> list[Faces]:
-        """The faces of each picture, in its pixels."""
+        """Detect the faces in each image, in its pixels."""
         ...
 
 
 @runtime_checkable
 class PoseReader(Model, Protocol):
-    """Role `pose_reader`: where are people, and how do they hold their bodies?"""
+    """Role `pose_reader`: people and their body joints."""
 
     def find_poses(self, images: Sequence[Pixels]) -> list[Poses]:
-        """The people of each picture with their joints, in its pixels."""
+        """Detect people with their joints, in pixels of each image."""
         ...
 
 
 @runtime_checkable
 class PerceptualDistance(Model, Protocol):
-    """Role `perceptual_distance`: how different two pictures look, as LPIPS does."""
+    """Role `perceptual_distance`: how different two images look, like LPIPS."""
 
     def compare(self, pairs: Sequence[tuple[Pixels, Pixels]]) -> list[float]:
-        """One distance per pair of pictures of the same size; 0 for the same picture."""
+        """Return one distance per pair of images of the same size; 0 for identical images."""
         ...
 
 
 @runtime_checkable
 class Captioner(Model, Protocol):
-    """Role `captioner`: a sentence that says what is in a picture."""
+    """Role `captioner`: a sentence that describes an image."""
 
     def caption(self, images: Sequence[Pixels]) -> list[str]:
-        """One sentence per picture."""
+        """Write one sentence per image."""
         ...
 
 
 @runtime_checkable
 class TextEmbedder(Model, Protocol):
-    """Role `text_similarity`: texts that mean the same lie close together."""
+    """Role `text_similarity`: texts of similar meaning have similar vectors."""
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """One unit vector per text."""
+        """Embed each text as a unit vector."""
         ...
 
 
 @runtime_checkable
 class Inpainter(Model, Protocol):
-    """Role `inpainter`: what could be where something was cut out. No protocol asks it; reference editors do."""
+    """Role `inpainter`: fills holes. Used by reference editors, not by protocols."""
 
     def fill(self, questions: Sequence[tuple[Pixels, BoolMask]]) -> list[Pixels]:
-        """Each picture with its hole filled; every pixel outside of it stays."""
+        """Fill the hole of each image; pixels outside stay unchanged."""
         ...
 
 
@@ -273,23 +273,23 @@ ROLES: dict[str, type] = {
 
 
 class Perception(Protocol):
-    """Access to the models for a protocol. Every call is awaited; `UnscorableError` is raised when there is no answer."""
+    """Access of protocols to the models; calls raise `UnscorableError` when there is no answer."""
 
     def card(self, role: str) -> ModelCard:
-        """The model of a role."""
+        """Return the card of the model that plays a role."""
         ...
 
     def vocabulary(self) -> tuple[str, ...] | None:
-        """All words that the detector knows; None if it takes any phrase."""
+        """Return the detector's vocabulary; None if it takes any phrase."""
         ...
 
     async def detect(
         self, image: Pixels, *phrases: str, least: float | None = None, compete: bool = False
     ) -> Detections:
-        """What is seen of the phrases, at the detector's operating point or from another confidence on.
+        """Detect objects that match the phrases.
 
         Args:
-            image: the picture that is asked about
+            image: the image that is asked about
             phrases: what to look for
             least: the confidence that counts as seen, instead of the operating point
             compete: whether each box answers only the phrase that it fits best
@@ -298,83 +298,83 @@ class Perception(Protocol):
         ...
 
     async def detect_all(self, image: Pixels, least: float | None = None) -> Detections:
-        """Detections of all classes of a closed vocabulary."""
+        """Detect all classes of a closed vocabulary."""
         ...
 
     async def segment(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
-        """One mask per box or point."""
+        """Return one mask per box or point."""
         ...
 
     async def instances(self, image: Pixels, *phrases: str, least: float | None = None) -> Instances:
-        """Detections of the phrases, with masks."""
+        """Detect the phrases and segment each detection."""
         ...
 
     async def classes(self, image: Pixels) -> ClassMap:
-        """The class of every pixel."""
+        """Return the class of every pixel."""
         ...
 
     async def embed_image(self, image: Pixels) -> Vector:
-        """The picture as a unit vector of the image embedder."""
+        """Embed an image as a unit vector of the image embedder."""
         ...
 
     async def patches(self, image: Pixels) -> Patches:
-        """The picture as the tokens of the image embedder, one per patch of a grid; not every embedder has them."""
+        """Return the patch tokens of the image embedder; not every embedder has them."""
         ...
 
     async def keys(self, image: Pixels, *, of_bytes: bool = False) -> Keys:
-        """The keys of the image embedder's last attention, one row per token; not every embedder has them.
+        """Return the keys of the image embedder's last attention, one row per token.
 
         `of_bytes` feeds the network pixels from 0 to 255, as some released code does.
         """
         ...
 
     def knows(self, phrase: str) -> bool:
-        """Does the classifier have classes for what a phrase names? False too when there is no classifier."""
+        """Tell whether the classifier has classes for a phrase; False when there is no classifier."""
         ...
 
     async def classify(self, image: Pixels, box: Sequence[float] | None = None) -> ClassScores:
-        """How likely each class of the classifier is for the whole picture, or for what is in a box of it.
+        """Classify the image, or the part of it in a box.
 
         `ClassScores.share(phrase)` is the probability of a phrase.
         """
         ...
 
     async def read_text(self, image: Pixels) -> TextLines:
-        """The lines of text in a picture; may be empty."""
+        """Read the lines of text in an image; may be empty."""
         ...
 
     async def faces(self, image: Pixels) -> Faces:
-        """The faces in a picture; may be empty."""
+        """Detect the faces in an image; may be empty."""
         ...
 
     async def poses(self, image: Pixels) -> Poses:
-        """The people in a picture with the joints of their bodies; may be empty."""
+        """Detect people with their body joints; may be empty."""
         ...
 
     async def fid_features(self, image: Pixels) -> Vector:
-        """The picture as the features from which FID and KID are computed."""
+        """Return the features from which FID and KID are computed."""
         ...
 
     async def joint_image(self, image: Pixels) -> Vector:
-        """The picture as a unit vector in the space it shares with texts."""
+        """Embed an image as a unit vector in the space shared with texts."""
         ...
 
     async def joint_text(self, text: str) -> Vector:
-        """The text as a unit vector in the space it shares with pictures."""
+        """Embed a text as a unit vector in the space shared with images."""
         ...
 
     async def explain(self, image: Pixels, towards: Vector) -> NDArray[np.float32]:
-        """Where in the picture its similarity with a vector of the joint space comes from."""
+        """Return the relevance of every pixel for the similarity with a vector of the joint space."""
         ...
 
     async def distance(self, before: Pixels, after: Pixels) -> float:
-        """How different the two pictures look."""
+        """Return the perceptual distance of two images."""
         ...
 
     async def caption(self, image: Pixels) -> str:
-        """A sentence that says what is in the picture."""
+        """Describe the image in one sentence."""
         ...
 
     async def similarity(self, text: str, other: str) -> float:
-        """How alike two texts are in meaning, from -1 to 1."""
+        """Return the similarity of meaning of two texts, from -1 to 1."""
         ...

@@ -1,7 +1,8 @@
-"""The networks and thresholds of each paper, with what the paper says about them and where.
+"""Profiles: which model plays which role.
 
-`--models paper` takes for each protocol the networks of its own paper; a paper's name, such as `--models pixlens`,
-takes them for all protocols of a run. What a paper leaves open is our choice, and says so.
+A profile lists models per role in order of preference; the first one on this machine is used, with a remark if it is
+not the first of the list. `models="paper"` uses the networks of each protocol's own paper; the name of a paper, such as
+`models="pixlens"`, uses them for all protocols. What a paper leaves open is our choice, and its source says so.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from editgauge.models.weights import available
 
 @dataclass(frozen=True, slots=True)
 class PaperModel:
-    """A network of a paper, and why it is the one."""
+    """A network of a paper, and where the paper names it."""
 
     name: str
     """A model with its options, such as `grounding-dino-tiny[threshold=0.3]`."""
@@ -95,7 +96,7 @@ _OF_PROTOCOL = {
 
 
 def paper_of(protocol: str) -> str | None:
-    """The paper whose networks a protocol wants; None for a protocol of no paper.
+    """Return the paper of a protocol; None if it belongs to none.
 
     >>> paper_of("pixlens@released"), paper_of("unibench-detect"), paper_of("preservation")
     ('pixlens', 'unibench', None)
@@ -112,15 +113,15 @@ PROFILES: dict[str, dict[str, tuple[str, ...]]] = {
 PROFILES |= {paper: {role: (model.name,) for role, model in its.items()} for paper, its in PAPERS.items()}
 PAPER = "paper"
 """The profile that means each protocol's own paper."""
-LEFT_OUT = "none"
+NO_MODEL = "none"
 """Named for a role, it has no model, whatever the profile says."""
-ALONGSIDE = (("wordnet",), ("en-core-web-sm",))
+EXTRA_WEIGHTS = (("wordnet",), ("en-core-web-sm",))
 """Weights that no role names: a closed vocabulary finds synonyms in WordNet, and instructions are parsed with spaCy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The models of a run by role, and what is to be said about them."""
+    """The models of a run by role, with remarks for the user."""
 
     models: dict[str, str]
     remarks: tuple[str, ...]
@@ -129,7 +130,7 @@ class ModelChoice:
 
 
 def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[str]) -> ModelChoice:
-    """A model for each of the roles: the one that was named, or the profile's first that is on this machine.
+    """Choose a model per role: the override, or the profile's first that is on this machine.
 
     A role whose model is named `none` is left out.
     """
@@ -140,25 +141,25 @@ def choose_models(profile: str, overrides: Mapping[str, str], roles: Iterable[st
     for role in overrides:
         if role not in ROLES:
             raise UnknownNameError("role", role, ROLES, "editgauge list models")
-    left_out = {role for role, name in overrides.items() if name == LEFT_OUT}
+    left_out = {role for role, name in overrides.items() if name == NO_MODEL}
     for role in dict.fromkeys(role for role in [*roles, *overrides] if role not in left_out):
-        wanted = listed.get(role, ())
-        here = overrides.get(role) or next((name for name in wanted if is_here(make_model(name))), None)
-        if here:
-            models[role] = here
+        candidates = listed.get(role, ())
+        model = overrides.get(role) or next((name for name in candidates if is_here(make_model(name))), None)
+        if model:
+            models[role] = model
         if role not in overrides and role in PAPERS.get(profile, {}):
-            sources.append(f"{profile}, {role}: {wanted[0]}. {PAPERS[profile][role].source}.")
-        if here and role not in overrides and here != wanted[0]:
-            remarks.append(f"{role}: {here} is taken, because {wanted[0]} is not on this machine.")
-        elif wanted and not here:
-            remarks.append(f"{role}: {' or '.join(wanted)} is not on this machine; {_how_to_get(wanted[0])}.")
-        elif not here:
+            sources.append(f"{profile}, {role}: {candidates[0]}. {PAPERS[profile][role].source}.")
+        if model and role not in overrides and model != candidates[0]:
+            remarks.append(f"{role}: {model} is taken, because {candidates[0]} is not on this machine.")
+        elif candidates and not model:
+            remarks.append(f"{role}: {' or '.join(candidates)} is not on this machine; {_how_to_get(candidates[0])}.")
+        elif not model:
             remarks.append(f"{role}: the profile '{profile}' has no model for it; {_who_has(role, profile)}.")
     return ModelChoice(models, tuple(remarks), tuple(sources))
 
 
 def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapping[str, Sequence[str]]) -> ModelChoice:
-    """A model for each role that the protocols ask for; in the profile `paper`, those of each protocol's own paper.
+    """Choose models for all protocols of a run; the profile `paper` uses each protocol's paper.
 
     A role that two papers fill differently is there once for each, as `pixlens.detector`.
 
@@ -192,7 +193,7 @@ def choose_for_protocols(profile: str, overrides: Mapping[str, str], roles: Mapp
 
 
 def models_for(protocol: str, models: Mapping[str, str]) -> dict[str, str]:
-    """The models that one protocol asks, by plain role.
+    """Return the models of one protocol by role, without paper prefixes.
 
     >>> models_for("pixlens@released", {"pixlens.detector": "dino", "editval.detector": "owl", "segmenter": "sam"})
     {'segmenter': 'sam', 'detector': 'dino'}
@@ -212,30 +213,30 @@ def _who_has(role: str, profile: str) -> str:
     larger = f"{profile}-plus"
     if role in PROFILES.get(larger, {}):
         return f"'{larger}' has {PROFILES[larger][role][0]} (`editgauge models pull {larger}`)"
-    return f"name one with --model {role}=NAME"
+    return f"pass `model={role}=NAME`"
 
 
 def models_of(profile: str) -> dict[str, tuple[str, ...]]:
-    """The profile's models by role, in order of preference."""
+    """Return the models of a profile by role, in order of preference."""
     if profile not in PROFILES:
         raise UnknownNameError("profile", profile, PROFILES)
     return PROFILES[profile]
 
 
 def weights_of_profile(profile: str) -> list[tuple[str, ...]]:
-    """The sets of weights a profile wants, each with those that serve in its place."""
-    wanted = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
-    return list(dict.fromkeys([*wanted, *ALONGSIDE]))
+    """Return the sets of weights of a profile, each with its alternatives."""
+    required = [alternative for names in models_of(profile).values() for alternative in _with_alternatives(names)]
+    return list(dict.fromkeys([*required, *EXTRA_WEIGHTS]))
 
 
 def weights_of_model(name: str) -> list[tuple[str, ...]]:
-    """The sets of weights that a model needs."""
+    """Return the sets of weights that a model needs."""
     return [(weights,) for weights in make_model(name).weights]
 
 
 def _with_alternatives(names: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The sets of the first model; where it is one set, those of the other models serve in its place."""
-    first, *others = (make_model(name).weights for name in names)
+    """Return the sets of the first model; a single set may be replaced by those of the other models."""
+    first, *alternatives = (make_model(name).weights for name in names)
     if len(first) != 1:
         return [(weights,) for weights in first]
-    return [(*first, *(weights for other in others if len(other) == 1 for weights in other))]
+    return [(*first, *(weights for other in alternatives if len(other) == 1 for weights in other))]

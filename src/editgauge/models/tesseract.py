@@ -1,6 +1,6 @@
 """Tesseract (Smith 2007) as a second reader of text, where the program `tesseract` is installed.
 
-The program is given a picture and writes a table with a row per word; words of one line are put together here.
+The program is given an image and writes a table with a row per word; words of one line are put together here.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from editgauge.models.weights._store import measured_sha256
 PROGRAM = "tesseract"
 LANGUAGE = "eng"
 SPARSE = "11"
-"""Its way to look for text anywhere in a picture, in no order; the others expect a page."""
+"""Its way to look for text anywhere in an image, in no order; the others expect a page."""
 WORD = "5"
 """The level of a word in its table; lower ones are pages, blocks, paragraphs and lines."""
-IS_READ = 0.5
+MIN_CONFIDENCE = 0.5
 """Least mean confidence of the words of a line."""
-MOST_SECONDS = 120
+TIMEOUT_SECONDS = 120
 
 
 class Tesseract:
-    """Role `text_reader`: lines of English text, read by a program that is installed apart."""
+    """Role `text_reader`: lines of English text, read by an external program."""
 
     batch = 1
     weights: tuple[str, ...] = ()
     missing = (
         f"The model '{PROGRAM}' is the program `{PROGRAM}`, which is not installed. Install it (Debian and Ubuntu: "
-        "`apt-get install tesseract-ocr`; macOS: `brew install tesseract`), or choose --model text_reader=pp-ocr."
+        "`apt-get install tesseract-ocr`; macOS: `brew install tesseract`), or pass `model=text_reader=pp-ocr`."
     )
 
     @property
     def available(self) -> bool:
-        """Is the program installed?"""
+        """Whether the program is installed."""
         return shutil.which(PROGRAM) is not None
 
     @cached_property
     def card(self) -> ModelCard:
-        """What it is: the version of the program that is installed, and the hash of what it knows of the language."""
+        """Identity: version of the installed program and hash of its language data."""
         version, sha256 = self._installed() if self.available else ("not installed", "")
         return ModelCard(
             role="text_reader",
@@ -61,11 +61,11 @@ class Tesseract:
             revision=version,
             sha256=sha256,
             license="Apache-2.0",
-            settings={"language": LANGUAGE, "segmentation": SPARSE, "threshold": IS_READ},
+            settings={"language": LANGUAGE, "segmentation": SPARSE, "threshold": MIN_CONFIDENCE},
         )
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
-        """The lines of each picture, from top to bottom."""
+        """Read the lines of each image, from top to bottom."""
         return [lines_of(self._table(image)) for image in images]
 
     def _table(self, image: Pixels) -> str:
@@ -82,7 +82,7 @@ class Tesseract:
 
 
 def lines_of(table: str) -> TextLines:
-    """The lines of a table of words as Tesseract writes it: a row per word with its line, box and confidence."""
+    """Group Tesseract's table of words (line, box, confidence) into lines."""
     lines: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
         if row["level"] == WORD and float(row["conf"]) >= 0 and row["text"].strip():
@@ -92,11 +92,13 @@ def lines_of(table: str) -> TextLines:
         (" ".join(word["text"].strip() for word in words), _corners(words), _confidence(words))
         for words in lines.values()
     ]
-    kept = sorted((line for line in read if line[2] >= IS_READ), key=lambda line: (line[1][0, 1], line[1][0, 0]))
+    accepted = sorted(
+        (line for line in read if line[2] >= MIN_CONFIDENCE), key=lambda line: (line[1][0, 1], line[1][0, 0])
+    )
     return TextLines(
-        tuple(text for text, _, _ in kept),
-        np.array([corners for _, corners, _ in kept], np.float32).reshape(-1, 4, 2),
-        np.array([confidence for _, _, confidence in kept], np.float32),
+        tuple(text for text, _, _ in accepted),
+        np.array([corners for _, corners, _ in accepted], np.float32).reshape(-1, 4, 2),
+        np.array([confidence for _, _, confidence in accepted], np.float32),
     )
 
 
@@ -112,16 +114,21 @@ def _corners(words: Sequence[dict[str, str]]) -> NDArray[np.float32]:
 
 
 def _output(arguments: Sequence[str], content: bytes = b"") -> str:
-    """What the program writes; raises `EditGaugeError` with its own words when it fails."""
+    """Run the program and return its output; raise `EditGaugeError` with its message when it fails."""
     one_thread = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program with fixed arguments
-            [PROGRAM, *arguments], input=content, capture_output=True, check=True, timeout=MOST_SECONDS, env=one_thread
+            [PROGRAM, *arguments],
+            input=content,
+            capture_output=True,
+            check=True,
+            timeout=TIMEOUT_SECONDS,
+            env=one_thread,
         )
     except FileNotFoundError as error:
         raise EditGaugeError(Tesseract.missing) from error
     except subprocess.TimeoutExpired as error:
-        raise EditGaugeError(f"`{PROGRAM}` did not answer within {MOST_SECONDS} s.") from error
+        raise EditGaugeError(f"`{PROGRAM}` did not answer within {TIMEOUT_SECONDS} s.") from error
     except subprocess.CalledProcessError as error:
         words = " ".join(error.stderr.decode("utf-8", "replace").split())[:300]
         raise EditGaugeError(f"`{PROGRAM}` failed (exit status {error.returncode}): {words}") from error

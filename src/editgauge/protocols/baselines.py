@@ -75,17 +75,17 @@ class Baselines(Protocol):
     async def _consistency(self, item: Item, perception: Perception) -> dict[str, Score | Unscored]:
         before, after = await gather(perception.classes(item.source), perception.classes(item.edited))
         return {
-            self._agreement: Score(label_agreement(before.places, after.places), _class_changes(before, after)),
-            self._overlap: Score(mean_class_overlap(before.places, after.places)),
+            self._agreement: Score(label_agreement(before.labels, after.labels), _class_changes(before, after)),
+            self._overlap: Score(mean_class_overlap(before.labels, after.labels)),
         }
 
 
 def _class_changes(before: ClassMap, after: ClassMap) -> tuple[Evidence, ...]:
     """Where the class of a pixel changed, and from what to what."""
-    turned = np.asarray(before.places != after.places)
+    turned = np.asarray(before.labels != after.labels)
     if not turned.any():
         return (Note("Every pixel kept its class."),)
-    pairs = np.stack([before.places[turned], after.places[turned]])
+    pairs = np.stack([before.labels[turned], after.labels[turned]])
     kinds, counts = np.unique(pairs, axis=1, return_counts=True)
     most = np.argsort(-counts, kind="stable")[:MAX_CLASSES_IN_NOTE]
     changes = [

@@ -78,11 +78,11 @@ class Counts(Protocol):
 def requested_count(step: Edit | ParsedStep, instruction: str) -> RequestedCount:
     """Return the requested number of objects; raise `UnscorableError` if the edit has none.
 
-    >>> requested_count(Step(type="object_addition", to="cats", count=2), "add two cats")
+    >>> requested_count(ParsedStep(type="object_addition", to="cats", count=2), "add two cats")
     RequestedCount(label='cats', number=2, is_relative=True)
-    >>> requested_count(Step(type="single_instance_removal", subject="dogs", count=1), "remove one of the dogs")
+    >>> requested_count(ParsedStep(type="single_instance_removal", subject="dogs", count=1), "remove one of the dogs")
     RequestedCount(label='dogs', number=-1, is_relative=True)
-    >>> requested_count(Step(type="object_removal", subject="apples", count=2), "remove two apples")
+    >>> requested_count(ParsedStep(type="object_removal", subject="apples", count=2), "remove two apples")
     RequestedCount(label='apples', number=-2, is_relative=True)
     """
     effect = EDIT_TYPES[step.type].effect

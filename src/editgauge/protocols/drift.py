@@ -151,7 +151,7 @@ async def _object_similarity(crops: Sequence[tuple[Pixels, Pixels]], perception:
 def _similarity(before: Patches, after: Patches) -> float:
     """Return EdiVal's similarity: half cosine of class tokens, half cosine of mean patch tokens."""
     means = [patches.tokens.astype(np.float64).mean(axis=(0, 1)) for patches in (before, after)]
-    return 0.5 * _cosine(before.whole, after.whole) + 0.5 * _cosine(*means)
+    return 0.5 * _cosine(before.class_token, after.class_token) + 0.5 * _cosine(*means)
 
 
 def _cosine(one: NDArray[np.floating], two: NDArray[np.floating]) -> float:

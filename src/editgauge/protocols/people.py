@@ -254,7 +254,7 @@ def score_pose(request: str, before: Poses, after: Poses, *, everybody: bool) ->
     if rule is None:
         return Unscored("no_rule", f"no rule of a body's joints is known for '{request}'")
     name, holds = rule
-    bodies = [[Body(*joints) for joints in zip(poses.joints, poses.seen, strict=True)] for poses in (before, after)]
+    bodies = [[Body(*joints) for joints in zip(poses.joints, poses.visible, strict=True)] for poses in (before, after)]
     rows = [
         (value, holds(bodies[0][old]))
         for old, new in match_boxes(before.boxes, after.boxes)
@@ -306,7 +306,7 @@ def _similarity(before: Poses, after: Poses, pair: tuple[int, int], *, moved: bo
     """Return the similarity of shared joints; with `moved`, after alignment of position and size."""
     old, new = pair
     count = len(JOINT_SIGMAS)
-    shared = before.seen[old, :count] & after.seen[new, :count]
+    shared = before.visible[old, :count] & after.visible[new, :count]
     if shared.sum() < MIN_JOINTS:
         return None
     first, second = before.joints[old, :count][shared], after.joints[new, :count][shared]

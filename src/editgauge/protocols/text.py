@@ -167,7 +167,7 @@ def _rate_at(text: str, box: NDArray[np.float32], lines: TextLines) -> float:
 
 
 def overlap_fraction(first: Sequence[float] | NDArray[Any], second: Sequence[float] | NDArray[Any]) -> float:
-    """Return the fraction of the smaller box that lies in the larger one.
+    """Return the fraction of the smaller box inside the larger one.
 
     >>> overlap_fraction([0, 0, 10, 10], [5, 0, 25, 10])
     0.5

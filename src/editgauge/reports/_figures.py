@@ -59,14 +59,14 @@ class TradeOffPoint:
 
     method: str
     done: Mean
-    kept: Mean
+    preserved: Mean
     untouched: bool
     """Whether it returns every source unchanged; drawn for comparison."""
 
     @property
     def unsure(self) -> bool:
         """Whether a mean is of too few source images."""
-        return self.done.few or self.kept.few
+        return self.done.few or self.preserved.few
 
 
 def trade_off(
@@ -90,7 +90,7 @@ def _plot_trade_off(
     points: Sequence[TradeOffPoint], done: ScoreSpec, preserved: ScoreSpec, keys: tuple[ScoreKey, ScoreKey]
 ) -> Markup:
     plane = Plane(
-        _better_last(scale_for([point.kept for point in points], preserved.range), preserved),
+        _better_last(scale_for([point.preserved for point in points], preserved.range), preserved),
         _better_last(scale_for([point.done for point in points], done.range), done),
         *(TRADE_OFF_LEFT, TRADE_OFF_TOP, TRADE_OFF_RIGHT, TRADE_OFF_BOTTOM),
     )
@@ -105,7 +105,7 @@ def _plot_trade_off(
     ]
     spoken = "; ".join(
         f"{point.method}{' (the source itself)' if point.untouched else ''}: "
-        f"edit done {_spoken_mean(point.done)}, rest kept {_spoken_mean(point.kept)}"
+        f"edit done {_spoken_mean(point.done)}, rest kept {_spoken_mean(point.preserved)}"
         for point in points
     )
     return drawing(parts, TRADE_OFF_WIDTH, TRADE_OFF_HEIGHT, f"Edit done against rest kept. {spoken}", "tradeoff")
@@ -127,13 +127,13 @@ def _point_style(point: TradeOffPoint) -> str:
 
 
 def _draw_point(point: TradeOffPoint, plane: Plane) -> Markup:
-    x, y = plane.x(point.kept.value), plane.y(point.done.value)
+    x, y = plane.x(point.preserved.value), plane.y(point.done.value)
     spans = ""
-    if point.kept.low is not None and point.kept.high is not None:
-        spans += f"M{plane.x(point.kept.low):.1f} {y:.1f}H{plane.x(point.kept.high):.1f}"
+    if point.preserved.low is not None and point.preserved.high is not None:
+        spans += f"M{plane.x(point.preserved.low):.1f} {y:.1f}H{plane.x(point.preserved.high):.1f}"
     if point.done.low is not None and point.done.high is not None:
         spans += f"M{x:.1f} {plane.y(point.done.low):.1f}V{plane.y(point.done.high):.1f}"
-    title = f"{point.method}: edit done {_spoken_mean(point.done)}, rest kept {_spoken_mean(point.kept)}"
+    title = f"{point.method}: edit done {_spoken_mean(point.done)}, rest kept {_spoken_mean(point.preserved)}"
     return Markup(
         '<g class="method{}"><title>{}</title><path class="span" d="{}"/>'
         '<circle class="dot" cx="{:.1f}" cy="{:.1f}" r="6"/></g>'
@@ -145,7 +145,7 @@ def _place_names(points: Sequence[TradeOffPoint], plane: Plane) -> list[Markup]:
 
     A name that fits only at the normal size is `crowded`: phones, which enlarge names, hide it.
     """
-    centers = [(plane.x(point.kept.value), plane.y(point.done.value)) for point in points]
+    centers = [(plane.x(point.preserved.value), plane.y(point.done.value)) for point in points]
     dots = [LabelBox(x - 7, y - 7, x + 7, y + 7) for x, y in centers]
     taken = {1.0: list(dots), PHONE_SCALE: list(dots)}
     drawn = []
@@ -369,7 +369,7 @@ def _sweep_line(line: SweepLine, field: Plane, aside: float) -> Markup:
 
 
 def _sweep_labels(lines: Sequence[SweepLine], field: Plane) -> list[Markup]:
-    """What else is chosen, next to the end of each line; one that would touch another moves up."""
+    """Place labels next to the ends of lines; one that would overlap another moves up."""
     ends = sorted(((field.y(line.measured[-1][1].value), line.label) for line in lines if line.measured), reverse=True)
     placed: list[Markup] = []
     last = float("inf")
@@ -382,11 +382,11 @@ def _sweep_labels(lines: Sequence[SweepLine], field: Plane) -> list[Markup]:
 
 
 def _spoken_sweep(line: SweepLine, decimals: int) -> str:
-    said = (
+    spoken_points = (
         f"{text.plain(point.value)} {text.number(point.mean.value, decimals) if point.mean else 'no score'}"
         for point in line.points
     )
-    return (f"{line.label}: " if line.label else "") + ", ".join(said)
+    return (f"{line.label}: " if line.label else "") + ", ".join(spoken_points)
 
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

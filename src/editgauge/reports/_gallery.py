@@ -42,7 +42,7 @@ class Marks:
         self.problem = ""
         """Why no evidence can be shown at all, if so."""
         self.protocols: list[str] = []
-        """Those that left evidence; pieces name them by their places here."""
+        """Those that left evidence; pieces name them by their indices here."""
         self._of: dict[Owner, dict[int, dict[int, None]]] = {}
         self._distinct: list[Json] = []
         try:
@@ -53,18 +53,18 @@ class Marks:
     def of(self, edit: str, method: str, seed: int) -> list[Json]:
         """Everything about one outcome, each piece once, with the protocols that it is `by`."""
         pieces = self._of.get((edit, method, seed), {})
-        return [{**self._distinct[place], "by": list(by)} for place, by in pieces.items()]
+        return [{**self._distinct[index], "by": list(by)} for index, by in pieces.items()]
 
     def _read(self, run: Run, edits: Collection[str] | None) -> None:
-        places: dict[str, int] = {}
+        indices: dict[str, int] = {}
         for key, name, text in run.iter_evidence(edits):
-            if text not in places:
-                places[text] = len(self._distinct)
+            if text not in indices:
+                indices[text] = len(self._distinct)
                 self._distinct.append(_mark(text, name))
             if key.protocol not in self.protocols:
                 self.protocols.append(key.protocol)
             pieces = self._of.setdefault((key.edit, key.method, key.seed), {})
-            pieces.setdefault(places[text], {})[self.protocols.index(key.protocol)] = None
+            pieces.setdefault(indices[text], {})[self.protocols.index(key.protocol)] = None
 
 
 def _mark(text: str, name: str) -> Json:
@@ -84,7 +84,7 @@ def _drawn(piece: Evidence) -> Json:
         case Region():
             return {"on": piece.on, "outline": outline(piece.mask), "label": piece.label}
         case Heat():
-            return {"map": as_address(piece), "of": piece.on, "signed": piece.signed, "label": piece.label}
+            return {"map": as_data_url(piece), "of": piece.on, "signed": piece.signed, "label": piece.label}
         case Arrow():
             ends = (piece.from_x, piece.from_y, piece.to_x, piece.to_y)
             return {"on": piece.on, "arrow": [round(float(end), 1) for end in ends], "label": piece.label}
@@ -96,12 +96,12 @@ def _drawn(piece: Evidence) -> Json:
             return {"note": str(piece.text)}
 
 
-def each_once(marks: Iterable[Json]) -> list[Json]:
-    """Without repetition, in order; what several protocols drew is by all of them."""
+def merge_marks(marks: Iterable[Json]) -> list[Json]:
+    """Merge equal marks, in order; a merged mark is by all its protocols."""
     distinct: dict[str, Json] = {}
     for mark in marks:
-        known = distinct.setdefault(repr({**mark, "by": None}), {**mark, "by": []})
-        known["by"] = sorted({*known["by"], *mark["by"]})
+        merged = distinct.setdefault(repr({**mark, "by": None}), {**mark, "by": []})
+        merged["by"] = sorted({*merged["by"], *mark["by"]})
     return list(distinct.values())
 
 
@@ -109,8 +109,8 @@ STEPS = 32
 """Levels on either side of 0; on a photo no eye sees a finer step."""
 
 
-def as_address(heat: Heat) -> str:
-    """The map as the address of a picture that holds itself: a PNG with a palette, one byte for each number."""
+def as_data_url(heat: Heat) -> str:
+    """Encode the map as a data URL: a PNG with a palette, one byte per number."""
     levels = np.arange(-STEPS if heat.signed else 0, STEPS + 1)
     palette = colored((levels / STEPS)[np.newaxis], signed=heat.signed)[0]
     picture = Image.fromarray((np.rint(heat.map * STEPS) - levels[0]).clip(0, len(levels) - 1).astype(np.uint8))
@@ -142,7 +142,7 @@ class Gallery:
         self.marks = Marks(context.run, context.sample)
         self.keys = {(table.protocol, table.spec.name): table.decimals for table in context.tables}
         scores = (score for outcome in context.outcomes for score in outcome.scores.values())
-        self.whys = {why: place for place, why in enumerate(dict.fromkeys(s for s in scores if isinstance(s, Why)))}
+        self.whys = {why: index for index, why in enumerate(dict.fromkeys(s for s in scores if isinstance(s, Why)))}
 
     def data(self, quiet: bool) -> Json:
         """Everything the page draws the gallery from; makes the pictures."""
@@ -182,7 +182,7 @@ class Gallery:
     def _edit(self, name: str) -> Json:
         edit, outcomes = self.context.run.edits.get(name, {}), self.context.by_edit[name]
         evidence = [self.marks.of(name, outcome.method, outcome.seed) for outcome in outcomes]
-        on_source = each_once(mark for marks in evidence for mark in marks if mark.get("on") == "source")
+        on_source = merge_marks(mark for marks in evidence for mark in marks if mark.get("on") == "source")
         return {
             "id": name,
             "type": edit.get("type", ""),
@@ -207,11 +207,11 @@ class Gallery:
         return self.album.source(outcomes[0].source) if self._has_pictures(name) else {"problem": NOT_EMBEDDED}
 
     def _inputs(self, name: str) -> list[Json]:
-        """The further source pictures, each with what it is for."""
+        """Return the further source images with their roles."""
         inputs = self.context.run.inputs[name]
         if not self._has_pictures(name):
-            return [{"role": each["role"], "picture": {"problem": NOT_EMBEDDED}} for each in inputs]
-        return [{"role": each["role"], "picture": self.album.further(Path(each["path"]))} for each in inputs]
+            return [{"role": image["role"], "picture": {"problem": NOT_EMBEDDED}} for image in inputs]
+        return [{"role": image["role"], "picture": self.album.further(Path(image["path"]))} for image in inputs]
 
     def _outcome(self, outcome: ScoredOutcome, marks: list[Json]) -> Json:
         drawn: Json = {
@@ -240,7 +240,7 @@ class Gallery:
         return self.with_pictures is None or edit in self.with_pictures
 
     def _value(self, score: float | Why | None) -> float | list[int] | None:
-        """A number, the place of the reason among all reasons, or nothing."""
+        """Return a number, the index of the reason, or nothing."""
         if isinstance(score, Why):
             return [self.whys[score]]
         return None if score is None else float(f"{score:.{DIGITS}g}")
@@ -251,7 +251,7 @@ NOT_EMBEDDED = "No picture: this file holds only those of the worst edits."
 
 
 def worst_edits(context: Context, most_outcomes: int) -> list[str]:
-    """The edits that do worst by the first headline score, as many as have that many outcomes together.
+    """Return the worst edits by the first headline score, up to a total number of outcomes.
 
     An edit counts by its worst outcome; one without that score comes last.
     """
@@ -264,13 +264,13 @@ def worst_edits(context: Context, most_outcomes: int) -> list[str]:
             if values:
                 badness[edit] = max(sign * value for value in values)
     order = sorted(context.by_edit, key=lambda edit: -badness.get(edit, float("-inf")))
-    chosen, room = [], most_outcomes
+    selected, room = [], most_outcomes
     for edit in order:
         room -= len(context.by_edit[edit])
         if room < 0:
             break
-        chosen.append(edit)
-    return chosen
+        selected.append(edit)
+    return selected
 
 
 def how_surely_read(edit: Json) -> str:

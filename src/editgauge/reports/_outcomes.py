@@ -175,7 +175,7 @@ class Tally:
         without = pc.is_null(run.scores["value"]).to_numpy(zero_copy_only=False)
         applies = pc.not_equal(run.scores["reason"], NOT_APPLICABLE).fill_null(False).to_numpy(zero_copy_only=False)
         rows, lacking, missing = (
-            np.bincount(of_row[chosen], minlength=first.size) for chosen in (slice(None), without, without & applies)
+            np.bincount(of_row[rows], minlength=first.size) for rows in (slice(None), without, without & applies)
         )
         return cls(run, of_row, first, rows, lacking, missing, first_of_records)
 
@@ -194,8 +194,8 @@ class Tally:
         any_of = pa.chunked_array([pa.array(np.zeros(scores.num_rows, np.bool_))])
         for protocol, name in keys:
             any_of = pc.or_(any_of, pc.and_(pc.equal(scores["protocol"], protocol), pc.equal(scores["name"], name)))
-        chosen = pc.and_(any_of, valued).to_numpy(zero_copy_only=False).astype(np.bool_)
-        return int(np.unique(self.of_row[chosen]).size)
+        has_value = pc.and_(any_of, valued).to_numpy(zero_copy_only=False).astype(np.bool_)
+        return int(np.unique(self.of_row[has_value]).size)
 
     def edits(self, method: str) -> int:
         """Count the edits that the method has outcomes of."""
@@ -212,7 +212,7 @@ class Tally:
 
 
 def _numbered(scores: pa.Table, columns: tuple[str, ...], start: Indices | None = None) -> Indices:
-    """Number the rows; rows that agree in all these columns (and in `start`) get the same number."""
+    """Assign a number to each row; rows that agree in all these columns (and in `start`) get the same number."""
     number = np.zeros(scores.num_rows, np.int64) if start is None else start
     for column in columns:
         _, code = np.unique(_codes(scores[column]), return_inverse=True)

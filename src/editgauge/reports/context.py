@@ -101,7 +101,7 @@ class Context:
         return score_tables(self.cells, self.methods, self.edit_types)
 
     def table(self, key: ScoreKey) -> ScoreTable:
-        """The table of one score."""
+        """Return the table of one score."""
         return next(table for table in self.tables if (table.protocol, table.spec.name) == key)
 
     @cached_property
@@ -137,8 +137,8 @@ class Context:
         """What a reader of a sample must know."""
         if self.sample is None:
             return ""
-        shown, of = f"{len(self.sample):,}", f"{len(self.run.edits):,}"
-        return f"A sample of {shown} of {of} edits, drawn at random; all numbers elsewhere are of all edits."
+        sample, total = f"{len(self.sample):,}", f"{len(self.run.edits):,}"
+        return f"A sample of {sample} of {total} edits, drawn at random; all numbers elsewhere are of all edits."
 
     @cached_property
     def by_edit(self) -> dict[str, list[ScoredOutcome]]:

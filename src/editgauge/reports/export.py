@@ -63,12 +63,12 @@ GROUP = "group_"
 
 
 def columns_of(run: Run) -> tuple[str, ...]:
-    """The columns of a run's rows: the usual ones, and one for each division of its benchmark."""
+    """Return the columns of a run's rows, with one for each division of its benchmark."""
     return (*COLUMNS, *(f"{GROUP}{name}" for name in divisions(run)))
 
 
 def schema_of(run: Run) -> pa.Schema:
-    """The same with their types."""
+    """Return the columns with their types."""
     return pa.schema([(column, TYPES.get(column, pa.string())) for column in columns_of(run)])
 
 
@@ -78,18 +78,18 @@ def tables_of(run: Run) -> Iterator[pa.Table]:
     for scores in run.iter_scores([column for column in COLUMNS if column != "status"]):
         status = pc.if_else(pc.is_null(scores["value"]), "unscored", "scored")
         detail = pa.chunked_array([pa.array(map(without_folders, scores["detail"].to_pylist()), pa.string())])
-        place = scores.schema.get_field_index("detail")
-        whole = scores.set_column(place, "detail", detail).append_column("status", status).select(list(COLUMNS))
+        index = scores.schema.get_field_index("detail")
+        rows = scores.set_column(index, "detail", detail).append_column("status", status).select(list(COLUMNS))
         for name, values in groups.items():
             column = pa.array(map(values.get, scores["edit"].to_pylist()), pa.string())
-            whole = whole.append_column(f"{GROUP}{name}", column)
-        yield whole
+            rows = rows.append_column(f"{GROUP}{name}", column)
+        yield rows
     if run.sets:
         yield pa.Table.from_pylist([_of_set(score) for score in run.sets], schema=schema_of(run))
 
 
 def _of_set(score: SetScore) -> dict[str, Any]:
-    """A score of a whole set of outcomes, such as a total or FID: it belongs to no edit."""
+    """Return the row of a score of a set of outcomes, such as FID, which has no edit."""
     return {
         "edit_type": score.edit_type,
         "method": score.method,
@@ -322,19 +322,19 @@ def _paper(run: Run, out: str | Path | None) -> bytes:
 
 def means_of(run: Run) -> list[dict[str, Any]]:
     """Return the summary, one row per mean; `reasons` counts what has no score."""
-    places = RunTests(run).ranks((*edit_types(run), ALL))
+    ranks = RunTests(run).ranks((*edit_types(run), ALL))
     return [
         *(
-            _mean_of_cell(cell, places.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method)))
+            _mean_of_cell(cell, ranks.get((cell.protocol, cell.spec.name, cell.edit_type, cell.method)))
             for cell in summarize(run)
         ),
-        *(_mean_of_cell(each.cell, None, each.label) for each in group_cells(run)),
+        *(_mean_of_cell(group.cell, None, group.label) for group in group_cells(run)),
         *map(_mean_of_set, run.sets),
         *(row for measured in measured_figures(run) for row in _figure(measured)),
     ]
 
 
-def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, Any]:
+def _mean_of_cell(cell: Cell, rank: Rank | None, group: str = "") -> dict[str, Any]:
     mean = cell.mean
     row = _row(cell.protocol, cell.spec.name, cell.method, cell.edit_type, mean, cell.scored)
     row |= {
@@ -344,7 +344,7 @@ def _mean_of_cell(cell: Cell, place: Rank | None, group: str = "") -> dict[str, 
         "reasons": "; ".join(f"{reason} {count}" for reason, count in cell.unscored.items()),
         "interval_method": mean.method if mean else "",
     }
-    return row | (dict(zip(RANK_COLUMNS, (place.value, place.low, place.high), strict=True)) if place else {})
+    return row | (dict(zip(RANK_COLUMNS, (rank.value, rank.low, rank.high), strict=True)) if rank else {})
 
 
 def _figure(measured: MeasuredFigure) -> Iterator[dict[str, Any]]:
@@ -404,8 +404,8 @@ def _tables(run: Run) -> Iterator[ResultTable]:
     """Yield one table per score: a row per edit type and group of the benchmark, a column per method."""
     in_groups = group_cells(run)
     cells = {(cell.protocol, cell.spec.name, cell.method, cell.edit_type): cell for cell in summarize(run)}
-    cells |= {(each.cell.protocol, each.cell.spec.name, each.cell.method, each.label): each.cell for each in in_groups}
-    labels = (*edit_types(run), ALL, *dict.fromkeys(each.label for each in in_groups))
+    cells |= {(g.cell.protocol, g.cell.spec.name, g.cell.method, g.label): g.cell for g in in_groups}
+    labels = (*edit_types(run), ALL, *dict.fromkeys(group.label for group in in_groups))
     methods = list(run.manifest.methods)
     verdicts = RunTests(run)
     for protocol, entry in run.manifest.protocols.items():

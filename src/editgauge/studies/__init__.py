@@ -12,36 +12,36 @@ The verbs of `editgauge study` are functions here, with the same words (`import_
 What a web app needs is in `Study`; every method is one transaction, and one object serves all threads:
 
     study = Study.open(folder)
-    rater = study.rater(token)                # NotAllowed: no such link
+    rater = study.rater(token)                # NotAllowedError: no such link
     study.stage(rater)                        # "eligibility" | "qualification" | "rating" | "closed"
     study.answer_eligibility(rater, {...})    # bool;  questions: study.design.eligibility
     study.answer_qualification(rater, {...})  # QuizResult;  items: study.design.qualification.items
     assignment = study.next(rater)            # its number, the same until it is handed in; None: nothing is left
     page = study.page(rater, assignment)      # all it shows, no method's name; pictures by file name in study.images
     study.save(rater, assignment, answers)    # the whole form as it stands, at every change
-    receipt = study.answer(rater, assignment, answers)    # BadAnswers.problems: question to problem; twice is harmless
+    receipt = study.answer(rater, assignment, answers)    # BadAnswersError.problems; twice is harmless
     study.progress(rater)                     # done, most, left_in_study
     study.status()                            # for the owner
 
 `answers` maps question ids to values as the page shows them: the value of an option, a list of values (multi_choice),
-`left` / `right` / `tie` (pick_side), words (text). `from_form` reads them from the fields of a form; `is_asked` says
-which conditional questions show. A page belongs to one rater: with anyone else's number `page`, `save` and `answer`
-raise `NotAllowed`. Pictures of the qualification: `study.manifest.pictures[item.source]` is a file in `study.images`.
+`left` / `right` / `tie` (pick_side), words (text). `parse_form_value` reads them from a form; `is_asked` says which
+conditional questions show. A page belongs to one rater: with anyone else's number `page`, `save` and `answer` raise
+`NotAllowedError`. Images of the qualification: `study.manifest.pictures[item.source]` is a file in `study.images`.
 """
 
 from editgauge.studies.answers.submission import Receipt
 from editgauge.studies.creation.create import create
-from editgauge.studies.design import Design, from_form, is_asked
-from editgauge.studies.errors import BadAnswers, BadStudy, NotAllowed
+from editgauge.studies.design import Design, is_asked, parse_form_value
+from editgauge.studies.errors import BadAnswersError, BadStudyError, NotAllowedError
 from editgauge.studies.page import Page, PagePicture, PageQuestion
 from editgauge.studies.study import RaterInfo, Study
 from editgauge.studies.verbs import analyze, exclude, export, forget, import_, include, invite, serve, status
 
 __all__ = [
-    "BadAnswers",
-    "BadStudy",
+    "BadAnswersError",
+    "BadStudyError",
     "Design",
-    "NotAllowed",
+    "NotAllowedError",
     "Page",
     "PagePicture",
     "PageQuestion",
@@ -53,11 +53,11 @@ __all__ = [
     "exclude",
     "export",
     "forget",
-    "from_form",
     "import_",
     "include",
     "invite",
     "is_asked",
+    "parse_form_value",
     "serve",
     "status",
 ]

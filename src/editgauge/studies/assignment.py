@@ -17,7 +17,7 @@ from editgauge.studies.design import Design
 from editgauge.studies.store import Assignment, Rater, Served, StudyCell, StudyItem
 
 SHUFFLE_BELOW = 2**31
-EXPIRED_AT_ONCE = 200
+EXPIRY_BATCH_SIZE = 200
 """How many abandoned pages one claim clears away, so that none takes long; the next claim goes on."""
 
 
@@ -30,7 +30,7 @@ class AssignmentRules:
 
 
 def claim(session: Session, rater: Rater, rules: AssignmentRules, now: float) -> Assignment | None:
-    """The page the rater is at, or a new one, or None when there is none left for this rater."""
+    """Return the rater's current page or claim a new one; None when none is left for this rater."""
     expire(session, now)
     until = now + 60 * rules.design.minutes
     current = session.scalars(_pages_of(rater, "claimed").limit(1)).first()
@@ -42,8 +42,8 @@ def claim(session: Session, rater: Rater, rules: AssignmentRules, now: float) ->
     item = _pick(session, rater, rules)
     if item is None:
         return None
-    take(session, item)
-    note_served(session, rater.id, item, +1)
+    take_slot(session, item)
+    count_served(session, rater.id, item, +1)
     rater.served += 1
     earlier = session.scalars(_pages_of(rater, "expired").where(Assignment.item_id == item.id)).first()
     assignment = earlier or Assignment(item_id=item.id, rater_id=rater.id, flags=[])
@@ -80,7 +80,7 @@ def _pick(session: Session, rater: Rater, rules: AssignmentRules) -> StudyItem |
 
 
 def _pick_rated(session: Session, rater: Rater, point: int, rules: AssignmentRules) -> StudyItem | None:
-    """An item of the least served cell that has one for this rater."""
+    """Pick an item from the least-served cell that has one for this rater."""
     had = {row.cell_id: row.items for row in session.scalars(select(Served).where(Served.rater_id == rater.id))}
     unfinished = select(StudyCell.id, StudyCell.taken, StudyCell.wanted, StudyCell.items).where(
         StudyCell.taken < StudyCell.wanted
@@ -96,7 +96,7 @@ def _pick_rated(session: Session, rater: Rater, point: int, rules: AssignmentRul
 
 
 def _first_unseen(session: Session, items: Select[StudyItem], rater: Rater, point: int) -> StudyItem | None:
-    """The first of these items after a point of the shuffled circle that the rater has not had."""
+    """Return the first item after a point of the shuffled circle that the rater has not had."""
     had = exists().where(
         Assignment.item_id == StudyItem.id, Assignment.rater_id == rater.id, Assignment.state != "expired"
     )  # fmt: skip
@@ -115,8 +115,8 @@ def _attention_check(rater: Rater, rules: AssignmentRules) -> str | None:
 # --- places -----------------------------------------------------------------------------------------------------------
 
 
-def take(session: Session, item: StudyItem) -> bool:
-    """Takes a place; says whether there was one. Gold items have places for everybody."""
+def take_slot(session: Session, item: StudyItem) -> bool:
+    """Take a slot of the item; return whether one was free. Gold items have unlimited slots."""
     if item.cell_id is None:
         return True
     if item.free < 1:
@@ -125,8 +125,8 @@ def take(session: Session, item: StudyItem) -> bool:
     return True
 
 
-def give_back(session: Session, item: StudyItem) -> None:
-    """Gives a place back; an answer that had come too late for one gets it before anyone is asked again."""
+def return_slot(session: Session, item: StudyItem) -> None:
+    """Return a slot; a late answer gets it before anyone else is asked."""
     if item.cell_id is None:
         return
     _move(session, item, +1)
@@ -144,8 +144,8 @@ def _move(session: Session, item: StudyItem, free: int) -> None:
     cell.taken -= free
 
 
-def note_served(session: Session, rater_id: int, item: StudyItem, change: int) -> None:
-    """Counts how many items of a cell the rater has had."""
+def count_served(session: Session, rater_id: int, item: StudyItem, change: int) -> None:
+    """Update how many items of a cell the rater has had."""
     if item.cell_id is None:
         return
     served = session.get(Served, (rater_id, item.cell_id))
@@ -156,20 +156,20 @@ def note_served(session: Session, rater_id: int, item: StudyItem, change: int) -
 
 
 def expire(session: Session, now: float) -> int:
-    """Takes pages back whose time is over; says how many."""
+    """Release assignments whose time is over and return their number."""
     over = select(Assignment).where(Assignment.state == "claimed", Assignment.until < now)
-    expired = session.scalars(over.order_by(Assignment.until).limit(EXPIRED_AT_ONCE)).all()
+    expired = session.scalars(over.order_by(Assignment.until).limit(EXPIRY_BATCH_SIZE)).all()
     release(session, expired)
     return len(expired)
 
 
 def release(session: Session, claimed: Iterable[Assignment]) -> None:
-    """Takes pages back that a rater has not finished. What was answered so far stays, should the rater return."""
+    """Release the rater's unfinished assignments; drafts stay in case the rater returns."""
     for assignment in claimed:
         item = session.get_one(StudyItem, assignment.item_id)
         assignment.state = "expired"
-        note_served(session, assignment.rater_id, item, -1)
-        give_back(session, item)
+        count_served(session, assignment.rater_id, item, -1)
+        return_slot(session, item)
     session.flush()
 
 
@@ -177,7 +177,7 @@ def release(session: Session, claimed: Iterable[Assignment]) -> None:
 
 
 def draw(below: int, *words: object) -> int:
-    """A number from 0 to `below` - 1, decided by the words.
+    """Return a pseudo-random number below `below`, determined by the words.
 
     >>> draw(1000, 7, "side", "cat-black") == draw(1000, 7, "side", "cat-black")
     True
@@ -194,5 +194,5 @@ def is_turn(every: int, number: int, *words: object) -> bool:
     >>> sum(is_turn(10, number, "seed") for number in range(1, 101))
     10
     """
-    block, place = divmod(number - 1, every)
-    return draw(every, *words, block) == place
+    block, index = divmod(number - 1, every)
+    return draw(every, *words, block) == index

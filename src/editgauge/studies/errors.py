@@ -1,9 +1,9 @@
 """Errors of studies, all of the family `EditGaugeError`.
 
 EditGaugeError
-├── BadStudy        a study folder or database that cannot be used
-├── BadAnswers      answers that do not fit the questions; tells the problem of each question
-└── NotAllowed      a rater asks for something that is not theirs, or may not take part (any more)
+├── BadStudyError        a study folder or database that cannot be used
+├── BadAnswersError      answers that do not fit the questions; tells the problem of each question
+└── NotAllowedError      a rater asks for something that is not theirs, or may not take part (any more)
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class BadStudy(EditGaugeError):
+class BadStudyError(EditGaugeError):
     """A study folder or database that cannot be used."""
 
 
-class BadAnswers(EditGaugeError):
+class BadAnswersError(EditGaugeError):
     """Answers that do not fit the questions."""
 
     def __init__(self, problems: Mapping[str, str]) -> None:
@@ -29,5 +29,5 @@ class BadAnswers(EditGaugeError):
         super().__init__("; ".join(f"{question}: {problem}" for question, problem in problems.items()))
 
 
-class NotAllowed(EditGaugeError):
+class NotAllowedError(EditGaugeError):
     """A rater asks for something that is not theirs, or may not take part."""

@@ -9,12 +9,12 @@ from pydantic import Field, ValidationError
 
 from editgauge._util.fields import Fields
 from editgauge._util.files import read_text, write_text
-from editgauge.studies.errors import BadStudy
+from editgauge.studies.errors import BadStudyError
 
 FILE = "study.yaml"
 DESIGN = "design.yaml"
 IMAGES = "images"
-BESIDE = "sqlite:///study.db"
+LOCAL_DATABASE = "sqlite:///study.db"
 """The database is in the study's own folder."""
 
 
@@ -37,26 +37,26 @@ class StudyManifest(Fields):
     """Why outcomes of the run are not in the study, and how many."""
     pictures: dict[str, str] = Field(default_factory=dict)
     """Pictures of the qualification: path in the design to name in `images`."""
-    database: str = BESIDE
+    database: str = LOCAL_DATABASE
 
     def url(self, folder: Path) -> str:
-        """The database's address."""
-        return f"sqlite:///{folder.resolve() / 'study.db'}" if self.database == BESIDE else self.database
+        """Return the URL of the database."""
+        return f"sqlite:///{folder.resolve() / 'study.db'}" if self.database == LOCAL_DATABASE else self.database
 
     def save(self, folder: Path) -> None:
-        """Writes the file; only its owner may read it, for a database's address may hold a password."""
+        """Write the file, readable only by its owner because the database URL may contain a password."""
         write_text(folder / FILE, yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True, width=120))
         (folder / FILE).chmod(0o600)
 
     @classmethod
     def load(cls, folder: Path) -> StudyManifest:
-        """Reads the file; says clearly when the folder is no study."""
+        """Read the manifest; raise an error when the folder is no study."""
         path = folder / FILE
         try:
             return cls.model_validate(yaml.safe_load(read_text(path)))
         except FileNotFoundError as error:
-            raise BadStudy(
+            raise BadStudyError(
                 f"'{folder}' is no study: it has no {FILE}. `editgauge study create` makes one from a run."
             ) from error
         except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
-            raise BadStudy(f"'{path}' cannot be read: {error}.") from error
+            raise BadStudyError(f"'{path}' cannot be read: {error}.") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from editgauge.studies.answers.submission import page_questions, seen_from_page
+from editgauge.studies.answers.submission import page_questions, to_page_sides
 from editgauge.studies.design import (
     Answer,
     AnswerOption,
@@ -71,12 +71,12 @@ class Page:
 
 
 def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: Answers) -> Page:
-    """The page of an assignment, with what was answered so far."""
+    """Build the page of an assignment with the answers so far."""
     edit, compared = item.content["edit"], item.content["compared"]
-    shown = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
-    words = [entry.get("attribute") for entry in shown] if design.unit == "attributes" else [None, None]
+    ordered = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
+    words = [entry.get("attribute") for entry in ordered] if design.unit == "attributes" else [None, None]
     questions, checks = page_questions(design, assignment.check, item)
-    seen = seen_from_page(answers, design, flipped=assignment.flipped)
+    page_answers = to_page_sides(answers, design, flipped=assignment.flipped)
     return Page(
         assignment=assignment.id,
         number=assignment.number,
@@ -84,8 +84,8 @@ def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: 
         text=fill(design.text, edit),
         left=words[0],
         right=words[1],
-        pictures=_pictures(design, item.content["source"], [element.get("image") for element in shown]),
-        questions=tuple(_question(question, edit, seen) for question in (*questions, *checks)),
+        pictures=_pictures(design, item.content["source"], [element.get("image") for element in ordered]),
+        questions=tuple(_question(question, edit, page_answers) for question in (*questions, *checks)),
         until=assignment.until,
         is_done=assignment.state not in ("claimed", "expired"),
     )
@@ -94,7 +94,7 @@ def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: 
 def preview(
     design: Design, item: StudyItem, *, number: int = 1, flipped: bool = False, check: str | None = None
 ) -> Page:
-    """The page of an item outside of the web app: no rater's own, and nothing answered."""
+    """Build the page of an item without a rater and answers, for use outside the web app."""
     sheet = Assignment(id=0, number=number, flipped=flipped, check=check, until=0.0, state="claimed")
     return make_page(design, sheet, item, {})
 
@@ -108,7 +108,7 @@ def _pictures(design: Design, source: str, images: list[str]) -> tuple[PagePictu
     return (first,)
 
 
-def _question(question: QuestionFields, edit: dict[str, object], seen: Answers) -> PageQuestion:
+def _question(question: QuestionFields, edit: dict[str, object], answers: Answers) -> PageQuestion:
     full = question if isinstance(question, DesignQuestion) else None
     return PageQuestion(
         id=question.id,
@@ -121,5 +121,5 @@ def _question(question: QuestionFields, edit: dict[str, object], seen: Answers) 
         tree=full.tree if full else None,
         quote=fill(full.quote, edit) if full and full.quote else "",
         prefill=fill(full.prefill, edit) if full and full.prefill else "",
-        answer=seen.get(question.id),
+        answer=answers.get(question.id),
     )

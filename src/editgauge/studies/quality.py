@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.assignment import give_back, release, take
+from editgauge.studies.assignment import release, return_slot, take_slot
 from editgauge.studies.design import Answer, Answers, Design
 from editgauge.studies.design.answers import is_right
 from editgauge.studies.store import Assignment, Event, EventKind, Rater, Screening, StudyItem
@@ -17,7 +17,7 @@ from editgauge.studies.store import Assignment, Event, EventKind, Rater, Screeni
 def log(
     session: Session, now: float, kind: EventKind, rater: Rater, reason: str, assignment: Assignment | None = None
 ) -> None:
-    """Writes down what happened to a rater, and why."""
+    """Log an event of a rater with its reason."""
     where = assignment.id if assignment is not None else None
     session.add(Event(at=now, kind=kind, rater_id=rater.id, assignment_id=where, reason=reason))
     session.flush()
@@ -32,7 +32,7 @@ def review(
     design: Design,
     now: float,
 ) -> None:
-    """Looks at a page when it is answered for the first time; excludes the rater who failed too often."""
+    """Check a page when first answered; exclude the rater after too many failures."""
     seconds = now - assignment.claimed
     flags = flags_of(design, answers, assignment.check, seconds)
     assignment.flags = list(flags)
@@ -51,19 +51,19 @@ def review(
 
 
 def flags_of(design: Design, answers: Answers, check: str | None, seconds: float | None) -> tuple[str, ...]:
-    """What is suspicious about a page: too fast, or the attention check failed."""
+    """Return what is suspicious about a page: too fast, or a failed attention check."""
     fast = seconds is not None and seconds < design.fast_seconds
     failed = any(item.id == check and not is_right(item, answers.get(item.id), item.right) for item in design.checks)
     return (*(["fast"] if fast else []), *(["attention_failed"] if failed else []))
 
 
 def wrong_answers(design: Design, answers: Mapping[str, Answer], right: Mapping[str, Any]) -> list[str]:
-    """The questions of a gold item that were answered wrongly."""
-    known = {question.id: question for question in design.questions}
+    """Return the questions of a gold item that were answered wrongly."""
+    questions = {question.id: question for question in design.questions}
     return [
         name
         for name, values in right.items()
-        if not is_right(known[name], answers.get(name), values, design.gold.tolerance.get(name, 0))
+        if not is_right(questions[name], answers.get(name), values, design.gold.tolerance.get(name, 0))
     ]
 
 
@@ -90,13 +90,13 @@ def exclude(session: Session, rater: Rater, reason: str, now: float) -> int:
         assignment.state = "void"
         session.flush()
         if counted:
-            give_back(session, session.get_one(StudyItem, assignment.item_id))
+            return_slot(session, session.get_one(StudyItem, assignment.item_id))
     session.flush()
     return len(answered)
 
 
 def include(session: Session, rater: Rater, reason: str, now: float, *, screened: bool) -> tuple[int, int]:
-    """Takes an exclusion back: answers count again where their place is still free, else they are surplus.
+    """Revoke an exclusion: answers count again where slots are free, else they become surplus.
 
     Says how many count again, and how many are surplus. A rater who failed the qualification is admitted.
     """
@@ -107,7 +107,7 @@ def include(session: Session, rater: Rater, reason: str, now: float, *, screened
     counts = [0, 0]
     voided = select(Assignment).where(Assignment.rater_id == rater.id, Assignment.state == "void")
     for assignment in session.scalars(voided.order_by(Assignment.id)).all():
-        free = take(session, session.get_one(StudyItem, assignment.item_id))
+        free = take_slot(session, session.get_one(StudyItem, assignment.item_id))
         assignment.state = "done" if free else "surplus"
         counts[0 if free else 1] += 1
     session.flush()

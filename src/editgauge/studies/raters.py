@@ -10,8 +10,8 @@ from sqlalchemy import delete, func, or_, select
 from sqlalchemy.orm import Session
 
 from editgauge.errors import UnknownNameError
-from editgauge.studies.assignment import give_back, release
-from editgauge.studies.errors import BadStudy
+from editgauge.studies.assignment import release, return_slot
+from editgauge.studies.errors import BadStudyError
 from editgauge.studies.quality import log
 from editgauge.studies.store import AnswerRow, Assignment, Event, Rater, Screening, Served, StudyItem
 
@@ -24,17 +24,17 @@ class Invitation:
     token: str
 
     def link(self, base: str) -> str:
-        """The personal link, at the address where the study is served."""
+        """Return the personal link below the URL where the study is served."""
         return f"{base.rstrip('/')}/enter/{self.token}"
 
 
 def token_hash(token: str) -> str:
-    """What is stored of a token. It has 256 random bits, so that a plain hash cannot be searched through."""
+    """Hash a token for storage; with 256 random bits a plain hash suffices."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def add_raters(session: Session, tokens: Sequence[str], label: str | None, now: float) -> list[Invitation]:
-    """New raters who hold these tokens."""
+    """Add raters for these tokens."""
     made = []
     number = session.scalar(select(func.max(Rater.id))) or 0
     for token in tokens:
@@ -58,18 +58,20 @@ def _free_number(session: Session, number: int) -> int:
 
 
 def find_rater(session: Session, word: str) -> Rater:
-    """The rater of that name or label."""
+    """Find the rater by name or label."""
     raters = session.scalars(select(Rater).where(or_(Rater.name == word, Rater.label == word))).all()
     by_name = [rater for rater in raters if rater.name == word]
     if len(by_name or raters) == 1:
         return (by_name or list(raters))[0]
     if raters:
-        raise BadStudy(f"The label '{word}' is given to {len(raters)} raters: {', '.join(r.name for r in raters)}.")
+        raise BadStudyError(
+            f"The label '{word}' is given to {len(raters)} raters: {', '.join(r.name for r in raters)}."
+        )
     raise UnknownNameError("rater in this study", word, session.scalars(select(Rater.name)))
 
 
 def forget(session: Session, rater: Rater, now: float, *, answers: bool) -> None:
-    """Deletes label, link and what was said about oneself before the first page; with `answers` those too.
+    """Delete label, link and eligibility answers of a rater; with `answers` also the ratings.
 
     Answers that are kept stay under a name that says nothing, and go on counting.
     """
@@ -89,6 +91,6 @@ def _delete_answers(session: Session, rater: Rater) -> None:
         session.delete(assignment)
         session.flush()
         if counted:
-            give_back(session, item)
+            return_slot(session, item)
     session.execute(delete(Served).where(Served.rater_id == rater.id))
     session.execute(delete(Event).where(Event.rater_id == rater.id))

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.design import Design, checked
+from editgauge.studies.design import Design, validate_answers
 from editgauge.studies.design.answers import is_right
-from editgauge.studies.errors import NotAllowed
+from editgauge.studies.errors import NotAllowedError
 from editgauge.studies.quality import log
 from editgauge.studies.store import Rater, Screening
 
@@ -31,7 +31,7 @@ class QuizResult:
 
 
 def stage(session: Session, rater: Rater, design: Design) -> Stage:
-    """What the rater has to do next."""
+    """Return the rater's next stage."""
     if rater.state == "active":
         return "rating"
     if rater.state != "invited":
@@ -47,7 +47,7 @@ def answer_eligibility(
 ) -> bool:  # fmt: skip
     """Whether the rater may take part; the answers are kept, and a refusal is logged with the question."""
     _expect(session, rater, design, "eligibility")
-    answers = checked([], [item.question for item in design.eligibility], entries)
+    answers = validate_answers([], [item.question for item in design.eligibility], entries)
     refused = [question.id for question in design.eligibility if answers[question.id] != question.accept]
     _keep(session, rater, design, "eligibility", not refused, answers, now)
     if refused:
@@ -62,7 +62,7 @@ def answer_qualification(
     _expect(session, rater, design, "qualification")
     test = design.qualification
     assert test is not None, "the stage says so"  # noqa: S101 - for the type checker
-    answers = checked([], [item.question for item in test.items], entries)
+    answers = validate_answers([], [item.question for item in test.items], entries)
     wrong = [
         item.question.id for item in test.items if not is_right(item.question, answers[item.question.id], item.right)
     ]
@@ -75,9 +75,9 @@ def answer_qualification(
     return QuizResult(passed, right, len(test.items), tuple(wrong), max(0, test.attempts - tried))
 
 
-def _expect(session: Session, rater: Rater, design: Design, wanted: Stage) -> None:
-    if stage(session, rater, design) != wanted:
-        raise NotAllowed(f"There is nothing to answer for the {wanted} now.")
+def _expect(session: Session, rater: Rater, design: Design, expected: Stage) -> None:
+    if stage(session, rater, design) != expected:
+        raise NotAllowedError(f"There is nothing to answer for the {expected} now.")
 
 
 def _screenings(session: Session, rater: Rater) -> list[Screening]:

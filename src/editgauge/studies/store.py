@@ -35,9 +35,9 @@ from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from editgauge.studies.errors import BadStudy
+from editgauge.studies.errors import BadStudyError
 
-PATIENCE_SECONDS = 60
+LOCK_TIMEOUT_SECONDS = 60
 """How long a writer waits for its turn."""
 TURN = 0x656469746761
 """The advisory lock's number, the same in every process."""
@@ -201,13 +201,13 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """A view of the study as it is now; nothing can be changed through it."""
+        """Open a read-only session with a consistent view of the study."""
         with _database_errors(), Session(self._engine) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A transaction that no other writer can get between. What it did is safe on disk when it ends."""
+        """Open an exclusive write transaction; it is durable on disk when the context ends."""
         with (
             _database_errors(),
             self._turn,
@@ -219,10 +219,10 @@ class Database:
             yield session
 
     def make(self, study: str) -> None:
-        """Makes the tables; refuses a database in which a study lives already."""
+        """Create the tables; refuse a database that already holds a study."""
         with _database_errors():
             if inspect(self._engine).has_table(Meta.__tablename__):
-                raise BadStudy("The database holds a study already. Give each study a database of its own.")
+                raise BadStudyError("The database holds a study already. Give each study a database of its own.")
             if self._is_sqlite and self._engine.url.database:
                 Path(self._engine.url.database).chmod(0o600)  # names and answers of people; its log files follow
             TableBase.metadata.create_all(self._engine)
@@ -230,40 +230,48 @@ class Database:
                 session.add_all([Meta(key="schema", value=str(SCHEMA)), Meta(key="study", value=study)])
 
     def check(self, study: str) -> None:
-        """Raises `BadStudy` unless the tables are those of this study and of this version."""
+        """Raise `BadStudyError` unless the tables belong to this study and version."""
         with _database_errors():
             if not inspect(self._engine).has_table(Meta.__tablename__):
-                raise BadStudy("The study's database has no tables. Was the database moved, or is the URL another one?")
+                raise BadStudyError(
+                    "The study's database has no tables. Was the database moved, or is the URL another one?"
+                )
             with self.read() as session:
                 entries = {row.key: row.value for row in session.query(Meta)}
         if entries.get("schema") != str(SCHEMA):
-            raise BadStudy(f"The study's tables are of version {entries.get('schema')}; this editgauge reads {SCHEMA}.")
+            raise BadStudyError(
+                f"The study's tables are of version {entries.get('schema')}; this editgauge reads {SCHEMA}."
+            )
         if entries.get("study") != study:
-            raise BadStudy("The database belongs to another study. Is the URL in study.yaml right?")
+            raise BadStudyError("The database belongs to another study. Is the URL in study.yaml right?")
 
     def close(self) -> None:
-        """Closes all connections."""
+        """Close all connections."""
         self._engine.dispose()
 
 
 @contextmanager
 def _database_errors() -> Iterator[None]:
-    """A server that is away, a full disk, a wrong password: nothing that a traceback would explain."""
+    """Turn database failures (server away, disk full, wrong password) into errors without a traceback."""
     try:
         yield
     except (OperationalError, PoolTimeout) as error:
         why = getattr(error, "orig", None) or error
-        raise BadStudy(f"The study's database cannot be used: {why}. Does it run, and is its URL right?") from error
+        raise BadStudyError(
+            f"The study's database cannot be used: {why}. Does it run, and is its URL right?"
+        ) from error
 
 
 def _engine(url: str) -> Engine:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
-        raise BadStudy("The database URL cannot be read. Give one such as postgresql://user@host/name.") from error
+        raise BadStudyError("The database URL cannot be read. Give one such as postgresql://user@host/name.") from error
     kind = parsed.get_backend_name()
     if kind == "sqlite":
-        engine = create_engine(parsed, pool_timeout=PATIENCE_SECONDS, connect_args={"timeout": PATIENCE_SECONDS})
+        engine = create_engine(
+            parsed, pool_timeout=LOCK_TIMEOUT_SECONDS, connect_args={"timeout": LOCK_TIMEOUT_SECONDS}
+        )
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -272,12 +280,16 @@ def _engine(url: str) -> Engine:
         options: dict[str, Any] = {
             "isolation_level": "READ COMMITTED",
             "pool_pre_ping": True,
-            "pool_timeout": PATIENCE_SECONDS,
+            "pool_timeout": LOCK_TIMEOUT_SECONDS,
         }
-        limits = f"-c lock_timeout={PATIENCE_SECONDS}s -c idle_in_transaction_session_timeout={PATIENCE_SECONDS}s"
+        limits = (
+            f"-c lock_timeout={LOCK_TIMEOUT_SECONDS}s -c idle_in_transaction_session_timeout={LOCK_TIMEOUT_SECONDS}s"
+        )
         options["connect_args"] = {"options": limits}  # who stands still in a turn loses it
         return create_engine(parsed.set(drivername="postgresql+psycopg"), **options)
-    raise BadStudy(f"Studies live in SQLite or PostgreSQL, not in '{kind}'. Give a URL such as postgresql://host/name.")
+    raise BadStudyError(
+        f"Studies live in SQLite or PostgreSQL, not in '{kind}'. Give a URL such as postgresql://host/name."
+    )
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:

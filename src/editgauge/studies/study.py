@@ -20,7 +20,7 @@ from editgauge.studies.analysis.status import Progress, Status, progress_of, sta
 from editgauge.studies.answers import submission
 from editgauge.studies.assignment import AssignmentRules, claim, expire, release
 from editgauge.studies.design import Design, read_design
-from editgauge.studies.errors import NotAllowed
+from editgauge.studies.errors import NotAllowedError
 from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
 from editgauge.studies.page import Page, make_page
 from editgauge.studies.raters import Invitation, add_raters, find_rater, forget, token_hash
@@ -50,7 +50,7 @@ class Study:
 
     @classmethod
     def open(cls, folder: str | Path, clock: Clock = time.time) -> Study:
-        """Opens a study; raises `BadStudy` when the folder or its database is none."""
+        """Open a study; raise `BadStudyError` when the folder or its database is invalid."""
         path = Path(folder)
         manifest = StudyManifest.load(path)
         study = cls(path, manifest, read_design(read_text(path / DESIGN), DESIGN), clock)
@@ -58,7 +58,7 @@ class Study:
         return study
 
     def close(self) -> None:
-        """Closes the connections to the database."""
+        """Close the database connections."""
         self.database.close()
 
     def __enter__(self) -> Study:
@@ -79,20 +79,20 @@ class Study:
     # --- raters -------------------------------------------------------------------------------------------------------
 
     def invite(self, count: int = 1, label: str | None = None) -> list[Invitation]:
-        """New raters with their secret tokens, which are shown once: only their hashes are kept."""
+        """Add raters and return their secret tokens; only hashes are stored."""
         with self.database.write() as session:
             return add_raters(session, [secrets.token_urlsafe(32) for _ in range(count)], label, self.clock())
 
     def rater(self, token: str) -> RaterInfo:
-        """The rater with this token; `NotAllowed` if there is none."""
+        """Return the rater with this token; raise `NotAllowedError` if there is none."""
         with self.database.read() as session:
             known_rater = session.scalars(select(Rater).where(Rater.token_hash == token_hash(token))).first()
             if known_rater is None:
-                raise NotAllowed("This link is not valid. Ask the people who run the study for another one.")
+                raise NotAllowedError("This link is not valid. Ask the people who run the study for another one.")
             return RaterInfo(known_rater.id, known_rater.name, known_rater.state)
 
     def stage(self, rater: RaterInfo) -> screening.Stage:
-        """What the rater has to do next: `eligibility`, `qualification`, `rating`, or nothing (`closed`)."""
+        """Return the rater's next stage: `eligibility`, `qualification`, `rating` or `closed`."""
         with self.database.read() as session:
             return screening.stage(session, session.get_one(Rater, rater.id), self.design)
 
@@ -109,10 +109,10 @@ class Study:
     # --- pages --------------------------------------------------------------------------------------------------------
 
     def next(self, rater: RaterInfo) -> int | None:
-        """The page the rater is at, or a new one; None when there is none left. `NotAllowed` before qualification."""
+        """Return the rater's current or a new page, or None; raise `NotAllowedError` before qualification."""
         with self._writing_for(rater) as (session, row):
             if screening.stage(session, row, self.design) != "rating":
-                raise NotAllowed(submission.CLOSED.get(row.state, "Answer the questions at the beginning first."))
+                raise NotAllowedError(submission.CLOSED.get(row.state, "Answer the questions at the beginning first."))
             row.state = "active"
             assignment = claim(session, row, self._rules, self.clock())
             return assignment.id if assignment is not None else None
@@ -120,27 +120,27 @@ class Study:
     def page(self, rater: RaterInfo, assignment: int) -> Page:
         """Everything a page needs; with no method's name in it."""
         with self.database.read() as session:
-            row, item = submission.owned(session, session.get_one(Rater, rater.id), assignment)
+            row, item = submission.require_assignment(session, session.get_one(Rater, rater.id), assignment)
             return make_page(self.design, row, item, submission.latest(session, row.id))
 
     def save(self, rater: RaterInfo, assignment: int, answers: Mapping[str, Any]) -> None:
-        """Keeps an unfinished page: the whole form as it stands."""
+        """Save an unfinished page with all its fields."""
         with self._writing_for(rater) as (session, row):
             submission.save(session, row, assignment, answers, self.design, self.clock())
 
     def answer(self, rater: RaterInfo, assignment: int, answers: Mapping[str, Any]) -> submission.Receipt:
-        """Hands a page in; raises `BadAnswers` with the problem of each question. Safe on disk when it returns."""
+        """Submit a page durably; raise `BadAnswersError` with the problem of each question."""
         with self._writing_for(rater) as (session, row):
             return submission.submit(session, row, assignment, answers, self.design, self.clock())
 
     def release(self, rater: RaterInfo) -> None:
-        """Gives the page back that the rater is at."""
+        """Release the rater's current page."""
         with self._writing_for(rater) as (session, row):
             mine = select(Assignment).where(Assignment.rater_id == row.id, Assignment.state == "claimed")
             release(session, session.scalars(mine).all())
 
     def expire(self) -> int:
-        """Takes abandoned pages back, and says how many; claims do it by themselves."""
+        """Release abandoned pages and return their number; claiming does so too."""
         with self.database.write() as session:
             return expire(session, self.clock())
 
@@ -162,13 +162,13 @@ class Study:
             return quality.exclude(session, find_rater(session, rater), reason, self.clock())
 
     def include(self, rater: str, reason: str) -> tuple[int, int]:
-        """Takes an exclusion back; says how many answers count again, and how many are surplus now."""
+        """Revoke an exclusion; return how many answers count again and how many are surplus."""
         screened = bool(self.design.eligibility or self.design.qualification)
         with self.database.write() as session:
             return quality.include(session, find_rater(session, rater), reason, self.clock(), screened=screened)
 
     def forget(self, rater: str, *, answers: bool = False) -> None:
-        """Deletes what the study knows of a person; with `answers` also all that the person answered."""
+        """Delete a person's data; with `answers` also all ratings."""
         with self.database.write() as session:
             forget(session, find_rater(session, rater), self.clock(), answers=answers)
 

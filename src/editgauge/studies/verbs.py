@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
     from editgauge.analysis.study import StudyFindings, WeightAgreement
 
-LOCAL = "http://127.0.0.1:8000"
-ADDRESS = "address.txt"
+DEFAULT_URL = "http://127.0.0.1:8000"
+URL_FILE = "address.txt"
 """File of a study folder: where the study was served last."""
 
 
@@ -48,7 +48,7 @@ def invite(
     """
     if count < 1:
         raise BadInputError(f"Invite at least one rater, got {count}.")
-    url = url or address_of(study)
+    url = url or served_url(study)
     if not url.startswith(("http://", "https://")):
         raise BadInputError(f"The address must begin with http:// or https://, got '{url}'.")
     with Study.open(study) as opened:
@@ -176,14 +176,14 @@ def forget(study: str | Path, rater: str, *, answers: bool = False) -> None:
         opened.forget(rater, answers=answers)
 
 
-def address_of(study: str | Path) -> str:
-    """The address where a study was served last; the usual one when it never was."""
-    file = Path(study) / ADDRESS
-    return file.read_text("utf-8").strip() if file.is_file() else LOCAL
+def served_url(study: str | Path) -> str:
+    """Return the URL where a study was last served, or the default one."""
+    file = Path(study) / URL_FILE
+    return file.read_text("utf-8").strip() if file.is_file() else DEFAULT_URL
 
 
 def _reachable(host: str) -> str:
-    """An address that a browser can open: all addresses of this machine are known by its name."""
+    """Return a URL that a browser can open; a wildcard address becomes the machine's name."""
     return socket.gethostname() if host in {"0.0.0.0", "::"} else f"[{host}]" if ":" in host else host  # noqa: S104
 
 
@@ -209,7 +209,7 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trus
             f"Serving a study needs `pip install 'editgauge[study]'`; it lacks '{error.name}'."
         ) from error
     with Study.open(study) as opened:
-        write_text(Path(study) / ADDRESS, f"http://{_reachable(host)}:{port}")
+        write_text(Path(study) / URL_FILE, f"http://{_reachable(host)}:{port}")
         web.serve(opened, host, port, trusted_proxy)
 
 
@@ -257,16 +257,16 @@ def analyze(
     from editgauge.studies.analysis.page import write_page
 
     if forms is not None and out is None:
-        raise BadInputError("--forms writes a page; give a folder for it with --out.")
-    with Study.open(study) as opened, tempfile.TemporaryDirectory() as place:
+        raise BadInputError("`forms` writes a page; pass a folder for it as `out`.")
+    with Study.open(study) as opened, tempfile.TemporaryDirectory() as scratch:
         its_run = run or opened.manifest.run
         if opened.design.unit == "attributes":
             if out is not None:
-                raise BadInputError("A study about attributes has no page; leave out --out.")
+                raise BadInputError("A study about attributes has no page; leave out `out`.")
             answers = compared_attributes(opened)
             return Analysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
         study_findings, status = findings(opened), opened.status()
-        file = Path(place) / "answers.jsonl"
+        file = Path(scratch) / "answers.jsonl"
         write_export(opened, file)
         is_rated = opened.design.unit == "outcome"
         agreement = agree(its_run, ratings=file if is_rated else None, choices=None if is_rated else file)

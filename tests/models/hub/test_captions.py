@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from editgauge._util.images import Pixels
-from editgauge.models.hub.captions import BEAMS, MOST_TOKENS, HubCaptioner
+from editgauge.models.hub.captions import BEAMS, MAX_TOKENS, HubCaptioner
 from editgauge.models.interfaces import Captioner as CaptionerRole
 
 pytestmark = pytest.mark.slow
 
 transformers: Any = import_module("transformers")  # hardly any of its functions say their types
 
-GENERATE = {"num_beams": BEAMS, "max_new_tokens": MOST_TOKENS, "do_sample": False}
+GENERATE = {"num_beams": BEAMS, "max_new_tokens": MAX_TOKENS, "do_sample": False}
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import torch
 
 from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
-from editgauge.models.hub.grounding_dino import FAINTEST, GroundingDetector, joined, tokens_within
+from editgauge.models.hub.grounding_dino import MIN_CONFIDENCE, GroundingDetector, joined, tokens_within
 from editgauge.models.interfaces import Detector
 
 pytestmark = pytest.mark.slow
@@ -70,7 +70,7 @@ def test_boxes_and_confidences_are_those_of_the_library(
 
     found = detector.find([(detector.look([image])[0], ("A cat.", "red cups"))])[0]
     for word, sure in (("A cat.", fits[:, 1:3].amax(1)), ("red cups", fits[:, 4:7].amax(1))):
-        order = torch.argsort(-sure, stable=True)[: int((sure >= FAINTEST).sum())]
+        order = torch.argsort(-sure, stable=True)[: int((sure >= MIN_CONFIDENCE).sum())]
         np.testing.assert_allclose(found.of(word).confidences, sure[order], atol=1e-5)
         np.testing.assert_allclose(found.of(word).boxes, boxes[order], atol=1e-3)
     assert found.of("A cat.").found

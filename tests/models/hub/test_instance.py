@@ -14,7 +14,7 @@ from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models.answers import Features, SegmentPrompt
 from editgauge.models.hub._network import around, overlap
-from editgauge.models.hub.instance import FAINTEST, InstanceDetector, InstanceSegmenter, in_picture
+from editgauge.models.hub.instance import MIN_CONFIDENCE, InstanceDetector, InstanceSegmenter, resize_masks
 from editgauge.models.interfaces import Detector, Segmenter
 
 pytestmark = pytest.mark.slow
@@ -97,7 +97,7 @@ def test_the_boxes_of_detr_are_those_of_the_library(detr: Path, picture: Callabl
     model = transformers.DetrForObjectDetection.from_pretrained(detr)
     with torch.inference_mode():
         told = model(**processor([image], return_tensors="pt"))
-    theirs = processor.post_process_object_detection(told, threshold=FAINTEST, target_sizes=[(40, 60)])[0]
+    theirs = processor.post_process_object_detection(told, threshold=MIN_CONFIDENCE, target_sizes=[(40, 60)])[0]
     order = torch.argsort(-theirs["scores"], stable=True)
     detector = InstanceDetector(detr, device="cpu")
     found = everything(detector, detector.look([image])[0])
@@ -117,7 +117,7 @@ def test_the_confidences_of_mask2former_are_those_of_the_library(
     with torch.inference_mode():
         told = model(**processor([image], return_tensors="pt"))
     theirs = processor.post_process_instance_segmentation(
-        told, threshold=FAINTEST, target_sizes=[(64, 96)], return_binary_maps=True
+        told, threshold=MIN_CONFIDENCE, target_sizes=[(64, 96)], return_binary_maps=True
     )[0]
     detector = InstanceDetector(mask2former, device="cpu")
     features = detector.look([image])[0]
@@ -143,7 +143,7 @@ def test_the_logits_of_oneformer_come_from_its_own_task(oneformer: Path, picture
     inside = masks > 0
     sure = fits.values * (masks.sigmoid() * inside).sum((1, 2)) / (inside.sum((1, 2)) + 1e-6)
     features = InstanceDetector(oneformer, device="cpu").look([image])[0]
-    kept = sure[sure >= FAINTEST].sort(descending=True).values
+    kept = sure[sure >= MIN_CONFIDENCE].sort(descending=True).values
     np.testing.assert_allclose(np.sort(features["confidences"])[::-1], kept, atol=1e-5)
 
 
@@ -227,7 +227,7 @@ def test_padding_is_not_taken_for_picture() -> None:
     """
     masks = torch.full((1, 4, 8), -1.0)
     masks[:, :, 2:6] = 1.0
-    large = (in_picture(masks, (1.0, 0.75), (20, 60)) > 0).numpy()
+    large = (resize_masks(masks, (1.0, 0.75), (20, 60)) > 0).numpy()
     assert np.abs(around(large) - [20, 0, 60, 20]).max() <= 1
 
 

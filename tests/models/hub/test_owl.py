@@ -11,7 +11,7 @@ import torch
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Detections
-from editgauge.models.hub.owl import FAINTEST, OwlDetector
+from editgauge.models.hub.owl import MIN_CONFIDENCE, OwlDetector
 from editgauge.models.interfaces import Detector
 
 pytestmark = pytest.mark.slow
@@ -56,7 +56,7 @@ def whole_forward(folder: Path, image: Pixels, words: tuple[str, ...]) -> list[d
         tokens = tokenizer([word], padding="max_length", max_length=16, return_tensors="pt")
         with torch.inference_mode():
             told = model(pixel_values=processor([image], return_tensors="pt")["pixel_values"], **tokens)
-        found += processor.post_process_object_detection(told, threshold=FAINTEST, target_sizes=[image.shape[:2]])
+        found += processor.post_process_object_detection(told, threshold=MIN_CONFIDENCE, target_sizes=[image.shape[:2]])
     return found
 
 

@@ -35,8 +35,8 @@ def test_the_classes_are_those_of_the_library(save: Callable[..., Path], picture
         with torch.inference_mode():
             told = model(**processor([image], return_tensors="pt"))
         theirs = processor.post_process_semantic_segmentation(told, target_sizes=[image.shape[:2]])[0].numpy()
-        assert found.places.shape == image.shape[:2]
-        assert (found.places == theirs).mean() > 0.999
+        assert found.labels.shape == image.shape[:2]
+        assert (found.labels == theirs).mean() > 0.999
         assert found.classes == ("sky", "grass", "cat")
-        np.testing.assert_array_equal(found.mask("cat"), found.places == 2)
-    assert len(np.unique(mapper.label(images)[0].places)) > 1
+        np.testing.assert_array_equal(found.mask("cat"), found.labels == 2)
+    assert len(np.unique(mapper.label(images)[0].labels)) > 1

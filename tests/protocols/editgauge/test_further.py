@@ -13,7 +13,7 @@ import pytest
 import editgauge
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import ImageFile, Pixels
-from editgauge.builders.calibration.fit import fit_weights
+from editgauge.builders._calibration_fit import fit_weights
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import Detections, Patches, SegmentPrompt
 from editgauge.models.interfaces import ModelCard

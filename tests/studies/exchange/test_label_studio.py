@@ -88,7 +88,7 @@ def test_faults_are_told_and_nothing_is_taken(make_study: Make, studio: Any, tmp
         (tmp_path / "bad.json").write_text(content)
         with pytest.raises(BadInputError, match=words):
             import_(study.folder, tmp_path / "bad.json", form="label-studio")
-    with pytest.raises(BadInputError, match="--url"):
+    with pytest.raises(BadInputError, match="`url`"):
         label_studio.write(study, tmp_path / "other", None)
 
 

@@ -144,7 +144,7 @@ def test_times_of_the_platform_are_kept(careful: Study, turk: Any, tmp_path: Pat
 
 
 def test_faults_are_told(careful: Study, make_study: Make, turk: Any, tmp_path: Path) -> None:
-    with pytest.raises(BadInputError, match="--url"):
+    with pytest.raises(BadInputError, match="`url`"):
         mturk.write(careful, tmp_path / "a", None)
     with pytest.raises(BadInputError, match="looks like a file"):
         mturk.write(careful, tmp_path / "a.csv", URL)

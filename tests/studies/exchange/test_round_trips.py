@@ -18,7 +18,7 @@ from editgauge.studies.answers.records import AnswerRecord, records
 from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange.label_studio import label_studio
 from editgauge.studies.exchange.mturk import mturk
-from editgauge.studies.exchange.tasks import hidden_name
+from editgauge.studies.exchange.tasks import pseudonym
 
 TOOLS: dict[str, ExchangeFormat] = {"mturk": mturk, "label-studio": label_studio}
 URL = "https://lab.example/images"
@@ -110,11 +110,11 @@ def test_answers_given_elsewhere_arrive_as_they_were(
             else:
                 platform.hand_in(task, who, form)
             known = platform.hits[task] if tool == "mturk" else platform.tasks[task]["data"]
-            expected[f"{tool}-{hidden_name(study, str(who))}", known["item"]] = _of_the_item(form, known["flipped"])
+            expected[f"{tool}-{pseudonym(study, str(who))}", known["item"]] = _of_the_item(form, known["flipped"])
         file = Path(place) / ("results.csv" if tool == "mturk" else "export.json")
         back = platform.results(file) if tool == "mturk" else platform.export(file)
         assert import_(study.folder, back, form=tool).done == len(pages)
-        assert {(page.rater, hidden_name(study, page.item)): page.answers for page in told(study)} == expected
+        assert {(page.rater, pseudonym(study, page.item)): page.answers for page in told(study)} == expected
         assert import_(study.folder, back, form=tool).unchanged == len(pages)
 
 

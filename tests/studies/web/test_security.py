@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from editgauge.studies import Study
-from editgauge.studies.web.guard import HEADERS, LARGEST_REQUEST, Buckets, Rate, RateLimits
-from editgauge.studies.web.seals import KEY_FILE, Seals
+from editgauge.studies.web.guard import HEADERS, MAX_REQUEST_BYTES, Buckets, Rate, RateLimits
+from editgauge.studies.web.seals import KEY_FILE, Signer
 
 Make = Callable[..., Study]
 Online = Callable[..., str]
@@ -136,7 +136,7 @@ def test_pictures_of_pages_not_yet_given_cannot_be_asked_for(study: Study, rater
 )
 def test_no_path_leads_out_of_the_pictures(study: Study, rater: Any, path: str) -> None:
     """Even with the right seal: it is made here with the study's own key."""
-    seals = Seals.of(study.folder)
+    seals = Signer.of(study.folder)
     me = str(study.rater(rater.client.cookies["editgauge_rater"]).id)
     for seal in ("0" * 40, *(seals.seal("picture", me, name) for name in (path, "../study.yaml", "web.key"))):
         response = rater.get(f"/pictures/{seal}/{path}")
@@ -183,7 +183,7 @@ def test_large_strange_and_torn_requests_are_refused(rater: Any) -> None:
     path = rater.get("/next").url.path
     post = rater.client.post
     form = {"Content-Type": "application/x-www-form-urlencoded"}
-    assert post(path, content=b"good=" + b"1" * LARGEST_REQUEST, headers=form).status_code == 413
+    assert post(path, content=b"good=" + b"1" * MAX_REQUEST_BYTES, headers=form).status_code == 413
     assert post(path, content=iter([b"1" * 100_000] * 4), headers=form).status_code == 413
     assert post(path, files={"good": b"1"}).status_code == 415
     assert post(path, json={"good": 1}).status_code == 415
@@ -219,7 +219,7 @@ def test_a_bucket_fills_with_time_and_is_forgotten_when_full(monkeypatch: pytest
     assert [buckets.wait("a") for _ in range(3)] == [0, 0, 2]
     now[0] = 2
     assert buckets.wait("a") == 0
-    monkeypatch.setattr("editgauge.studies.web.guard.REMEMBERED", 10)
+    monkeypatch.setattr("editgauge.studies.web.guard.MAX_CLIENTS", 10)
     for number in range(11):
         now[0] += 10
         buckets.wait(f"{number}")
@@ -227,9 +227,9 @@ def test_a_bucket_fills_with_time_and_is_forgotten_when_full(monkeypatch: pytest
 
 
 def test_the_key_stays_and_is_its_owners_alone(tmp_path: Path) -> None:
-    first = Seals.of(tmp_path).seal("form", "a")
-    assert Seals.of(tmp_path).holds(first, "form", "a")
-    assert not Seals.of(tmp_path).holds(first, "form", "b")
-    assert not Seals.of(tmp_path).holds("é", "form", "a")
+    first = Signer.of(tmp_path).seal("form", "a")
+    assert Signer.of(tmp_path).holds(first, "form", "a")
+    assert not Signer.of(tmp_path).holds(first, "form", "b")
+    assert not Signer.of(tmp_path).holds("é", "form", "a")
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]

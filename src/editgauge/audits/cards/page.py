@@ -17,8 +17,8 @@ from editgauge._render.templates import open_templates
 from editgauge._render.text import percent
 from editgauge._util.files import write_bytes
 from editgauge._util.images import read_image
-from editgauge.audits.people.ground import both_grounds
-from editgauge.audits.probes.probes import OUTCOMES, read_edits
+from editgauge.audits._probe_set import OUTCOMES, read_edits
+from editgauge.audits.human_reference import reference_summary
 from editgauge.reports.images import fitted
 from editgauge.reports.pages import GENERATOR, asset, check_page_file, joined, policy
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge.audits.cards.card import MisjudgedProbe, ScoreCard
     from editgauge.audits.cards.result import AuditCard, Cost
-    from editgauge.audits.people.ground import GroundScore
+    from editgauge.audits.human_reference import ReferenceScore
 
 PAGE = "index.html"
 STYLES = ("base", "tables", "media")
@@ -93,8 +93,8 @@ def _shown_of(card: AuditCard) -> dict[str, Any]:
         "by_people": sorted(card.scores, key=lambda item: -(item.people.value or 0.0)),
         "against": list(dict.fromkeys(kind for head in heads for kind in head.against)),
         "facts": _facts(card),
-        "grounds": both_grounds(card),
-        "on_ground": _on_ground(card),
+        "summary": reference_summary(card),
+        "reference_rows": _reference_rows(card),
         "seconds": {name: f"{took:,.0f} s" for name, took in card.seconds.items()},
         "groups": GROUPS,
         "most_moved": _most_moved,
@@ -108,17 +108,17 @@ def _best_first(scores: list[ScoreCard]) -> list[ScoreCard]:
     return sorted(scores, key=lambda item: -(item.auroc.value or 0.0))
 
 
-def _on_ground(card: AuditCard) -> list[tuple[GroundScore, Estimate | None]]:
+def _reference_rows(card: AuditCard) -> list[tuple[ReferenceScore, Estimate | None]]:
     """Return the scores on human ratings, best first, with their AUROC on probes."""
     probes = {(score.protocol, score.name): score.auroc for score in card.scores}
-    rows = sorted(card.ground.scores if card.ground else (), key=lambda row: -(row.done.value or 0.0))
+    rows = sorted(card.human_reference.scores if card.human_reference else (), key=lambda row: -(row.done.value or 0.0))
     return [(row, probes.get((row.protocol, row.name))) for row in rows]
 
 
 def _facts(card: AuditCard) -> dict[str, int]:
     compared = {"pairs that people compared": card.people.pairs} if card.people else {}
     made = {"held-out probes": card.held_back, "edits": card.edits, "photographs": card.photos}
-    rated = {"rated outcomes of real edits": card.ground.outcomes} if card.ground else {}
+    rated = {"rated outcomes of real edits": card.human_reference.outcomes} if card.human_reference else {}
     return (made if card.held_back else {}) | compared | rated | {"scores": len(card.scores)}
 
 

@@ -9,22 +9,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from editgauge.audits.cards.blends import Blend
-from editgauge.audits.cards.blends import blend as blended
-from editgauge.audits.cards.card import MisjudgedProbe, ScoreCard, score_card, worst_failures
-from editgauge.audits.cards.measures import auroc, auroc_ahead, share
-from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.cards.values import ProbeScores, headlines_of, measured_in
+from editgauge.audits.cards.card import (
+    Blend,
+    MisjudgedProbe,
+    ProbeScores,
+    ScoreCard,
+    Sheet,
+    auroc,
+    auroc_ahead,
+    headlines_of,
+    measured_in,
+    score_card,
+    share,
+    worst_failures,
+)
+from editgauge.audits.cards.card import blend as blended
 from editgauge.engine._judges import FOLDER
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.judges._transcripts import Transcripts
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
+    from editgauge.audits._probe_set import Probe
+    from editgauge.audits.human_reference import HumanReference
     from editgauge.audits.judges.pairs import PairFindings
     from editgauge.audits.judges.sides import SideChoices
-    from editgauge.audits.people.ground import RatedGround
-    from editgauge.audits.probes.probes import Probe
     from editgauge.judges._transcripts import Call
     from editgauge.results import Run
 
@@ -106,8 +115,8 @@ class AuditCard:
     seconds: Mapping[str, float]
     """By protocol, over all calls into the folder; what an earlier one had asked of a model is remembered."""
     models: Mapping[str, str]
-    ground: RatedGround | None = None
-    """How the scores perform on real edits that people rated; None when no such ground was given."""
+    human_reference: HumanReference | None = None
+    """How the scores perform on real edits that people rated; None without a reference set."""
 
     @property
     def heads(self) -> list[ScoreCard]:

@@ -43,7 +43,7 @@ from editgauge.audits.fit._measure import (
     text_guided,
     write_magicbrush,
 )
-from editgauge.audits.probes.build import probes as build_probes
+from editgauge.audits.probes import probes as build_probes
 from editgauge.models._factory import describe
 from editgauge.models.profiles import choose_models
 from editgauge.protocols import editgauge

@@ -14,7 +14,7 @@ from PIL import Image
 
 from editgauge._util.images import read_image
 from editgauge._util.progress import progress
-from editgauge.audits.probes.probes import OUTCOMES, Probe, read_probes
+from editgauge.audits._probe_set import OUTCOMES, Probe, read_probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import published_ratings
 from editgauge.engine._scoring import build_item

@@ -19,10 +19,9 @@ from editgauge._util.batching import Ask
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import read_image
 from editgauge._util.progress import progress
-from editgauge.audits.cards.measures import share
+from editgauge.audits._probe_set import OUTCOMES, Probe
+from editgauge.audits.cards.card import Sheet, share
 from editgauge.audits.cards.result import Cost
-from editgauge.audits.cards.sheet import Sheet
-from editgauge.audits.probes.probes import OUTCOMES, Probe
 from editgauge.benchmarks import open_benchmark
 from editgauge.engine.prefer import ComparisonWording, choice_of, compare_each
 from editgauge.errors import BadInputError

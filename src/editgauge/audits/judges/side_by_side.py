@@ -14,7 +14,7 @@ import numpy as np
 from editgauge._stats.intervals import Mean, clustered_mean
 from editgauge._stats.raters import krippendorff
 from editgauge._stats.resampling import Estimate
-from editgauge.audits.judges.anchors import NUMERIC, recorded_form
+from editgauge.audits.judges.check import NUMERIC, recorded_form
 from editgauge.engine._judges import FOLDER
 from editgauge.errors import BadInputError
 from editgauge.judges._endpoint import parse_reply
@@ -113,14 +113,14 @@ def _row(
 
 def _apart(table: Any, outcomes: Sequence[JudgedOutcome]) -> tuple[str, ...]:
     spread = spreads(table)
-    order = sorted(range(len(outcomes)), key=lambda place: -spread[place])[:SHOWN_APART]
+    order = sorted(range(len(outcomes)), key=lambda index: -spread[index])[:SHOWN_APART]
     return tuple(
-        f"{outcomes[place].edit}, {outcomes[place].method}: {spread[place]:g} apart" for place in order if spread[place]
+        f"{outcomes[index].edit}, {outcomes[index].method}: {spread[index]:g} apart" for index in order if spread[index]
     )
 
 
 def _photographs(run: Run) -> dict[str, str]:
-    """The hash of a picture to the photograph that it was made from."""
+    """Map the hash of each image to its source photograph."""
     columns = ("source", "source_pixels", "edited_pixels")
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
     return {pixels: source for source, *both in rows for pixels in both if pixels is not None}
@@ -136,8 +136,8 @@ def _retests(calls: Transcripts, names: Mapping[str, str], photographs: Mapping[
                 {key: value for key, value in call.asked.items() if key != "repetition"}, sort_keys=True
             )
             groups[str(call.asked["model"])][question].append(answer)
-            shown = (photographs.get(pixels) for _, pixels in call.asked["images"])
-            clusters[question] = next((item for item in shown if item is not None), question)
+            sources = (photographs.get(pixels) for _, pixels in call.asked["images"])
+            clusters[question] = next((item for item in sources if item is not None), question)
     retests = []
     for model, questions in groups.items():
         repeated = [(clusters[element], answers) for element, answers in questions.items() if len(answers) > 1]
@@ -163,7 +163,7 @@ def _retest(judge: str, repeated: Sequence[tuple[str, Sequence[Mapping[str, floa
 
 
 def _answer(call: Call) -> Mapping[str, float] | None:
-    """The numbers in a recorded answer; yes is 1."""
+    """Return the numbers in a recorded answer; yes is 1."""
     form: Mapping[str, Any] = call.asked.get("form") or {}
     if call.body is None or call.fault is not None or form.get("kind") not in NUMERIC:
         return None

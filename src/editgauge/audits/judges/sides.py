@@ -19,8 +19,8 @@ from editgauge._util.coco import CocoImage, read_coco
 from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels, read_image
 from editgauge._vision.geometry import box_area, middle
-from editgauge.audits.cards.measures import share
-from editgauge.audits.probes.probes import OUTCOMES, RIGHT, Probe
+from editgauge.audits._probe_set import OUTCOMES, RIGHT, Probe
+from editgauge.audits.cards.card import share
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.models._cache import cache_dir
@@ -48,7 +48,7 @@ class TwoObjects:
     """Where the new object lies, seen from the anchor."""
 
     def caption(self, side: str) -> str:
-        """What is true or not."""
+        """Return the caption that states a side."""
         return f"{self.new} to the {side} of {self.anchor}"
 
 
@@ -64,7 +64,7 @@ class SideChoices:
 
 
 def two_objects(folder: Path, probes: Sequence[Probe]) -> tuple[TwoObjects, ...]:
-    """The pictures of a set of probes in which two objects lie side by side."""
+    """Return the images of a set of probes with two objects side by side."""
     edits = {edit.id: edit for edit in open_benchmark(folder).edits}
     pictures = []
     for probe in probes:
@@ -89,7 +89,7 @@ def two_objects_of_coco(annotations: Path, images: Path) -> tuple[TwoObjects, ..
 
 
 def _side_by_side(picture: Path, image: CocoImage) -> TwoObjects | None:
-    """The two largest objects that are alone of their class, if they lie apart from left to right."""
+    """Return the two largest objects that are unique in their class, if they are separated horizontally."""
     alone = [object_ for object_ in image.objects if image.count(object_.class_) == 1]
     largest = sorted(alone, key=lambda element: (-box_area(element.box), element.class_))[:2]
     if len(largest) < 2:
@@ -117,25 +117,25 @@ def tell_sides(pictures: Sequence[TwoObjects], models: Mapping[str, str]) -> dic
     return run_async(ask())
 
 
-async def _answer(role: str, shown: TwoObjects, see: Perception) -> str | None:
-    pixels = read_image(shown.picture)
+async def _answer(role: str, objects: TwoObjects, see: Perception) -> str | None:
+    pixels = read_image(objects.picture)
     try:
-        return await (_by_boxes if role == "detector" else _by_likeness)(pixels, shown, see)
+        return await (_by_boxes if role == "detector" else _by_likeness)(pixels, objects, see)
     except UnscorableError:
         return None
 
 
-async def _by_boxes(pixels: Pixels, shown: TwoObjects, see: Perception) -> str | None:
-    new, anchor = await asyncio.gather(see.detect(pixels, shown.new), see.detect(pixels, shown.anchor))
+async def _by_boxes(pixels: Pixels, objects: TwoObjects, see: Perception) -> str | None:
+    new, anchor = await asyncio.gather(see.detect(pixels, objects.new), see.detect(pixels, objects.anchor))
     if not (new.found and anchor.found):
         return None
     across = [middle(tuple(item.boxes[0].tolist()))[0] for item in (new, anchor)]
     return "left" if across[0] < across[1] else "right"
 
 
-async def _by_likeness(pixels: Pixels, shown: TwoObjects, see: Perception) -> str | None:
+async def _by_likeness(pixels: Pixels, objects: TwoObjects, see: Perception) -> str | None:
     picture, *captions = await asyncio.gather(
-        see.joint_image(pixels), *(see.joint_text(shown.caption(side)) for side in SIDES)
+        see.joint_image(pixels), *(see.joint_text(objects.caption(side)) for side in SIDES)
     )
     return SIDES[int(np.argmax([float(picture @ caption) for caption in captions]))]
 
@@ -144,11 +144,11 @@ def _choices(role: str, pictures: Sequence[TwoObjects], answers: Sequence[str | 
     photos = np.array([image.photo for image in pictures], dtype=np.str_)
     right: Numbers = np.array(
         [
-            np.nan if said is None else float(said == element.side)
-            for element, said in zip(pictures, answers, strict=True)
+            np.nan if answer is None else float(answer == element.side)
+            for element, answer in zip(pictures, answers, strict=True)
         ]
     )
     on_left, on_right = (
         share(np.where([item.side == side for item in pictures], right, np.nan), photos) for side in SIDES
     )
-    return SideChoices(role, on_left, on_right, len(pictures), sum(said is not None for said in answers))
+    return SideChoices(role, on_left, on_right, len(pictures), sum(answer is not None for answer in answers))

@@ -8,7 +8,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from editgauge.builders.editval.file import operation_fault, write_editval
+from editgauge.builders._unibench_proposals import (
+    FIELDS,
+    Proposal,
+    candidates_of,
+    color_fault,
+    fault_of,
+    proposal_of,
+)
+from editgauge.builders._unibench_scenes import cropped, square_of
+from editgauge.builders.editval import operation_fault, write_editval
 from editgauge.builders.review.file import (
     CandidateGroup,
     ColorCorrection,
@@ -25,16 +34,7 @@ from editgauge.builders.review.file import (
     withdrawn,
     write_review,
 )
-from editgauge.builders.unibench.file import write_unibench
-from editgauge.builders.unibench.proposals import (
-    FIELDS,
-    Proposal,
-    candidates_of,
-    color_fault,
-    fault_of,
-    proposal_of,
-)
-from editgauge.builders.unibench.squares import cropped, square_of
+from editgauge.builders.unibench import write_unibench
 from editgauge.errors import BadInputError
 
 IMAGE_TYPES = {

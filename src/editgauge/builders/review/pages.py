@@ -14,9 +14,9 @@ import numpy as np
 from editgauge._util.datasets import slug
 from editgauge._util.masks import BoolMask
 from editgauge.benchmarks.unibench._annotations import mask_of
+from editgauge.builders._unibench_proposals import FIELDS as TASK_FIELDS
 from editgauge.builders.review.file import CandidateGroup, Review, ReviewCandidate, ReviewPicture
-from editgauge.builders.unibench.file import fits_picture
-from editgauge.builders.unibench.proposals import FIELDS as TASK_FIELDS
+from editgauge.builders.unibench import fits_picture
 
 TASKS = {
     "change_class": "Change the class of {}",

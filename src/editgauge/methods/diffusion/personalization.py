@@ -12,8 +12,7 @@ from editgauge.methods.diffusion.pipeline import PipelineInput
 from editgauge.methods.diffusion.stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod
 from editgauge.methods.diffusion.tuning import denoising_loss, fine_tune, optimize
 from editgauge.methods.options import Value, combine_options, integer, number, text
-from editgauge.methods.prompts.english import normalize_text, noun
-from editgauge.methods.prompts.language import expand_template
+from editgauge.methods.prompts._language import expand_template, normalize_text, noun
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,7 +8,7 @@ from re import Pattern
 from typing import TYPE_CHECKING
 
 from editgauge._util.registry import Registry
-from editgauge.methods.layouts.names import normalize_name
+from editgauge.methods.layouts._files import normalize_name
 
 if TYPE_CHECKING:
     from editgauge.types import Edit

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from editgauge.errors import BadInputError
-from editgauge.methods.layouts.names import escape_name
+from editgauge.methods.layouts._files import escape_name
 from editgauge.types import id_problem
 
 WILDCARD = "/*"

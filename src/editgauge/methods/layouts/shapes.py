@@ -8,7 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from editgauge.methods.layouts import Layout
-from editgauge.methods.layouts.names import without_suffix
+from editgauge.methods.layouts._files import without_suffix
 
 if TYPE_CHECKING:
     from editgauge.types import Edit

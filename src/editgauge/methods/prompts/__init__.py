@@ -16,10 +16,18 @@ from typing import get_args
 from editgauge._util.text import article
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.methods.prompts.english import has_determiner, normalize_text, noun
-from editgauge.methods.prompts.families import DEFAULT_TOKEN, Family, Form, families, family
-from editgauge.methods.prompts.files import DEFAULT_SET, check_choice, find_template, has_template
-from editgauge.methods.prompts.language import expand_template, missing_parts
+from editgauge.methods.prompts._language import expand_template, has_determiner, missing_parts, normalize_text, noun
+from editgauge.methods.prompts._templates import (
+    DEFAULT_SET,
+    DEFAULT_TOKEN,
+    Family,
+    Form,
+    check_choice,
+    families,
+    family,
+    find_template,
+    has_template,
+)
 from editgauge.types import Edit, Position, Relation
 
 __all__ = ["FORMS", "Family", "Form", "MethodPrompt", "families", "family", "render", "render_for"]

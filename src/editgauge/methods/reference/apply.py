@@ -11,8 +11,8 @@ from editgauge._util.images import ImageFile, read_image
 from editgauge._util.masks import Union, bounding_box
 from editgauge.errors import BadImageError, CannotEditError
 from editgauge.methods.reference import operations
+from editgauge.methods.reference._appearance import apply_style
 from editgauge.methods.reference.fill import fill_hole
-from editgauge.methods.reference.styles import apply_style
 from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.colors import to_pixels
+from editgauge.methods.reference._appearance import to_pixels
 from editgauge.methods.reference.operations import blend, cut_out, paste_piece
 from editgauge.recipes import MARGIN
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from editgauge.errors import CannotEditError
 from editgauge.methods import Method
+from editgauge.methods.reference._appearance import to_pixels
 from editgauge.methods.reference.apply import apply_recipe, clamp_to_image, target_region
-from editgauge.methods.reference.colors import to_pixels
 from editgauge.methods.reference.flaws import add_flaw, recompression
 from editgauge.methods.reference.wrong_edits import wrong_recipe
 from editgauge.recipes import Recipe, Restyle

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from editgauge._util.masks import bounding_box
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.colors import to_pixels
+from editgauge.methods.reference._appearance import to_pixels
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels

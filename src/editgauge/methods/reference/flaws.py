@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from editgauge.methods.reference.colors import to_pixels
+from editgauge.methods.reference._appearance import to_pixels
 
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels, as_lab
 from editgauge._util.masks import BoolMask, bounding_box, dilate_mask
-from editgauge.methods.reference.colors import lab_of, lab_to_rgb, rgb_of, to_pixels
-from editgauge.methods.reference.materials import render_material
+from editgauge.methods.reference._appearance import lab_of, lab_to_rgb, render_material, rgb_of, to_pixels
 from editgauge.recipes import MARGIN, MATERIALS
 
 Alpha = NDArray[np.float32]

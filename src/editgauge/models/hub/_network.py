@@ -1,4 +1,7 @@
-"""Where a model's files are: a folder of the user's, or what `editgauge models pull` brought. Nothing is fetched."""
+"""Base class and helpers of models that run with the transformers library.
+
+`Source` finds the files of a model, `load*` build its parts, `Network` is the base class. Nothing is downloaded here.
+"""
 
 from __future__ import annotations
 
@@ -34,20 +37,20 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 UNLISTED_LICENSE = "see its card"
 """What the catalog says about a repository it does not list."""
-NEVER_RUN = "not pulled"
+NO_HASH = "not pulled"
 """What stands for a hash while the weights are not on this machine; no answer is ever remembered under it."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A model by the name it was asked for: an id of the model hub, a name of the catalog, or a folder."""
+    """Files of a model, given by hub id, catalog name or folder."""
 
     name: str
     revision: str | None = None
 
     @cached_property
     def folder(self) -> Path:
-        """The folder with its files; raises when they are not on this machine."""
+        """Folder with the files; raises when they are not on this machine."""
         if not self.is_folder:
             return self._pulled.folder
         local = Path(self.name).expanduser()
@@ -62,25 +65,25 @@ class Source:
 
     @property
     def is_folder(self) -> bool:
-        """Is it a folder of the user's? One that is there, or a name that can be nothing else."""
+        """Whether the name is a folder: it exists, or it can be nothing else."""
         path = Path(self.name).expanduser()
         return path.is_dir() or path.is_absolute() or self.name.startswith((".", "~")) or self.name.count("/") > 1
 
     @property
     def is_here(self) -> bool:
-        """Are its files on this machine?"""
+        """Whether the files are on this machine."""
         with suppress(EditGaugeError):
             return self.folder.is_dir()
         return False
 
     @property
     def id(self) -> str:
-        """The name under which the world knows it; of a folder its last part, since a manifest names no machine."""
+        """Hub id, or the last part of a folder, so that manifests hold no local paths."""
         return Path(self.name).expanduser().resolve().name if self.is_folder else entry_of(self.name).hub or self.name
 
     @property
     def commit(self) -> str:
-        """The revision that answers, or would if it were here."""
+        """Commit of the files, or the one that would be pulled."""
         if self.is_folder:
             return self.revision or "local"
         if self.is_here:
@@ -90,19 +93,19 @@ class Source:
 
     @property
     def license(self) -> str:
-        """What the catalog says, else what the model's own card says."""
+        """License from the catalog, else from the model card."""
         if not self.is_folder and (license_name := entry_of(self.name).license) != UNLISTED_LICENSE:
             return license_name
         return (self.is_here and _license_in(self.folder)) or "unknown"
 
     @property
     def config(self) -> dict[str, Any]:
-        """What config.json says."""
+        """Content of config.json."""
         return _json(self.folder / CONFIG)
 
     @property
     def preprocessing(self) -> dict[str, Any]:
-        """How pictures are made ready; newer folders nest it in the processor's own file."""
+        """Preprocessing settings; newer folders nest them in the processor's file."""
         for name in ("processor_config.json", "preprocessor_config.json"):
             if (self.folder / name).is_file():
                 settings = _json(self.folder / name)
@@ -116,7 +119,7 @@ class Source:
 
     @property
     def weight_files(self) -> tuple[Path, ...]:
-        """The files with the numbers: safetensors where there are some, or else the older pickles."""
+        """Weight files: safetensors if there are any, else pickles."""
         for pattern in ("*.safetensors", "pytorch_model*.bin"):
             if files := sorted(self.folder.glob(pattern)):
                 return tuple(files)
@@ -126,9 +129,9 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """Of the weights: the file's own, or one over the list of all when there are several."""
+        """Hash of the weight file, or of the list of hashes when there are several."""
         recorded = {} if self.is_folder else self._pulled.hashes or {}
-        hashes = [recorded.get(path.name) or _remembered_hash(path) for path in self.weight_files]
+        hashes = [recorded.get(path.name) or _cached_hash(path) for path in self.weight_files]
         if len(hashes) == 1:
             return hashes[0]
         listed = "\n".join(f"{value}  {path.name}" for value, path in zip(hashes, self.weight_files, strict=True))
@@ -140,7 +143,7 @@ class Source:
 
 
 def _license_in(folder: Path) -> str | None:
-    """What the head of the model card names."""
+    """Read the license from the header of the model card."""
     readme = folder / "README.md"
     if not readme.is_file():
         return None
@@ -159,8 +162,8 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _remembered_hash(path: Path) -> str:
-    """SHA-256 of a file, computed once for as long as the file stays as it is: weights are gigabytes."""
+def _cached_hash(path: Path) -> str:
+    """Hash a file, remembered on disk until its size or time changes: weights are gigabytes."""
     real = path.resolve()
     state = real.stat()
     key = hashlib.sha256(f"{real}\0{state.st_size}\0{state.st_mtime_ns}".encode()).hexdigest()
@@ -186,7 +189,7 @@ def transformers(feature: str) -> Any:
 
 
 def usual_device() -> str:
-    """A GPU where there is one that torch can use, else the processor."""
+    """Return "cuda" if torch can use it, else "cpu"."""
     if importlib.util.find_spec("torch") is None:
         return "cpu"
     import torch
@@ -197,7 +200,7 @@ def usual_device() -> str:
 def load(
     source: Source, kinds: Mapping[str, str], device: str, precision: Precision, **options: Any
 ) -> torch.nn.Module:
-    """The network of a source, ready to answer.
+    """Load the network of a source for inference.
 
     Args:
         source: where its files are
@@ -225,15 +228,16 @@ def load(
             output_loading_info=True,
             **options,
         )
-        _whole(source, report)
+        _check_complete(source, report)
         network.eval()
-        placed: torch.nn.Module = _rounded(network, device) if precision == "int8" else network.to(device)
+        placed: torch.nn.Module = _quantize_int8(network, device) if precision == "int8" else network.to(device)
     return placed
 
 
 def load_image_processor(source: Source, **options: Any) -> Any:
-    """What makes pictures ready. Always the one that works on the processor with Pillow, so that scores do not
-    depend on whether torchvision happens to be installed.
+    """Load the image processor.
+
+    It always uses the Pillow backend, so that scores do not depend on whether torchvision is installed.
     """
     library = transformers(f"The model '{source.name}'")
     with clear_errors(source, "image processor"):
@@ -243,7 +247,7 @@ def load_image_processor(source: Source, **options: Any) -> Any:
 
 
 def load_tokenizer(source: Source) -> Any:
-    """What makes texts ready."""
+    """Load the tokenizer."""
     library = transformers(f"The model '{source.name}'")
     with clear_errors(source, "tokenizer"):
         return library.AutoTokenizer.from_pretrained(source.folder, local_files_only=True, trust_remote_code=False)
@@ -251,7 +255,7 @@ def load_tokenizer(source: Source) -> Any:
 
 @contextmanager
 def clear_errors(source: Source, part: str) -> Iterator[None]:
-    """Turns whatever the library raises on a damaged folder into one sentence."""
+    """Convert any error of the library to `BadInputError` with one sentence."""
     shows = importlib.import_module("transformers.utils.logging")
     showed = shows.is_progress_bar_enabled()
     shows.disable_progress_bar()  # ours tell what takes long; this one would cut through them
@@ -269,8 +273,8 @@ def clear_errors(source: Source, part: str) -> Iterator[None]:
             shows.enable_progress_bar()
 
 
-def _whole(source: Source, report: Mapping[str, Any]) -> None:
-    """Refuses a network with gaps: the library would fill them with random numbers and merely warn."""
+def _check_complete(source: Source, report: Mapping[str, Any]) -> None:
+    """Reject missing tensors: the library would fill them with random numbers and only warn."""
     gaps = [*report["missing_keys"], *(str(item[0]) for item in report["mismatched_keys"])]
     if gaps:
         raise BadInputError(
@@ -279,7 +283,7 @@ def _whole(source: Source, report: Mapping[str, Any]) -> None:
         )
 
 
-def _rounded(network: torch.nn.Module, device: str) -> torch.nn.Module:
+def _quantize_int8(network: torch.nn.Module, device: str) -> torch.nn.Module:
     if device != "cpu":
         raise BadInputError(f"int8 runs on a CPU only, and '{device}' was requested; use float16 on a GPU.")
     import torch
@@ -298,7 +302,7 @@ IMAGENET_STD = (0.229, 0.224, 0.225)
 
 
 class Network:
-    """A model of the transformers library.
+    """Base class of models that run with the transformers library.
 
     Args:
         name: a folder that `save_pretrained` wrote, an id of the model hub, or a name of the catalog
@@ -328,63 +332,63 @@ class Network:
 
     @cached_property
     def device(self) -> str:
-        """Where it runs."""
+        """Device that runs the network."""
         return self._device or usual_device()
 
     @cached_property
     def precision(self) -> Precision:
-        """How exactly it computes."""
+        """Numeric precision."""
         return self._precision or ("float16" if self.device.startswith("cuda") else "float32")
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """What it needs of the catalog or the hub; nothing when it is in a folder of the user's."""
+        """Sets of weights it needs; empty for a local folder."""
         return () if self.source.is_folder else (self.source.name,)
 
     @property
     def available(self) -> bool:
-        """Are its weights on this machine?"""
+        """Whether the weights are on this machine."""
         return self.source.is_here
 
     @property
     def card(self) -> ModelCard:
-        """What it is. Hash, size and commit are known once its files are here."""
-        here = self.available
+        """Identity of the model; hash, input size and commit need its files."""
+        is_available = self.available
         return ModelCard(
             role=self.role,
             id=self.source.id,
             revision=self.source.commit,
-            sha256=self.source.sha256 if here else NEVER_RUN,
+            sha256=self.source.sha256 if is_available else NO_HASH,
             license=self.source.license,
-            input_size=self._input_size() if here else None,
+            input_size=self._input_size() if is_available else None,
             device=self.device,
             settings={"precision": self.precision, **self._settings()},
         )
 
     @cached_property
     def network(self) -> Any:
-        """The network itself, loaded now."""
+        """The network, loaded on first use."""
         return load(self.source, self.kinds, self.device, self.precision, **self._options())
 
     @cached_property
     def image_processor(self) -> Any:
-        """What makes pictures ready for it."""
+        """The image processor, loaded on first use."""
         return load_image_processor(self.source)
 
     @cached_property
     def tokenizer(self) -> Any:
-        """What makes texts ready for it."""
+        """The tokenizer, loaded on first use."""
         return load_tokenizer(self.source)
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
-        """The pictures as the network wants them, on its device."""
+        """Preprocess the images and move them to the network's device."""
         with profiling.span("prepare"):
             values: torch.Tensor = self.image_processor(list(images), return_tensors="pt")["pixel_values"]
             return values.to(self.device)
 
     @contextmanager
     def thinking(self) -> Iterator[None]:
-        """Without gradients, and in half precision where that was chosen."""
+        """Run inference without gradients, in half precision if configured."""
         transformers(f"The model '{self.source.name}'")
         import torch
 
@@ -394,11 +398,11 @@ class Network:
             yield
 
     def _settings(self) -> dict[str, str | int | float]:
-        """What else decides its answers."""
+        """Return further settings that influence the answers."""
         return {}
 
     def _options(self) -> dict[str, Any]:
-        """What `from_pretrained` is given in addition to the usual."""
+        """Return additional arguments of `from_pretrained`."""
         return {}
 
     def _input_size(self) -> tuple[int, int] | None:
@@ -414,12 +418,12 @@ class Network:
 
 
 def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any], white: float = 1.0) -> torch.Tensor:
-    """The pictures at the network's size whatever their shape, as n x 3 x height x width, normalized.
+    """Resize without keeping the aspect ratio and normalize, to n x 3 x height x width.
 
     For SAM 2 and DINOv3, for which the library's own way needs torchvision.
 
     Args:
-        images: the pictures
+        images: the images
         settings: preprocessor_config.json
         white: the value of a white pixel before the normalization; 255 for code that forgets to divide
 
@@ -438,19 +442,19 @@ def squeezed(images: Sequence[Pixels], settings: Mapping[str, Any], white: float
 
 
 def resized(maps: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
-    """Maps of n x height x width at another height and width, bilinearly."""
+    """Resize maps of n x height x width bilinearly."""
     from torch.nn.functional import interpolate
 
     return interpolate(maps[None], size, mode="bilinear", align_corners=False)[0]
 
 
 def numbers(tensor: torch.Tensor) -> NDArray[np.float32]:
-    """A tensor as an array of float32, wherever and however exactly it was computed."""
+    """Convert a tensor to a float32 array on the CPU."""
     return np.asarray(tensor.detach().float().cpu().numpy(), dtype=np.float32)
 
 
 def row_of(batch: Mapping[str, NDArray[np.float32]], index: int) -> dict[str, NDArray[np.float32]]:
-    """What is kept of one picture of a batch, copied, so that it does not keep the whole batch in memory."""
+    """Copy the features of one image, so that they do not keep the whole batch in memory."""
     return {name: values[index].copy() for name, values in batch.items()}
 
 
@@ -458,14 +462,14 @@ Boxes = NDArray[np.float32]
 
 
 def corners(boxes: Boxes, frame: tuple[int, int]) -> Boxes:
-    """Boxes given by center and size, as fractions of a frame (width, height), by their corners in pixels."""
+    """Convert boxes from center and size, relative to a frame (width, height), to corners in pixels."""
     center, half = boxes[:, :2], boxes[:, 2:] / 2
     scale = np.array([*frame, *frame], np.float32)
     return np.asarray(np.concatenate([center - half, center + half], axis=1) * scale, dtype=np.float32)
 
 
 def around(masks: NDArray[np.bool_]) -> Boxes:
-    """The smallest box around each mask; none of the masks is empty."""
+    """Return the bounding box of each mask; masks must not be empty."""
     rows, columns = np.asarray(masks.any(axis=2)), np.asarray(masks.any(axis=1))
     height, width = masks.shape[1:]
     sides = (
@@ -477,12 +481,12 @@ def around(masks: NDArray[np.bool_]) -> Boxes:
     return np.stack(sides, axis=1).astype(np.float32)
 
 
-def overlap(boxes: Boxes, others: Boxes) -> NDArray[np.float32]:
-    """Intersection over union of every box with every other: len(boxes) x len(others)."""
-    low = np.maximum(boxes[:, None, :2], others[None, :, :2])
-    high = np.minimum(boxes[:, None, 2:], others[None, :, 2:])
+def overlap(boxes: Boxes, other_boxes: Boxes) -> NDArray[np.float32]:
+    """Compute the pairwise intersection over union, n x m."""
+    low = np.maximum(boxes[:, None, :2], other_boxes[None, :, :2])
+    high = np.minimum(boxes[:, None, 2:], other_boxes[None, :, 2:])
     shared = np.clip(high - low, 0, None).prod(axis=2)
-    total = _area(boxes)[:, None] + _area(others)[None] - shared
+    total = _area(boxes)[:, None] + _area(other_boxes)[None] - shared
     return np.asarray(np.divide(shared, total, out=np.zeros_like(shared), where=total > 0), dtype=np.float32)
 
 

@@ -1,4 +1,4 @@
-"""BLIP (Li et al. 2022) and Florence-2 (Xiao et al. 2023): a sentence that says what is in a picture."""
+"""BLIP (Li et al. 2022) and Florence-2 (Xiao et al. 2023): a sentence that says what is in an image."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
 BEAMS = 3
-MOST_TOKENS = 50
+MAX_TOKENS = 50
 TASK = "<CAPTION>"
 """Florence-2's own word for what it is to do."""
 
 
 class HubCaptioner(Network):
-    """Captions by beam search, so that the same picture gets the same sentence every time."""
+    """Role `captioner`: deterministic captions by beam search."""
 
     role = "captioner"
     kinds: ClassVar[Mapping[str, str]] = {
@@ -29,12 +29,12 @@ class HubCaptioner(Network):
     batch = 4
 
     def caption(self, images: Sequence[Pixels]) -> list[str]:
-        """One sentence per picture."""
+        """Write one sentence per image."""
         if not images:
             return []
         with self.thinking():
             written = self.network.generate(
-                **self._inputs(images), num_beams=BEAMS, max_new_tokens=MOST_TOKENS, do_sample=False
+                **self._inputs(images), num_beams=BEAMS, max_new_tokens=MAX_TOKENS, do_sample=False
             )
         return [text.strip() for text in self.tokenizer.batch_decode(written, skip_special_tokens=True)]
 
@@ -50,4 +50,4 @@ class HubCaptioner(Network):
             return library.Florence2Processor(self.image_processor, self.tokenizer)
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"beams": BEAMS, "most_tokens": MOST_TOKENS}
+        return {"beams": BEAMS, "most_tokens": MAX_TOKENS}

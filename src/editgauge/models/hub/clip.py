@@ -1,9 +1,8 @@
-"""Where in a picture a similarity comes from: gradient times attention, layer by layer (Chefer et al. 2021, "Generic
-attention-model explainability").
+"""CLIP (Radford et al. 2021) and SigLIP 2: images and texts in one space, with relevance maps.
 
-For each layer the attention of all heads is weighted by how much the similarity would grow with it; negative values
-are dropped, and the mean over the heads carries relevance from token to token. What the token that stands for
-the picture has gathered in the end is each patch's share.
+Relevance follows Chefer et al. 2021 ("Generic attention-model explainability"): in each layer the attention of all
+heads is weighted by its gradient, negative values are dropped, and the mean over the heads carries relevance from token
+to token. The relevance that reaches the pooled token in the end is each patch's share.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ if TYPE_CHECKING:
 
 
 def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -> torch.Tensor:
-    """Each patch's share in the similarity of one picture with a vector: rows x columns, nothing below zero.
+    """Compute each patch's relevance for the similarity with a vector: rows x columns, at least 0.
 
     Args:
         network: CLIP or SigLIP, with attention that can be looked at ("eager")
-        pixels: the picture as the network wants it, 1 x 3 x height x width
+        pixels: the image as the network wants it, 1 x 3 x height x width
         towards: a vector of the joint space
 
     """
     import torch
 
     with torch.enable_grad():
-        seen = network.vision_model(pixel_values=pixels.requires_grad_(), output_attentions=True)
-        attentions = list(seen.attentions)
+        outputs = network.vision_model(pixel_values=pixels.requires_grad_(), output_attentions=True)
+        attentions = list(outputs.attentions)
         if network.config.model_type == "clip":
-            vector = network.visual_projection(seen.pooler_output)
+            vector = network.visual_projection(outputs.pooler_output)
         else:
-            vector, pooling = attention_pooled(network.vision_model.head, seen.last_hidden_state)
+            vector, pooling = attention_pooled(network.vision_model.head, outputs.last_hidden_state)
             attentions.append(pooling)
         likeness = torch.nn.functional.cosine_similarity(vector, towards[None]).sum()
         gradients = torch.autograd.grad(likeness, attentions)
@@ -65,7 +64,7 @@ def patch_relevance(network: Any, pixels: torch.Tensor, towards: torch.Tensor) -
 
 
 def attention_pooled(head: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """What SigLIP's pooling head makes of the tokens, and its attention: 1 x heads x 1 x tokens, part of the graph.
+    """Run SigLIP's pooling head; also return its attention (1 x heads x 1 x tokens) with gradients.
 
     The head itself computes the same but keeps its attention to itself.
     """
@@ -81,12 +80,12 @@ def attention_pooled(head: Any, tokens: torch.Tensor) -> tuple[torch.Tensor, tor
 
 
 def _positive(gradient: torch.Tensor, attention: torch.Tensor) -> torch.Tensor:
-    """Gradient times attention where it raises the similarity, mean over the heads."""
+    """Average the positive part of gradient times attention over the heads."""
     return (gradient * attention)[0].clamp(min=0).mean(dim=0)
 
 
 def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
-    """Whose relevance each token holds after all layers; at first every token holds its own."""
+    """Accumulate relevance over the layers, starting from the identity."""
     import torch
 
     held = torch.eye(carried[0].shape[0], device=carried[0].device)
@@ -95,47 +94,47 @@ def _rolled_out(carried: Sequence[torch.Tensor]) -> torch.Tensor:
     return held
 
 
-def on_picture(shares: torch.Tensor, size: tuple[int, int], cropped: bool) -> Map:
-    """The shares as a map of the picture, in the unit they came in; what the network never saw has no share.
+def to_image_size(shares: torch.Tensor, size: tuple[int, int], *, cropped: bool) -> Map:
+    """Resize relevances to the image; pixels outside the network's crop get 0.
 
     Args:
         shares: rows x columns
-        size: height and width of the picture
-        cropped: does the network see only the square in the middle?
+        size: height and width of the image
+        cropped: whether the network sees only the central square
 
     """
     side = min(size)
     height, width = (side, side) if cropped else size
     spread = resized(shares[None].float(), (height, width))[0]
     top, left = (size[0] - height) // 2, (size[1] - width) // 2
-    whole = np.zeros(size, np.float32)
-    whole[top : top + height, left : left + width] = spread.cpu().numpy()
-    return whole
+    relevance = np.zeros(size, np.float32)
+    relevance[top : top + height, left : left + width] = spread.cpu().numpy()
+    return relevance
 
 
 class ClipEmbedder(Network):
-    """Pictures and texts as unit vectors. A text that is longer than the network can read is cut off, as CLIP does."""
+    """Role `joint_embedder`: unit vectors of images and texts; long texts are truncated as in CLIP."""
 
     role = "joint_embedder"
     kinds: ClassVar[Mapping[str, str]] = {"clip": "CLIPModel", "siglip": "SiglipModel"}
     batch = 16
 
     def embed_images(self, images: Sequence[Pixels]) -> Vector:
-        """One unit vector per picture."""
+        """Embed each image as a unit vector."""
         if not images:
             return self._nothing()
         with self.thinking():
             return _unit(self.network.get_image_features(pixel_values=self.prepared(images)).pooler_output)
 
     def embed_texts(self, texts: Sequence[str]) -> Vector:
-        """One unit vector per text."""
+        """Embed each text as a unit vector."""
         if not texts:
             return self._nothing()
         with self.thinking():
             return _unit(self.network.get_text_features(**self._tokens(texts)).pooler_output)
 
     def explain(self, questions: Sequence[tuple[Pixels, Vector]]) -> list[NDArray[np.float32]]:
-        """Where in each picture the similarity with a vector comes from, in full precision."""
+        """Compute a relevance map of each image, in full precision."""
         if self.precision == "int8":
             raise BadInputError("int8 has no gradients, so nothing can be explained with it; use float32.")
         with self._attention_in_sight():
@@ -147,11 +146,11 @@ class ClipEmbedder(Network):
         vector = torch.tensor(np.asarray(towards, np.float32), device=self.device)
         shares = patch_relevance(self.network, self.prepared([image]), vector)
         height, width = image.shape[:2]
-        return on_picture(shares, (height, width), bool(self.source.preprocessing.get("do_center_crop")))
+        return to_image_size(shares, (height, width), cropped=bool(self.source.preprocessing.get("do_center_crop")))
 
     @contextmanager
     def _attention_in_sight(self) -> Iterator[None]:
-        """The faster ways to compute attention never hold it whole, so it could not be looked at."""
+        """Request eager attention: the fused kernels never materialize the attention matrix."""
         usual = self.network.config._attn_implementation
         self.network.set_attn_implementation("eager")
         try:

@@ -1,6 +1,6 @@
-"""DINO (Caron et al. 2021), DINOv2 and DINOv3: pictures that look alike lie close together.
+"""DINO (Caron et al. 2021), DINOv2 and DINOv3: images that look alike lie close together.
 
-A picture is the class token of the last layer, after the final normalization, as the papers take it.
+An image is the class token of the last layer, after the final normalization, as the papers take it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIDE = 224
 
 
 class DinoEmbedder(Network):
-    """Pictures as vectors."""
+    """Role `image_embedder`: DINO's class token, patch tokens and keys."""
 
     role = "image_embedder"
     kinds: ClassVar[Mapping[str, str]] = {
@@ -37,27 +37,27 @@ class DinoEmbedder(Network):
     batch = 16
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The class token of each picture, as the network gives it."""
+        """Return the class token of each image, not normalized."""
         if not images:
             return np.zeros((0, self.source.config["hidden_size"]), np.float32)
         with self.thinking():
             return numbers(self.network(pixel_values=self.prepared(images)).last_hidden_state[:, 0])
 
     def patches(self, images: Sequence[Pixels]) -> list[Patches]:
-        """All tokens of each picture; the whole picture is pressed into the network's square."""
+        """Return all tokens of each image, resized to the network's square."""
         return [self._tokens(image) for image in images]
 
     def _tokens(self, image: Pixels) -> Patches:
         tokens, grid = self._without_registers(self._pass(image)), self._grid
-        places = tokens[1:].reshape(grid, grid, -1)
-        return Patches(places.astype(np.float16), tokens[0].astype(np.float16))
+        patch_tokens = tokens[1:].reshape(grid, grid, -1)
+        return Patches(patch_tokens.astype(np.float16), tokens[0].astype(np.float16))
 
     def keys(self, images: Sequence[Pixels]) -> list[Keys]:
-        """The keys of the last layer's attention for each picture: its class token first, then its patches."""
+        """Return the keys of the last attention layer for each image: class token first, then patches."""
         return [self._keys(image, 1.0) for image in images]
 
     def keys_of_bytes(self, images: Sequence[Pixels]) -> list[Keys]:
-        """The same for pixels from 0 to 255, which the network was not trained on, as PnPInversion feeds it."""
+        """Return the keys for pixels from 0 to 255, untypical for the network but used by PnPInversion."""
         return [self._keys(image, 255.0) for image in images]
 
     def _keys(self, image: Pixels, white: float) -> Keys:
@@ -71,7 +71,7 @@ class DinoEmbedder(Network):
         return self._without_registers(numbers(outputs[0][0])).astype(np.float16)
 
     def _pass(self, image: Pixels, white: float = 1.0) -> NDArray[np.float32]:
-        """The tokens of the last layer, of the whole picture pressed into the network's square."""
+        """Return the last layer's tokens for an image resized to the network's square."""
         side = self._side
         settings = {**self.source.preprocessing, "size": {"width": side, "height": side}}
         with self.thinking():
@@ -91,7 +91,7 @@ class DinoEmbedder(Network):
         return np.concatenate([tokens[:1], tokens[-(self._grid**2) :]])
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
-        """The pictures as the network wants them."""
+        """Preprocess the images for the network."""
         if self.source.config["model_type"] == "dinov3_vit":
             return squeezed(images, self.source.preprocessing).to(self.device)
         return super().prepared(images)
@@ -100,5 +100,5 @@ class DinoEmbedder(Network):
         return {"layer": "last", "token": "class"}
 
     def _options(self) -> dict[str, Any]:
-        """The pooling layer of a ViT is none of DINO's: without weights of its own it would be random."""
+        """Disable ViT's pooling layer: DINO has no weights for it, so it would be random."""
         return {"add_pooling_layer": False} if self.source.config.get("model_type") == "vit" else {}

@@ -1,6 +1,6 @@
 """DreamSim (Fu et al. 2023): a perceptual distance learned from what people call alike.
 
-The ensemble of the paper is three vision transformers in the form of DINO's code: DINO, the picture tower of CLIP and
+The ensemble of the paper is three vision transformers in the form of DINO's code: DINO, the image tower of CLIP and
 that of OpenCLIP, each adapted, with the adaptation already added to the weights. A folder or repository holds them in
 one safetensors file; a branch is recognized by its own tensors, so it does not matter what comes before their names.
 
@@ -51,7 +51,7 @@ DINO_HEAD = re.compile(r"\bproj\.(mlp|last_layer)\.")
 
 @dataclass(frozen=True, slots=True)
 class DreamSimBranch:
-    """One of the transformers. CLIP's towers normalize what goes into the first layer, and project what comes out."""
+    """One transformer. CLIP's towers also normalize the input and project the output."""
 
     weights: Mapping[str, torch.Tensor]
     projection: torch.Tensor | None
@@ -60,11 +60,11 @@ class DreamSimBranch:
 
     @property
     def is_clip(self) -> bool:
-        """Is it the picture tower of a CLIP?"""
+        """Whether this is the image tower of a CLIP."""
         return self.projection is not None
 
     def vectors(self, pixels: torch.Tensor) -> torch.Tensor:
-        """One row per picture, of n x 3 x height x width from 0 to 1: the class token of the last layer, projected."""
+        """Return the projected class token of each image; input n x 3 x height x width from 0 to 1."""
         import torch.nn.functional as layers
         from torch import cat, tensor
 
@@ -90,8 +90,8 @@ class DreamSimBranch:
         count, length, width = tokens.shape
         mixed = self._linear(self._normalized(tokens, f"{layer}.norm1"), f"{layer}.attn.qkv")
         queries, keys, values = mixed.reshape(count, length, 3, width // HEAD, HEAD).permute(2, 0, 3, 1, 4)
-        seen = layers.scaled_dot_product_attention(queries, keys, values)
-        tokens = tokens + self._linear(seen.transpose(1, 2).reshape(count, length, width), f"{layer}.attn.proj")
+        attended = layers.scaled_dot_product_attention(queries, keys, values)
+        tokens = tokens + self._linear(attended.transpose(1, 2).reshape(count, length, width), f"{layer}.attn.proj")
         hidden = self._linear(self._normalized(tokens, f"{layer}.norm2"), f"{layer}.mlp.fc1")
         active = hidden * (1.702 * hidden).sigmoid() if self.quick else layers.gelu(hidden)
         return tokens + self._linear(active, f"{layer}.mlp.fc2")
@@ -109,14 +109,14 @@ class DreamSimBranch:
 
 
 class DreamSim(Network):
-    """Role `perceptual_distance`: 1 - cosine of the vectors of both pictures, with their means taken out."""
+    """Role `perceptual_distance`: 1 - cosine of the centered vectors of two images."""
 
     role = "perceptual_distance"
     kinds: ClassVar[Mapping[str, str]] = {}
     batch = 8
 
     def compare(self, pairs: Sequence[tuple[Pixels, Pixels]]) -> list[float]:
-        """One distance per pair of pictures; 0 for the same picture."""
+        """Compute one distance per pair of images; 0 for identical images."""
         vectors = self._vectors([picture for pair in pairs for picture in pair])
         return [float(np.clip(1 - vectors[2 * index] @ vectors[2 * index + 1], 0, 2)) for index in range(len(pairs))]
 
@@ -134,7 +134,7 @@ class DreamSim(Network):
 
     @cached_property
     def branches(self) -> tuple[DreamSimBranch, ...]:
-        """The transformers, loaded now, in the order in which their vectors are joined."""
+        """The transformers, loaded on first use, in the order of concatenation."""
         with clear_errors(self.source, "network"):
             from safetensors.torch import load_file
 
@@ -155,7 +155,7 @@ class DreamSim(Network):
 
 
 def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSimBranch, ...]:
-    """The transformers in a file of tensors; raises `BadInputError` for one with gaps or with tensors left over.
+    """Build the transformers from a file of tensors; raise `BadInputError` for missing or extra tensors.
 
     Args:
         tensors: all tensors by name
@@ -163,20 +163,20 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSi
 
     """
     starts = sorted(element.removesuffix(MARK) for element in tensors if element.endswith(MARK))
-    own: dict[str, dict[str, torch.Tensor]] = {start: {} for start in starts}
+    tensors_by_prefix: dict[str, dict[str, torch.Tensor]] = {start: {} for start in starts}
     projections: list[torch.Tensor] = []
     faults: list[str] = [] if starts else [f"no tensor is called …{MARK}"]
     for key in sorted(tensors):
         start = max((item for item in starts if key.startswith(item)), key=len, default=None)
         part = key.removeprefix(start or "")
         if start is not None and (part in OUTER or part.startswith("blocks.")):
-            own[start][part] = tensors[key]
+            tensors_by_prefix[start][part] = tensors[key]
         elif key.endswith(("proj", "proj.weight", "projection", "projection.weight")) and tensors[key].ndim == 2:
             projections.append(tensors[key].T if key.endswith(".weight") else tensors[key])
         elif not DINO_HEAD.search(key):
             faults.append(f"'{key}' is not understood")
-    faults += [f"'{start}{part}' is missing" for start in starts for part in _missing(own[start])]
-    towers = [start for start in starts if "pos_drop.weight" in own[start]]
+    faults += [f"'{start}{part}' is missing" for start in starts for part in _missing(tensors_by_prefix[start])]
+    towers = [start for start in starts if "pos_drop.weight" in tensors_by_prefix[start]]
     if len(towers) != len(projections):
         faults.append(f"there are {len(towers)} towers of CLIP and {len(projections)} projections")
     if faults:
@@ -186,17 +186,19 @@ def branches_of(tensors: Mapping[str, torch.Tensor], name: str) -> tuple[DreamSi
             faults,
         )
     by_tower = dict(zip(towers, projections, strict=True))
-    return tuple(DreamSimBranch(own[start], by_tower.get(start), quick=[start] == towers[:1]) for start in starts)
+    return tuple(
+        DreamSimBranch(tensors_by_prefix[start], by_tower.get(start), quick=[start] == towers[:1]) for start in starts
+    )
 
 
 def _missing(weights: Mapping[str, torch.Tensor]) -> list[str]:
     layers = sum(name.endswith("attn.qkv.weight") for name in weights)
     parts = [f"{part}.{kind}" for part in LAYER for kind in ("weight", "bias")]
-    wanted = [*OUTER[:5], *(f"blocks.{layer}.{part}" for layer in range(layers) for part in parts)]
-    return [part for part in wanted if part not in weights]
+    expected = [*OUTER[:5], *(f"blocks.{layer}.{part}" for layer in range(layers) for part in parts)]
+    return [part for part in expected if part not in weights]
 
 
 def _square(image: Pixels) -> Any:
-    """3 x 224 x 224 from 0 to 1, the whole picture pressed into it."""
+    """Resize to 3 x 224 x 224 from 0 to 1, ignoring aspect ratio."""
     small = np.asarray(Image.fromarray(image).resize((SIDE, SIDE), Image.Resampling.BICUBIC), np.float32)
     return np.ascontiguousarray((small / 255).transpose(2, 0, 1))

@@ -1,6 +1,6 @@
-"""GroundingDINO (Liu et al. 2023): a detector that reads all phrases of a question together with the picture.
+"""GroundingDINO (Liu et al. 2023): a detector that reads all phrases of a question together with the image.
 
-Picture and text are mixed from the first layers on, so nothing can be computed ahead: `look` keeps the pixels. The
+Image and text are mixed from the first layers on, so nothing can be computed ahead: `look` keeps the pixels. The
 phrases are joined to one text, `a cat. a cup.`; the network says for every box how well it fits each token, and a
 phrase is as sure as its most confident token. Box threshold and text threshold of the original are then one number,
 unless a text threshold is set.
@@ -21,13 +21,13 @@ from editgauge.models.hub._network import Boxes, Network, corners, numbers
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
-FAINTEST = 0.01
+MIN_CONFIDENCE = 0.01
 ENDS = ".?"
 """These end a phrase for the network, wherever they stand."""
 
 
 class GroundingDetector(Network):
-    """Where the things are that some phrases name."""
+    """Role `detector`: open-vocabulary detection of phrases."""
 
     role = "detector"
     kinds: ClassVar[Mapping[str, str]] = {
@@ -42,7 +42,7 @@ class GroundingDetector(Network):
     """How well every token of a phrase must fit a box; the original package names a box by the tokens over it."""
 
     def word_for(self, phrase: str) -> str:
-        """The phrase itself, unless it holds what would end it for the network."""
+        """Return the phrase, without the separator of the network."""
         if not phrase.strip(ENDS + " ") or set(phrase.strip(ENDS + " ")) & set(ENDS):
             raise UnscorableError(
                 "unknown_word", f"GroundingDINO takes one phrase without full stops, and was given '{phrase}'"
@@ -50,11 +50,11 @@ class GroundingDetector(Network):
         return phrase
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """The pixels: without the phrases there is nothing to compute."""
+        """Return the pixels unchanged; the network needs the phrases, too."""
         return [{"pixels": image} for image in images]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """What fits each word, from FAINTEST on, most confident first. One pass per question: pictures of different
+        """Return the matches of each word, most confident first. One pass per question: images of different
         shape would have to be padded, and the padding changes what the backbone sees.
         """
         return [self._answer(features["pixels"], words) for features, words in questions]
@@ -68,20 +68,20 @@ class GroundingDetector(Network):
         answered = [
             word for (_, boxes), group in zip(parts, self._groups(words), strict=True) for word in group * len(boxes)
         ]
-        order = [place for place in np.argsort(-sure, kind="stable").tolist() if sure[place] >= FAINTEST]
-        chosen = tuple(answered[place] for place in order)
-        return Detections(boxes[order], sure[order], chosen, chosen)
+        order = [index for index in np.argsort(-sure, kind="stable").tolist() if sure[index] >= MIN_CONFIDENCE]
+        labels = tuple(answered[index] for index in order)
+        return Detections(boxes[order], sure[order], labels, labels)
 
     def _forward(self, image: Pixels, words: tuple[str, ...]) -> tuple[NDArray[np.float32], Boxes]:
-        """How sure every box is of every word, and the boxes."""
+        """Return the confidence of every box for every word, and the boxes."""
         text, spans = joined(words)
         tokens = self.tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
-        places = tokens.pop("offset_mapping")[0].tolist()
-        seen = self.image_processor([image], return_tensors="pt")
+        offsets = tokens.pop("offset_mapping")[0].tolist()
+        inputs = self.image_processor([image], return_tensors="pt")
         with self.thinking():
-            outputs = self.network(**tokens.to(self.device), **seen.to(self.device))
+            outputs = self.network(**tokens.to(self.device), **inputs.to(self.device))
         fits = numbers(outputs.logits[0].float().sigmoid())
-        sure = np.stack([self._sure(fits[:, tokens_within(places, span)]) for span in spans], axis=1)
+        sure = np.stack([self._sure(fits[:, tokens_within(offsets, span)]) for span in spans], axis=1)
         height, width = image.shape[:2]
         return sure, corners(numbers(outputs.pred_boxes[0]), (width, height))
 
@@ -93,7 +93,7 @@ class GroundingDetector(Network):
         return np.where(fits.min(axis=1, initial=1) >= self.text_threshold, surest, np.float32(0))
 
     def _groups(self, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        """The words in as few texts as the network can read."""
+        """Group the words into as few prompts as fit the network."""
         longest = self.network.config.max_text_len
         group: tuple[str, ...] = ()
         for word in words:
@@ -105,12 +105,12 @@ class GroundingDetector(Network):
             yield group
 
     def _settings(self) -> dict[str, str | int | float]:
-        settings: dict[str, str | int | float] = {"operating_point": self.operating_point, "faintest": FAINTEST}
+        settings: dict[str, str | int | float] = {"operating_point": self.operating_point, "faintest": MIN_CONFIDENCE}
         return settings | ({"text_threshold": self.text_threshold} if self.text_threshold else {})
 
 
 def joined(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """The words as one text, and where in it each stands.
+    """Join the words to one prompt and return the span of each.
 
     >>> joined(["A cat", "a cup."])
     ('a cat. a cup.', [(0, 5), (7, 12)])
@@ -123,6 +123,6 @@ def joined(words: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
     return text.rstrip(), spans
 
 
-def tokens_within(places: Sequence[Sequence[int]], span: tuple[int, int]) -> list[int]:
-    """The tokens that are in a span of the text; marks of start and end have no length and lie nowhere."""
-    return [token for token, (start, stop) in enumerate(places) if span[0] <= start < stop <= span[1]]
+def tokens_within(spans: Sequence[Sequence[int]], span: tuple[int, int]) -> list[int]:
+    """Return the indices of the tokens inside a text span; start and end marks are empty and never match."""
+    return [token for token, (start, stop) in enumerate(spans) if span[0] <= start < stop <= span[1]]

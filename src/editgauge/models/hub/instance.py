@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from editgauge._util.images import Pixels
 
-FAINTEST = 0.05
+MIN_CONFIDENCE = 0.05
 SAME_OBJECT = 0.5
 """Intersection over union from which an instance counts as what a box was drawn around."""
 ONEFORMER_TASK = "the task is instance"
 
 
 class InstanceNetwork(Network):
-    """What both roles share: everything the network sees in a picture."""
+    """Base class of both roles: all instances in an image."""
 
     kinds: ClassVar[Mapping[str, str]] = {
         "detr": "DetrForObjectDetection",
@@ -39,22 +39,22 @@ class InstanceNetwork(Network):
         "oneformer": "OneFormerForUniversalSegmentation",
     }
     batch = 1
-    """Pictures of different shape would have to be padded, and the padding changes what the backbone sees."""
+    """Images of different shape would have to be padded, and the padding changes what the backbone sees."""
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """All instances of each picture: class, confidence, box, and where there is one the outline."""
+        """Return all instances of each image: class, confidence, box and, if available, mask."""
         return [self._see(image) for image in images]
 
     @cached_property
     def image_processor(self) -> Any:
-        """What makes pictures ready. OneFormer's would fetch a list of classes from the hub, which is not needed."""
-        kept = {"class_info_file": None} if self.source.config["model_type"] == "oneformer" else {}
-        return _network.load_image_processor(self.source, **kept)
+        """The image processor. OneFormer's would download a class list, which is not needed."""
+        options = {"class_info_file": None} if self.source.config["model_type"] == "oneformer" else {}
+        return _network.load_image_processor(self.source, **options)
 
     @cached_property
     def _names(self) -> dict[int, str]:
         named: dict[str, str] = self.source.config["id2label"]
-        return {int(place): name for place, name in named.items()}
+        return {int(index): name for index, name in named.items()}
 
     @property
     def _outlines(self) -> bool:
@@ -71,15 +71,22 @@ class InstanceNetwork(Network):
             if not self._outlines:
                 sure, classes = outputs.logits[0].float().softmax(dim=-1)[:, :-1].max(dim=-1)
                 boxes = corners(numbers(outputs.pred_boxes[0]), (width, height))
-                seen = numbers(sure) >= FAINTEST
-                return _features(boxes[seen], numbers(sure)[seen], classes.cpu().numpy()[seen], (height, width))
+                is_confident = numbers(sure) >= MIN_CONFIDENCE
+                return _features(
+                    boxes[is_confident],
+                    numbers(sure)[is_confident],
+                    classes.cpu().numpy()[is_confident],
+                    (height, width),
+                )
             rows, columns = (int(inputs["pixel_mask"][0].any(dim=axis).sum()) for axis in (1, 0))
-            shown = (rows / inputs["pixel_mask"].shape[1], columns / inputs["pixel_mask"].shape[2])
+            content_fraction = (rows / inputs["pixel_mask"].shape[1], columns / inputs["pixel_mask"].shape[2])
             sure, classes, masks = _instances(outputs.class_queries_logits[0], outputs.masks_queries_logits[0])
-            large = in_picture(masks, shown, (height, width)) > 0
-        kept = (sure >= FAINTEST) & large.flatten(1).any(dim=1)
-        outlines = large[kept].cpu().numpy()
-        return _features(around(outlines), numbers(sure[kept]), classes[kept].cpu().numpy(), (height, width), outlines)
+            large = resize_masks(masks, content_fraction, (height, width)) > 0
+        is_visible = (sure >= MIN_CONFIDENCE) & large.flatten(1).any(dim=1)
+        outlines = large[is_visible].cpu().numpy()
+        return _features(
+            around(outlines), numbers(sure[is_visible]), classes[is_visible].cpu().numpy(), (height, width), outlines
+        )
 
     @cached_property
     def _task(self) -> torch.Tensor:
@@ -94,11 +101,11 @@ class InstanceNetwork(Network):
         return unmasked.to(self.device)
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"faintest": FAINTEST}
+        return {"faintest": MIN_CONFIDENCE}
 
 
 class InstanceDetector(InstanceNetwork):
-    """Where the things are that some words name, of those it knows."""
+    """Role `detector`: detection of the classes of an instance segmentation network."""
 
     role = "detector"
     words_are_independent = True
@@ -106,7 +113,7 @@ class InstanceDetector(InstanceNetwork):
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """Every class it was trained on; unknown, and so empty, while its files are not on this machine."""
+        """All classes; empty while the files are not on this machine."""
         return self._words if self.available else ()
 
     @cached_property
@@ -114,31 +121,31 @@ class InstanceDetector(InstanceNetwork):
         return tuple(sorted({name for name in self._names.values() if not _placeholder(name)}))
 
     def word_for(self, phrase: str) -> str:
-        """Its own word for a phrase; raises `UnscorableError` when it knows none."""
+        """Map a phrase to a class; raise `UnscorableError` when there is none."""
         return resolve(phrase, self._words).word
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """Those of what it saw that carry one of the words, most confident first."""
+        """Select the instances of the words, most confident first."""
         return [self._choose(features, set(words)) for features, words in questions]
 
     def _choose(self, features: Features, words: set[str]) -> Detections:
-        names = [self._names[place] for place in features["classes"].tolist()]
+        names = [self._names[index] for index in features["classes"].tolist()]
         order = np.argsort(-features["confidences"], kind="stable").tolist()
-        chosen = [place for place in order if names[place] in words]
-        answered = tuple(names[place] for place in chosen)
-        return Detections(features["boxes"][chosen], features["confidences"][chosen], answered, answered)
+        selected = [index for index in order if names[index] in words]
+        answered = tuple(names[index] for index in selected)
+        return Detections(features["boxes"][selected], features["confidences"][selected], answered, answered)
 
     def _settings(self) -> dict[str, str | int | float]:
         return {**super()._settings(), "operating_point": self.operating_point}
 
 
 class InstanceSegmenter(InstanceNetwork):
-    """The outline of the instance that is in a box or under a point."""
+    """Role `segmenter`: the mask of the instance in a box or under a point."""
 
     role = "segmenter"
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
-        """For each question one mask per box or point; raises `UnscorableError` where it sees no instance."""
+        """Return one mask per box or point; raise `UnscorableError` where there is no instance."""
         if not self._outlines:
             raise BadInputError(
                 f"'{self.source.name}' gives boxes without outlines; Mask2Former and OneFormer give both."
@@ -152,12 +159,12 @@ class InstanceSegmenter(InstanceNetwork):
             fits = overlap(prompt.boxes, features["boxes"])
             fits[fits < SAME_OBJECT] = 0
         else:
-            x, y = np.clip(prompt.places.astype(int).T, 0, [[width - 1], [height - 1]])
+            x, y = np.clip(prompt.coordinates.astype(int).T, 0, [[width - 1], [height - 1]])
             fits = np.asarray(masks[:, y, x].T * features["confidences"], np.float32)
-        lost = [place for place, row in enumerate(fits) if not row.any()]
+        lost = [index for index, row in enumerate(fits) if not row.any()]
         if lost:
-            place = np.round(prompt.places[lost[0]]).astype(int).tolist()
-            raise UnscorableError("not_detected", f"{self.source.id} sees no instance at {place}")
+            position = np.round(prompt.coordinates[lost[0]]).astype(int).tolist()
+            raise UnscorableError("not_detected", f"{self.source.id} sees no instance at {position}")
         return masks[fits.argmax(axis=1)] if len(fits) else np.zeros((0, height, width), np.bool_)
 
     def _settings(self) -> dict[str, str | int | float]:
@@ -165,20 +172,21 @@ class InstanceSegmenter(InstanceNetwork):
 
 
 def _instances(classes: torch.Tensor, masks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Confidence, class and mask of the most confident pairs of query and class, as Mask2Former counts them: the
-    class's probability times the mean probability inside the mask.
+    """Return confidence, class and mask of the most confident pairs of query and class.
+
+    As in Mask2Former, the confidence is the class probability times the mean probability inside the mask.
     """
     fits = classes.float().softmax(dim=-1)[:, :-1]
-    sure, places = fits.flatten().topk(len(fits))
-    chosen = masks.float()[places // fits.shape[1]]
-    inside = (chosen > 0).float()
-    certain = (chosen.sigmoid() * inside).sum(dim=(1, 2)) / (inside.sum(dim=(1, 2)) + 1e-6)
-    return sure * certain, places % fits.shape[1], chosen
+    sure, indices = fits.flatten().topk(len(fits))
+    query_masks = masks.float()[indices // fits.shape[1]]
+    inside = (query_masks > 0).float()
+    certain = (query_masks.sigmoid() * inside).sum(dim=(1, 2)) / (inside.sum(dim=(1, 2)) + 1e-6)
+    return sure * certain, indices % fits.shape[1], query_masks
 
 
-def in_picture(masks: torch.Tensor, shown: tuple[float, float], size: tuple[int, int]) -> torch.Tensor:
-    """Masks at the picture's size; `shown` is the part of what the network saw that is picture and not padding."""
-    rows, columns = (max(1, round(share * side)) for share, side in zip(shown, masks.shape[1:], strict=True))
+def resize_masks(masks: torch.Tensor, content_fraction: tuple[float, float], size: tuple[int, int]) -> torch.Tensor:
+    """Resize masks to the image, without the padding around `content_fraction` of the input."""
+    rows, columns = (max(1, round(share * side)) for share, side in zip(content_fraction, masks.shape[1:], strict=True))
     return resized(masks[:, :rows, :columns], size)
 
 
@@ -189,15 +197,15 @@ def _features(
     size: tuple[int, int],
     masks: NDArray[np.bool_] | None = None,
 ) -> Features:
-    kept: dict[str, NDArray[Any]] = {
+    features: dict[str, NDArray[Any]] = {
         "boxes": boxes,
         "confidences": confidences,
         "classes": classes,
         "size": np.array(size),
     }
-    return kept if masks is None else {**kept, "masks": np.packbits(masks, axis=2)}
+    return features if masks is None else {**features, "masks": np.packbits(masks, axis=2)}
 
 
 def _placeholder(name: str) -> bool:
-    """COCO numbers its 80 classes up to 90; the gaps are called N/A."""
+    """Tell whether a class name is a gap: COCO numbers its 80 classes up to 90."""
     return name == "N/A" or name.startswith("LABEL_")

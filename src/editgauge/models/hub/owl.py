@@ -1,6 +1,6 @@
-"""OWL-ViT and OWLv2: detectors for any phrase, which see a picture once and are then asked at almost no cost.
+"""OWL-ViT and OWLv2: detectors for any phrase, which see an image once and are then asked at almost no cost.
 
-Minderer et al. 2022, 2023. A picture becomes one embedding and one box per patch; a phrase becomes one embedding; how
+Minderer et al. 2022, 2023. An image becomes one embedding and one box per patch; a phrase becomes one embedding; how
 well they fit depends on those two alone. So `look` keeps what the patches show and their boxes, and `find` compares:
 the network's class head, in two halves.
 """
@@ -20,14 +20,14 @@ from editgauge.models.hub._network import Network, corners, numbers, row_of
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
 
-FAINTEST = 0.01
+MIN_CONFIDENCE = 0.01
 """What is less sure is left out: every patch answers every phrase, and nearly all of them with nothing."""
 NO_DIVISION_BY_ZERO = 1e-6
 """Added to lengths by the network itself, so that it is added here."""
 
 
 class OwlDetector(Network):
-    """Where the things are that some phrases name."""
+    """Role `detector`: open-vocabulary detection of phrases."""
 
     role = "detector"
     kinds: ClassVar[Mapping[str, str]] = {"owlvit": "OwlViTForObjectDetection", "owlv2": "Owlv2ForObjectDetection"}
@@ -38,48 +38,50 @@ class OwlDetector(Network):
     """As in the EditVal and PixLens papers."""
 
     def word_for(self, phrase: str) -> str:
-        """The phrase itself: any may be asked."""
+        """Return the phrase: the vocabulary is open."""
         return phrase
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """What each patch of each picture shows, how its answers are scaled, and its box."""
+        """Encode each image: per patch an embedding, a logit scale and a box."""
         with self.thinking():
             from torch.nn.functional import elu
 
             maps = self.network.image_embedder(pixel_values=self.prepared(images))[0]
             patches = maps.flatten(1, 2)
             head = self.network.class_head
-            shown = head.dense0(patches).float()
-            kept = {
-                "shown": numbers(shown / (shown.norm(dim=-1, keepdim=True) + NO_DIVISION_BY_ZERO)),
+            image_classes = head.dense0(patches).float()
+            features = {
+                "shown": numbers(image_classes / (image_classes.norm(dim=-1, keepdim=True) + NO_DIVISION_BY_ZERO)),
                 "shift": numbers(head.logit_shift(patches)),
                 "scale": numbers(elu(head.logit_scale(patches)) + 1),
             }
             boxes = numbers(self.network.box_predictor(patches, maps))
         return [
-            {"boxes": corners(boxes[index], self._frame(image)), **row_of(kept, index)}
+            {"boxes": corners(boxes[index], self._frame(image)), **row_of(features, index)}
             for index, image in enumerate(images)
         ]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """What each patch is sure of for each word, from FAINTEST on, most confident first."""
+        """Score every patch for every word; return detections, most confident first."""
         self._remember({word for _, words in questions for word in words})
         return [self._compare(features, words) for features, words in questions]
 
     def _compare(self, features: Features, words: tuple[str, ...]) -> Detections:
         if not words:
             return Detections.none()
-        likeness = features["shown"] @ np.stack([self._known[word] for word in words]).T
+        likeness = features["shown"] @ np.stack([self._embeddings[word] for word in words]).T
         sure = np.asarray(expit((likeness + features["shift"]) * features["scale"]), np.float32)
-        places, which = np.nonzero(sure >= FAINTEST)
-        order = np.argsort(-sure[places, which], kind="stable")
-        places, which = places[order], which[order]
+        indices, which = np.nonzero(sure >= MIN_CONFIDENCE)
+        order = np.argsort(-sure[indices, which], kind="stable")
+        indices, which = indices[order], which[order]
         answered = tuple(words[item] for item in which.tolist())
-        return Detections(features["boxes"][places], sure[places, which], answered, answered, places.astype(np.int32))
+        return Detections(
+            features["boxes"][indices], sure[indices, which], answered, answered, indices.astype(np.int32)
+        )
 
     def _remember(self, words: set[str]) -> None:
-        """Embeds the words that were never asked before. Each costs a pass of the text tower; a run asks few."""
-        if new := sorted(words - self._known.keys()):
+        """Embed new words and remember them; each costs a pass of the text tower."""
+        if new := sorted(words - self._embeddings.keys()):
             with self.thinking():
                 longest = self.network.config.text_config.max_position_embeddings
                 tokens = self.tokenizer(
@@ -88,18 +90,18 @@ class OwlDetector(Network):
                 towers = self.network.owlvit if self.network.config.model_type == "owlvit" else self.network.owlv2
                 embedded = towers.get_text_features(**tokens).pooler_output.float()
                 unit = embedded / embedded.norm(dim=-1, keepdim=True)
-            self._known.update(zip(new, numbers(unit / (1 + NO_DIVISION_BY_ZERO)), strict=True))
+            self._embeddings.update(zip(new, numbers(unit / (1 + NO_DIVISION_BY_ZERO)), strict=True))
 
     @cached_property
-    def _known(self) -> dict[str, Vector]:
+    def _embeddings(self) -> dict[str, Vector]:
         return {}
 
     def _frame(self, image: Pixels) -> tuple[int, int]:
-        """Width and height of what the network's boxes are fractions of: OWLv2 sees the picture in a square."""
+        """Return width and height of the frame of the boxes: OWLv2 pads the image to a square."""
         height, width = image.shape[:2]
         if self.network.config.model_type == "owlv2":
             return max(height, width), max(height, width)
         return width, height
 
     def _settings(self) -> dict[str, str | int | float]:
-        return {"operating_point": self.operating_point, "faintest": FAINTEST, "places": "patches"}
+        return {"operating_point": self.operating_point, "faintest": MIN_CONFIDENCE, "places": "patches"}

@@ -1,6 +1,6 @@
 """SAM (Kirillov et al. 2023) and SAM 2 (Ravi et al. 2024): the outline of what is in a box or under a point.
 
-The encoder sees a picture once; each prompt then costs a fiftieth of that. For a box the single mask is taken, as
+The encoder sees an image once; each prompt then costs a fiftieth of that. For a box the single mask is taken, as
 the authors advise; under a point, where a part and the whole are both right, the most confident of three.
 """
 
@@ -24,55 +24,55 @@ if TYPE_CHECKING:
 
 
 class SamSegmenter(Network):
-    """Masks for boxes and points."""
+    """Role `segmenter`: masks for boxes and points."""
 
     role = "segmenter"
     kinds: ClassVar[Mapping[str, str]] = {"sam": "SamModel", "sam2": "Sam2Model", "sam2_video": "Sam2Model"}
     batch = 4
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """What the encoder makes of each picture, and the picture's size."""
+        """Encode each image and record its size."""
         with self.thinking():
             outputs = self.network.get_image_embeddings(self.prepared(images))
         levels = outputs if isinstance(outputs, list) else [outputs]
-        kept = {f"level{index}": numbers(level) for index, level in enumerate(levels)}
-        return [{"size": np.array(image.shape[:2]), **row_of(kept, index)} for index, image in enumerate(images)]
+        features = {f"level{index}": numbers(level) for index, level in enumerate(levels)}
+        return [{"size": np.array(image.shape[:2]), **row_of(features, index)} for index, image in enumerate(images)]
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[Masks]:
-        """For each question one mask per box or point, in the picture's size."""
+        """Return one mask per box or point, in the size of the image."""
         return [self._cut(features, prompt) for features, prompt in questions]
 
     def prepared(self, images: Sequence[Pixels]) -> torch.Tensor:
-        """The pictures as the encoder wants them."""
+        """Preprocess the images for the encoder."""
         if self._squeezes:
             return squeezed(images, self.source.preprocessing).to(self.device)
         return super().prepared(images)
 
     def _cut(self, features: Features, prompt: SegmentPrompt) -> Masks:
         size: tuple[int, int] = tuple(features["size"].tolist())
-        if len(prompt.places) == 0:
+        if len(prompt.coordinates) == 0:
             return np.zeros((0, *size), np.bool_)
         import torch
 
         levels = [features[f"level{index}"] for index in range(len(features) - 1)]
-        seen = [torch.tensor(level, device=self.device)[None] for level in levels]
+        embeddings = [torch.tensor(level, device=self.device)[None] for level in levels]
         with self.thinking():
             outputs = self.network(
-                image_embeddings=seen if self._squeezes else seen[0],
+                image_embeddings=embeddings if self._squeezes else embeddings[0],
                 multimask_output=prompt.boxes is None,
-                **self._placed(prompt, size),
+                **self._scale_prompt(prompt, size),
             )
             surest = outputs.iou_scores[0].argmax(dim=1)
             masks = outputs.pred_masks[0][torch.arange(len(surest)), surest]
-            return numbers(self._in_picture(masks.float(), size)) > 0
+            return numbers(self._resize_masks(masks.float(), size)) > 0
 
-    def _placed(self, prompt: SegmentPrompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
-        """The prompt in the pixels of what the encoder saw."""
+    def _scale_prompt(self, prompt: SegmentPrompt, size: tuple[int, int]) -> dict[str, torch.Tensor]:
+        """Scale a prompt to the pixels of the encoder's input."""
         import torch
 
-        seen = self._seen(size)
-        scale = np.array([seen[1] / size[1], seen[0] / size[0]])
-        points = (prompt.places.reshape(-1, 2) * scale).astype(np.float32)
+        input_size = self._content_size(size)
+        scale = np.array([input_size[1] / size[1], input_size[0] / size[0]])
+        points = (prompt.coordinates.reshape(-1, 2) * scale).astype(np.float32)
         if prompt.boxes is not None:
             return {"input_boxes": torch.tensor(points.reshape(1, -1, 4), device=self.device)}
         placed = torch.tensor(points.reshape(1, -1, 1, 2), device=self.device)
@@ -81,15 +81,15 @@ class SamSegmenter(Network):
             "input_labels": torch.ones(placed.shape[:3], dtype=torch.int, device=self.device),
         }
 
-    def _in_picture(self, masks: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
-        """Masks as the decoder gives them, at the picture's size; SAM saw the picture in the corner of a square."""
+    def _resize_masks(self, masks: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+        """Resize the decoder's masks to the image; SAM pads the image to a square."""
         if not self._squeezes:
-            height, width = self._seen(size)
+            height, width = self._content_size(size)
             masks = resized(masks, (self._side, self._side))[:, :height, :width]
         return resized(masks, size)
 
-    def _seen(self, size: tuple[int, int]) -> tuple[int, int]:
-        """Height and width of the picture inside what the encoder saw."""
+    def _content_size(self, size: tuple[int, int]) -> tuple[int, int]:
+        """Return height and width of the image inside the encoder's input."""
         if self._squeezes:
             return self._side, self._side
         scale = self._side / max(size)
@@ -97,7 +97,7 @@ class SamSegmenter(Network):
 
     @property
     def _squeezes(self) -> bool:
-        """SAM 2 takes the whole square for the picture, whatever its shape; SAM keeps the shape and pads."""
+        """Whether the image is resized to a square (SAM 2) instead of padded (SAM)."""
         return bool(self.source.config["model_type"] != "sam")
 
     @property

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class ClassMapper(Network):
-    """The class of every pixel, in the picture's size."""
+    """Role `semantic_segmenter`: the class of every pixel."""
 
     role = "semantic_segmenter"
     kinds: ClassVar[Mapping[str, str]] = {"segformer": "SegformerForSemanticSegmentation"}
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """Everything it can tell apart."""
+        """Names of the classes."""
         named: dict[str, str] = self.source.config["id2label"]
         return tuple(named[str(index)] for index in range(len(named)))
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
-        """One map per picture."""
+        """Return one class map per image."""
         if not images:
             return []
         with self.thinking():

@@ -19,49 +19,49 @@ LARGEST_WEIGHT = 63
 
 
 class Graph:
-    """A graph in the making. Every layer takes the name of what goes in and gives the name of what comes out."""
+    """Builder of an ONNX graph. Every layer takes the name of its input and returns that of its output."""
 
-    def __init__(self, wanted: str) -> None:
-        self._onnx = library("onnx", wanted)
-        self._helper = library("onnx.helper", wanted)
-        self._arrays = library("onnx.numpy_helper", wanted)
+    def __init__(self, feature: str) -> None:
+        self._onnx = library("onnx", feature)
+        self._helper = library("onnx.helper", feature)
+        self._arrays = library("onnx.numpy_helper", feature)
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._inputs: list[Any] = []
 
     def pictures(self, name: str) -> str:
-        """An input: any number of pictures of any size, height x width x 3, from 0 to 255."""
+        """Add an input of images of any number and size, height x width x 3, from 0 to 255."""
         shape = ["pictures", "height", "width", 3]
         self._inputs.append(self._helper.make_tensor_value_info(name, self._onnx.TensorProto.UINT8, shape))
         return name
 
     def planes(self, name: str, depth: int) -> str:
-        """An input: that many planes of any size."""
+        """Add an input of `count` planes of any size."""
         shape = [1, depth, f"{name}_height", f"{name}_width"]
         self._inputs.append(self._helper.make_tensor_value_info(name, self._onnx.TensorProto.FLOAT, shape))
         return name
 
     def constant(self, values: NDArray[Any]) -> str:
-        """An array that is part of the graph."""
+        """Add a constant array."""
         name = f"constant{len(self._constants)}"
         self._constants.append(self._arrays.from_array(np.ascontiguousarray(values), name))
         return name
 
     def add(self, kind: str, *inputs: str, **settings: Any) -> str:
-        """The output of an operation of ONNX."""
+        """Add an ONNX operation and return its output."""
         name = f"{kind.lower()}{len(self._nodes)}"
         self._nodes.append(self._helper.make_node(kind, list(inputs), [name], name=name, **settings))
         return name
 
     def scaled(self, pictures: str, factor: NDArray[Any], offset: NDArray[Any]) -> str:
-        """Pictures as 3 planes each, every color times its factor plus its offset."""
+        """Convert images to planes and apply a factor and an offset per channel."""
         numbers = self.add("Cast", pictures, to=self._onnx.TensorProto.FLOAT)
         planes = self.add("Transpose", numbers, perm=[0, 3, 1, 2])
         times, plus = (self.constant(item.astype(np.float32).reshape(1, 3, 1, 1)) for item in (factor, offset))
         return self.add("Add", self.add("Mul", planes, times), plus)
 
     def conv(self, planes: str, weight: Floats, bias: Floats, stride: int = 1, padding: int = 0) -> str:
-        """A convolution."""
+        """Add a convolution."""
         sides = {"strides": [stride] * 2, "pads": [padding] * 4, "kernel_shape": list(weight.shape[2:])}
         return self.add("Conv", planes, self.constant(weight), self.constant(bias), **sides)
 
@@ -76,7 +76,7 @@ class Graph:
         stride: int = 1,
         padding: int | None = 0,
     ) -> str:
-        """A convolution with its batch normalization, which at rest is a factor and an offset, worked into it.
+        """Add a convolution with its batch normalization folded into the weights.
 
         Args:
             planes: what goes in
@@ -98,11 +98,11 @@ class Graph:
         return self.add("Conv", planes, self.constant(kernel), self.constant(bias), group=groups, **settings)
 
     def max_pool(self, planes: str, side: int, stride: int, padding: int = 0) -> str:
-        """The greatest value around each place."""
+        """Add a max-pooling layer."""
         return self.add("MaxPool", planes, kernel_shape=[side] * 2, strides=[stride] * 2, pads=[padding] * 4)
 
     def finished(self, *outputs: str) -> bytes:
-        """The whole graph as the bytes of an ONNX file, with outputs of floats."""
+        """Serialize the graph to ONNX with float outputs."""
         floats = self._onnx.TensorProto.FLOAT
         results = [self._helper.make_tensor_value_info(output, floats, None) for output in outputs]
         graph = self._helper.make_graph(self._nodes, "editgauge", self._inputs, results, self._constants)
@@ -112,15 +112,17 @@ class Graph:
         return content
 
 
-def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_row: Callable[[str], bool]) -> None:
-    """Replaces products with constant matrices; the network is changed in place.
+def int8_products(
+    network: Any, feature: str, is_selected: Callable[[str], bool], by_row: Callable[[str], bool]
+) -> None:
+    """Quantize products with constant matrices, in place.
 
     Weights are rounded once, column by column. What they are multiplied with is rounded at each run, on one scale.
 
     Args:
         network: an ONNX model
-        wanted: what it is called in messages
-        chosen: is the product with this name replaced?
+        feature: what it is called in messages
+        is_selected: is the product with this name replaced?
         by_row: does each row of its input get a scale of its own, because a few rows are far larger than the others?
 
     """
@@ -128,22 +130,22 @@ def int8_products(network: Any, wanted: str, chosen: Callable[[str], bool], by_r
     nodes = list(network.graph.node)
     del network.graph.node[:]
     for node in nodes:
-        if node.op_type == "MatMul" and node.input[1] in constants and chosen(node.name):
+        if node.op_type == "MatMul" and node.input[1] in constants and is_selected(node.name):
             matrix = constants[node.input[1]]
             network.graph.initializer.remove(matrix)
-            _Product(network.graph, node, wanted).replace(matrix, by_row(node.name))
+            _Product(network.graph, node, feature).replace(matrix, by_row=by_row(node.name))
         else:
             network.graph.node.append(node)
 
 
 class _Product:
-    """One product, written down again as several operations on whole numbers."""
+    """One matrix product, rewritten as int8 operations."""
 
-    def __init__(self, graph: Any, node: Any, wanted: str) -> None:
-        self._graph, self._node, self._onnx = graph, node, library("onnx", wanted)
+    def __init__(self, graph: Any, node: Any, feature: str) -> None:
+        self._graph, self._node, self._onnx = graph, node, library("onnx", feature)
 
-    def replace(self, matrix: Any, by_row: bool) -> None:
-        """Appends the operations to the graph."""
+    def replace(self, matrix: Any, *, by_row: bool) -> None:
+        """Append the quantized operations to the graph."""
         weights = self._onnx.numpy_helper.to_array(matrix)
         scales = np.abs(weights).max(axis=0) / LARGEST_WEIGHT
         numbers = self._constant("numbers", np.round(weights / scales).astype(np.int8))
@@ -167,7 +169,7 @@ class _Product:
         return name
 
     def _add(self, kind: str, *inputs: str, outputs: int = 1, **settings: Any) -> list[str]:
-        """The names of what an operation gives."""
+        """Return the output names of an operation."""
         name = f"{self._node.name}/{len(self._graph.node)}"
         names = [f"{name}/{index}" for index in range(outputs)]
         self._graph.node.append(self._onnx.helper.make_node(kind, list(inputs), names, name=name, **settings))

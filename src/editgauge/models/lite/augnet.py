@@ -1,4 +1,4 @@
-"""AugNet (Chen et al. 2021): pictures that look alike lie close together, learned without labels.
+"""AugNet (Chen et al. 2021): images that look alike lie close together, learned without labels.
 
 A ResNet-50 (He et al. 2016, with the stride in the 3 x 3 layer) whose last layer gives 768 numbers between -1 and 1.
 The graph is built here from the paper and the verified weights, so torch is not needed.
@@ -17,7 +17,7 @@ from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
 from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._graphs import Floats, Graph
-from editgauge.models.lite._runtime import IMAGENET_MEAN, IMAGENET_SPREAD, FromCatalog, card_of, onnx_session
+from editgauge.models.lite._runtime import IMAGENET_MEAN, IMAGENET_STD, FromCatalog, card_of, onnx_session
 from editgauge.models.weights._pickles import arrays_of
 
 NAME = "augnet"
@@ -25,25 +25,25 @@ ID = "AugNet ResNet-50"
 SHORTER_SIDE = 350
 LENGTH = 768
 BLOCKS = (3, 4, 6, 3)
-NEVER_ZERO = 1e-5
+EPSILON = 1e-5
 """Added to the variances of batch normalization."""
 
 Weights = Mapping[str, Floats]
 
 
 class AugNet(FromCatalog):
-    """Role `image_embedder`: 768 numbers per picture; about a fifth of a second."""
+    """Role `image_embedder`: 768 dimensions; about 0.2 s per image."""
 
     batch = 4
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "image_embedder", ID, shorter_side=SHORTER_SIDE)
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """One vector per picture, as the network gives it."""
+        """Return one vector per image, not normalized."""
         vectors = [self._session.run(None, {"pictures": _small(image)[np.newaxis]})[0][0] for image in images]
         return np.array(vectors, np.float32).reshape(-1, LENGTH)
 
@@ -55,7 +55,7 @@ class AugNet(FromCatalog):
 
 
 def _small(image: Pixels) -> Pixels:
-    """The picture with its shorter side at 350 pixels, as the network was trained and published."""
+    """Resize the shorter side to 350 pixels, as in training."""
     height, width = image.shape[:2]
     scale = SHORTER_SIDE / min(height, width)
     size = tuple(int(max(side * scale, SHORTER_SIDE)) for side in (width, height))
@@ -64,7 +64,7 @@ def _small(image: Pixels) -> Pixels:
 
 def _graph(weights: Weights) -> bytes:
     graph = Graph(ID)
-    planes = graph.scaled(graph.pictures("pictures"), 1 / (255 * IMAGENET_SPREAD), -IMAGENET_MEAN / IMAGENET_SPREAD)
+    planes = graph.scaled(graph.pictures("pictures"), 1 / (255 * IMAGENET_STD), -IMAGENET_MEAN / IMAGENET_STD)
     planes = graph.add("Relu", _normalized_conv(graph, weights, planes, "conv1", "bn1", 2, 3))
     planes = graph.max_pool(planes, 3, 2, 1)
     for layer, blocks in enumerate(BLOCKS, start=1):
@@ -77,7 +77,7 @@ def _graph(weights: Weights) -> bytes:
 
 
 def _bottleneck(graph: Graph, weights: Weights, planes: str, name: str, stride: int) -> str:
-    """Three layers with a way around them."""
+    """Add a residual bottleneck block."""
     around = planes
     if f"{name}.downsample.0.weight" in weights:
         around = _normalized_conv(graph, weights, planes, f"{name}.downsample.0", f"{name}.downsample.1", stride)
@@ -90,4 +90,4 @@ def _bottleneck(graph: Graph, weights: Weights, planes: str, name: str, stride: 
 def _normalized_conv(
     graph: Graph, weights: Weights, planes: str, conv: str, norm: str, stride: int = 1, padding: int = 0
 ) -> str:
-    return graph.normalized_conv(planes, weights, conv, norm, epsilon=NEVER_ZERO, stride=stride, padding=padding)
+    return graph.normalized_conv(planes, weights, conv, norm, epsilon=EPSILON, stride=stride, padding=padding)

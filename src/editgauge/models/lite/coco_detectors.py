@@ -1,4 +1,4 @@
-"""What the small detectors share: one look at a picture, and answers filtered from it."""
+"""What the small detectors share: one look at an image, and answers filtered from it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Boxes = NDArray[np.float32]
 
 
 class CocoDetector(FromCatalog, ABC):
-    """Role `detector`: sees the 80 kinds of objects of COCO.
+    """Role `detector`: the 80 classes of COCO.
 
-    The whole picture is pressed into the network's square. Keeping its shape and filling the rest was not clearly
+    The whole image is pressed into the network's square. Keeping its shape and filling the rest was not clearly
     better on 65 photographs (`docs/explanation/operating-points.md`).
     """
 
@@ -41,7 +41,7 @@ class CocoDetector(FromCatalog, ABC):
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(
             self.name,
             "detector",
@@ -53,19 +53,19 @@ class CocoDetector(FromCatalog, ABC):
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """The 80 words."""
+        """The 80 class names."""
         return tuple(coco_words().values())
 
     def word_for(self, phrase: str) -> str:
-        """The word of COCO that a phrase stands for; raises `UnscorableError` when there is none."""
+        """Map a phrase to a COCO class; raise `UnscorableError` when there is none."""
         return resolve(phrase, self.vocabulary).word
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """All that the network sees in each picture, whatever its confidence: boxes, confidences, COCO's numbers."""
+        """Return all detections of each image: boxes, confidences and COCO category ids."""
         return [self._look(image) for image in images]
 
     def find(self, questions: Sequence[tuple[Features, tuple[str, ...]]]) -> list[Detections]:
-        """What was seen of each question's words, most confident first."""
+        """Return the detections of each question's words, most confident first."""
         return [_of_words(features, words) for features, words in questions]
 
     def _look(self, image: Pixels) -> Features:
@@ -73,8 +73,8 @@ class CocoDetector(FromCatalog, ABC):
         parts, confidences, numbers = self._run(np.asarray(square, dtype=np.uint8))
         height, width = image.shape[:2]
         boxes = (np.clip(parts, 0, 1) * (width, height, width, height)).astype(np.float32)
-        there = (boxes[:, 2:] > boxes[:, :2]).all(axis=1) & np.isin(numbers, list(coco_words()))
-        order = np.flatnonzero(there)[np.argsort(-confidences[there], kind="stable")]
+        is_valid = (boxes[:, 2:] > boxes[:, :2]).all(axis=1) & np.isin(numbers, list(coco_words()))
+        order = np.flatnonzero(is_valid)[np.argsort(-confidences[is_valid], kind="stable")]
         return {
             "boxes": boxes[order],
             "confidences": confidences[order].astype(np.float32),
@@ -83,19 +83,19 @@ class CocoDetector(FromCatalog, ABC):
 
     @abstractmethod
     def _run(self, square: Pixels) -> tuple[Boxes, NDArray[np.float32], NDArray[np.int64]]:
-        """Boxes in parts of the square, confidences, and COCO's numbers."""
+        """Return boxes relative to the square, confidences and COCO category ids."""
 
 
 def _of_words(features: Features, words: tuple[str, ...]) -> Detections:
-    known = {word: number for number, word in coco_words().items()}
-    if strangers := [word for word in words if word not in known]:
-        raise UnscorableError("unknown_word", f"the detector has no word {', '.join(map(repr, strangers))}")
-    places = np.flatnonzero(np.isin(features["numbers"], [known[word] for word in words]))
-    seen = tuple(coco_words()[number] for number in features["numbers"][places].tolist())
-    return Detections(features["boxes"][places], features["confidences"][places], seen, seen)
+    ids = {word: number for number, word in coco_words().items()}
+    if unknown := [word for word in words if word not in ids]:
+        raise UnscorableError("unknown_word", f"the detector has no word {', '.join(map(repr, unknown))}")
+    indices = np.flatnonzero(np.isin(features["numbers"], [ids[word] for word in words]))
+    labels = tuple(coco_words()[number] for number in features["numbers"][indices].tolist())
+    return Detections(features["boxes"][indices], features["confidences"][indices], labels, labels)
 
 
-BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{place}" for place in (3, 2, 1, 0))
+BOXES, NUMBERS, CONFIDENCES, COUNT = (f"StatefulPartitionedCall:{index}" for index in (3, 2, 1, 0))
 
 
 class _EfficientDet(CocoDetector):
@@ -112,7 +112,7 @@ class _EfficientDet(CocoDetector):
 
 
 class EfficientDetLite2(_EfficientDet):
-    """Sees the 80 kinds of objects of COCO in less than a tenth of a second a picture on one core."""
+    """COCO's 80 classes in less than 0.1 s per image on one core."""
 
     name = "efficientdet-lite2"
     weights = (name,)
@@ -122,7 +122,7 @@ class EfficientDetLite2(_EfficientDet):
 
 
 class EfficientDetLite0(_EfficientDet):
-    """The smaller brother of Lite2: twice as fast, and it overlooks more."""
+    """The smaller variant: twice as fast, with lower recall."""
 
     name = "efficientdet-lite0"
     weights = (name,)
@@ -136,7 +136,7 @@ TEXT = "ssd_mobilenet_v2_coco_2018_03_29.pbtxt"
 
 
 class SsdMobileNetV2(CocoDetector):
-    """Sees the 80 kinds of objects of COCO: at most 100 of a picture, from a confidence of 0.01 on."""
+    """COCO's 80 classes: at most 100 detections per image, from a confidence of 0.01."""
 
     name = "ssd-mobilenet-v2"
     weights = (name,)
@@ -155,5 +155,5 @@ class SsdMobileNetV2(CocoDetector):
         import cv2
 
         self._net.setInput(cv2.dnn.blobFromImage(square))
-        rows = self._net.forward()[0, 0]  # picture, number, confidence, left, top, right, bottom
+        rows = self._net.forward()[0, 0]  # image, number, confidence, left, top, right, bottom
         return rows[:, 3:7], rows[:, 2], rows[:, 1].astype(np.int64)

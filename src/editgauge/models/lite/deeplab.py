@@ -26,21 +26,21 @@ CLASSES = (
 
 
 class DeepLabV3(FromCatalog):
-    """Role `semantic_segmenter`: coarse outlines, and most things are background to it; a fiftieth of a second."""
+    """Role `semantic_segmenter`: coarse masks of 20 classes; 0.02 s per image."""
 
     batch = 8
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "semantic_segmenter", ID, (SIDE, SIDE), resize="bilinear, to the whole square")
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
-        """The class of every pixel of each picture."""
-        return [ClassMap(self._places(image), CLASSES) for image in images]
+        """Return the class of every pixel of each image."""
+        return [ClassMap(self._labels(image), CLASSES) for image in images]
 
-    def _places(self, image: Pixels) -> Pixels:
+    def _labels(self, image: Pixels) -> Pixels:
         square = cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR).astype(np.float32) / 127.5 - 1
         scores, *_ = litert_outputs(self._network, square).values()
         return np.asarray(

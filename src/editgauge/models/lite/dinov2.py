@@ -1,4 +1,4 @@
-"""DINOv2 (Oquab et al. 2023), ViT-S/14, run by onnxruntime: one vector per picture and one per patch of it.
+"""DINOv2 (Oquab et al. 2023), ViT-S/14, run by onnxruntime: one vector per image and one per patch of it.
 
 The file that the package carries averages patches at its end; the graph is cut before that, at the last normalization,
 so that what comes out are the published network's own 257 tokens: the class token and 16 x 16 patches. The positions
@@ -33,38 +33,38 @@ LENGTH = 384
 LAST_NORM = "/norm/Add_1_output_0"
 LAST_ATTENTION = "/blocks.11/attn/qkv/Add_output_0"
 """Queries, keys and values of the last layer, side by side."""
-SENSITIVE = "/blocks.0/mlp/"
+FLOAT_LAYERS = "/blocks.0/mlp/"
 """The layers whose activations are too uneven for eight bits."""
-UNEVEN_ROWS = "/fc2/"
+PER_ROW_LAYERS = "/fc2/"
 """Layers in which few tokens are far larger than the others."""
 
 
 class DinoV2Small(FromCatalog):
-    """Role `image_embedder`: 384 numbers per picture and per patch; about a twentieth of a second on one core."""
+    """Role `image_embedder`: 384 dimensions per image and patch; about 0.05 s on one core."""
 
     batch = 4
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         settings = {"resize": "area, to the whole square", "output": "last norm", "tokens": "int8"}
         return card_of(NAME, "image_embedder", ID, (SIDE, SIDE), **settings)
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The class token of each picture."""
-        return np.array([patch.whole for patch in self.patches(images)], np.float32).reshape(-1, LENGTH)
+        """Return the class token of each image."""
+        return np.array([patch.class_token for patch in self.patches(images)], np.float32).reshape(-1, LENGTH)
 
     def patches(self, images: Sequence[Pixels]) -> list[Patches]:
-        """All tokens of each picture."""
+        """Return all tokens of each image."""
         return [self._tokens(image) for image in images]
 
     def keys(self, images: Sequence[Pixels]) -> list[Keys]:
-        """The keys of the last layer's attention for each picture: its class token first, then its patches."""
+        """Return the keys of the last attention layer for each image: class token first, then patches."""
         return [self._keys(imagenet_scaled(_square(image))) for image in images]
 
     def keys_of_bytes(self, images: Sequence[Pixels]) -> list[Keys]:
-        """The same for pixels from 0 to 255, which the network was not trained on, as PnPInversion feeds it."""
+        """Return the keys for pixels from 0 to 255, untypical for the network but used by PnPInversion."""
         return [self._keys(imagenet_scaled(_square(image), white=255.0)) for image in images]
 
     def _keys(self, planes: NDArray[np.float32]) -> Keys:
@@ -78,7 +78,7 @@ class DinoV2Small(FromCatalog):
     @cached_property
     def _session(self) -> Any:
         network = self._cut(LAST_NORM, LENGTH)
-        int8_products(network, ID, lambda name: SENSITIVE not in name, lambda name: UNEVEN_ROWS in name)
+        int8_products(network, ID, lambda name: FLOAT_LAYERS not in name, lambda name: PER_ROW_LAYERS in name)
         return self._ready(network)
 
     @cached_property
@@ -93,13 +93,13 @@ class DinoV2Small(FromCatalog):
 
 
 def _square(image: Pixels) -> Pixels:
-    """The whole picture, pressed into the square that the positions in the file are for."""
+    """Resize the image to the square of the file's position embeddings, ignoring aspect ratio."""
     mode = cv2.INTER_AREA if min(image.shape[:2]) > SIDE else cv2.INTER_LINEAR
     return np.asarray(cv2.resize(image, (SIDE, SIDE), interpolation=mode), np.uint8)
 
 
 def _cut_at(path: Path, output: str, length: int) -> Any:
-    """The graph up to one of its values, without what follows, such as the averaging that the package added."""
+    """Cut the graph after one value, such as before the averaging that the package added."""
     onnx = library("onnx", ID)
     network = onnx.load(str(path))
     nodes = list(network.graph.node)

@@ -1,4 +1,4 @@
-"""EfficientNet-Lite: which of the 1,000 classes of ImageNet does a picture show?
+"""EfficientNet-Lite: which of the 1,000 classes of ImageNet does an image show?
 
 Lite2 is built here as an ONNX graph from its weights, layer by layer after the published description (Tan and Le 2019;
 the Lite variants of 2020 have no squeeze-and-excitation and ReLU6), so it needs no torch and answers in full precision.
@@ -42,7 +42,7 @@ class _ImageNetClassifier(FromCatalog, ABC):
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(
             self.name,
             "classifier",
@@ -54,11 +54,11 @@ class _ImageNetClassifier(FromCatalog, ABC):
 
     @property
     def vocabulary(self) -> str:
-        """Which list of classes it knows."""
+        """Name of the class list."""
         return "imagenet"
 
     def classify(self, images: Sequence[Pixels]) -> list[ClassScores]:
-        """The probability of every class for each picture."""
+        """Return the probability of every class for each image."""
         return [ClassScores(self._probabilities(self._square(image)), self.vocabulary) for image in images]
 
     def _square(self, image: Pixels) -> Pixels:
@@ -67,11 +67,11 @@ class _ImageNetClassifier(FromCatalog, ABC):
 
     @abstractmethod
     def _probabilities(self, square: Pixels) -> NDArray[np.float32]:
-        """One per class, together 1."""
+        """Return one probability per class; they sum to 1."""
 
 
 class EfficientNetLite2(_ImageNetClassifier):
-    """Role `classifier`: 77% right on ImageNet; about a tenth of a second a picture on one core."""
+    """Role `classifier`: 77% accuracy on ImageNet; about 0.1 s per image on one core."""
 
     name = "efficientnet-lite2"
     id = "EfficientNet-Lite2"
@@ -88,7 +88,7 @@ class EfficientNetLite2(_ImageNetClassifier):
 
 
 class EfficientNetLite3(_ImageNetClassifier):
-    """Role `classifier`: 79% right on ImageNet; in steps of 1/256, so that small shares add up to nothing."""
+    """Role `classifier`: 79% accuracy on ImageNet; quantized to steps of 1/256."""
 
     name = "efficientnet-lite3"
     id = "EfficientNet-Lite3"

@@ -2,7 +2,7 @@
 
 YuNet (Wu et al. 2023) finds them and SFace (Zhong et al. 2021) makes a vector of each, both run by OpenCV; MediaPipe's
 face landmarker (Google) puts 478 points on each and turns them into 52 expressions, run by LiteRT. Nobody is
-recognized: vectors of the two given pictures are compared with each other, and with nothing else.
+recognized: vectors of the two given images are compared with each other, and with nothing else.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from editgauge.models.weights import weights_of
 
 BOXES_AND_VECTORS, LANDMARKS = "yunet-sface", "face-landmarker"
 ID = "YuNet, SFace, MediaPipe face landmarker"
-LONGEST_SIDE = 1024
-IS_FACE = 0.7
-OVERLAP = 0.3
-MOST_FACES = 50
+MAX_SIDE = 1024
+MIN_FACE_CONFIDENCE = 0.7
+NMS_IOU = 0.3
+MAX_FACES = 50
 VECTOR = 128
 LANDMARK_SIDE = 256
-AROUND = 1.5
+CROP_SCALE = 1.5
 """How much of the surroundings the landmarks are looked for in, as a multiple of the face's longer side."""
-READABLE_SIDE = 32
+MIN_EXPRESSION_SIDE = 32
 """Of a face in pixels; the expression of a smaller one is not read."""
 POINTS_OF_EXPRESSIONS = (
     *(0, 1, 4, 5, 6, 7, 8, 10, 13, 14, 17, 21, 33, 37, 39, 40, 46, 52, 53, 54, 55, 58, 61, 63, 65, 66, 67, 70, 78, 80),
@@ -49,18 +49,18 @@ Points = NDArray[np.float32]
 
 
 class LiteFaces(FromCatalog):
-    """Role `face_reader`: boxes, five points, a vector, 52 expressions and the direction of every face."""
+    """Role `face_reader`: box, five points, embedding, 52 expressions and head angles of every face."""
 
     batch = 1
     weights = (BOXES_AND_VECTORS, LANDMARKS)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
-        return card_of(self.weights, "face_reader", ID, longer_side=LONGEST_SIDE, threshold=IS_FACE)
+        """Identity of the model."""
+        return card_of(self.weights, "face_reader", ID, longer_side=MAX_SIDE, threshold=MIN_FACE_CONFIDENCE)
 
     def find_faces(self, images: Sequence[Pixels]) -> list[Faces]:
-        """The faces of each picture, most confident first."""
+        """Detect the faces in each image, most confident first."""
         return [self._faces(image) for image in images]
 
     def _faces(self, image: Pixels) -> Faces:
@@ -78,9 +78,9 @@ class LiteFaces(FromCatalog):
         )
 
     def _rows(self, blue_first: Pixels) -> NDArray[np.float32]:
-        """Of every face: left, top, width, height, five points, confidence; in pixels of the picture."""
+        """Detect faces: left, top, width, height, five points, confidence; in pixels of the image."""
         height, width = blue_first.shape[:2]
-        scale = min(LONGEST_SIDE / max(height, width), 1.0)
+        scale = min(MAX_SIDE / max(height, width), 1.0)
         size = (max(round(width * scale), 1), max(round(height * scale), 1))
         small = blue_first if scale == 1 else cv2.resize(blue_first, size, interpolation=cv2.INTER_AREA)
         self._finder.setInputSize(size)
@@ -96,9 +96,9 @@ class LiteFaces(FromCatalog):
         return np.asarray(vector / max(np.linalg.norm(vector), 1e-6), np.float32)
 
     def _expression(self, image: Pixels, row: NDArray[np.float32]) -> tuple[Points, Points]:
-        """The expressions and the angles of a face; NaN where the landmarks do not see one."""
+        """Return expressions and head angles of a face; NaN where no landmarks are found."""
         nothing = np.full(len(EXPRESSIONS), np.nan, np.float32), np.full(3, np.nan, np.float32)
-        if min(row[2], row[3]) < READABLE_SIDE:
+        if min(row[2], row[3]) < MIN_EXPRESSION_SIDE:
             return nothing
         points, is_face = self._landmarks(image, row)
         if not is_face:
@@ -111,7 +111,7 @@ class LiteFaces(FromCatalog):
         return np.asarray(shares, np.float32).reshape(-1), _angles(points)
 
     def _landmarks(self, image: Pixels, row: NDArray[np.float32]) -> tuple[Points, bool]:
-        """The 478 points of a face in pixels of the picture, with their depth, and whether there is a face at all."""
+        """Return the 478 landmarks with depth, in pixels of the image, and whether there is a face."""
         matrix = _upright_square(row)
         square = cv2.warpAffine(image, matrix, (LANDMARK_SIDE, LANDMARK_SIDE), flags=cv2.INTER_LINEAR)
         network = self._mesh
@@ -128,7 +128,7 @@ class LiteFaces(FromCatalog):
     def _finder(self) -> Any:
         path = str(weights_of(BOXES_AND_VECTORS).path("face_detection_yunet_2023mar.onnx"))
         with native_output_silenced():
-            return cv2.FaceDetectorYN.create(path, "", (320, 320), IS_FACE, OVERLAP, MOST_FACES)
+            return cv2.FaceDetectorYN.create(path, "", (320, 320), MIN_FACE_CONFIDENCE, NMS_IOU, MAX_FACES)
 
     @cached_property
     def _recognizer(self) -> Any:
@@ -150,12 +150,12 @@ class LiteFaces(FromCatalog):
 
 
 def _upright_square(row: NDArray[np.float32]) -> NDArray[np.float64]:
-    """From pixels of the picture to a square around a face with its eyes level."""
+    """Return the affine map from the image to a square around a face with level eyes."""
     left, top, width, height = row[:4].tolist()
     right_eye, left_eye = row[4:6], row[6:8]
     across, down = (left_eye - right_eye).tolist()
     middle = (left + width / 2, top + height / 2)
-    scale = LANDMARK_SIDE / (AROUND * max(width, height, 1))
+    scale = LANDMARK_SIDE / (CROP_SCALE * max(width, height, 1))
     angle = float(np.degrees(np.arctan2(down, across)))
     matrix = np.asarray(cv2.getRotationMatrix2D(middle, angle, scale), np.float64)
     matrix[:, 2] += LANDMARK_SIDE / 2 - np.array(middle, np.float64)
@@ -163,7 +163,7 @@ def _upright_square(row: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _angles(points: Points) -> Points:
-    """How far a head is turned to its left, raised, and tilted to its left, in degrees."""
+    """Return yaw to the person's left, pitch upward and roll to the left, in degrees."""
     across = points[LEFT_CHEEK] - points[RIGHT_CHEEK]
     upward = points[FOREHEAD] - points[CHIN]
     turned = np.degrees(np.arctan2(across[2], np.hypot(across[0], across[1])))

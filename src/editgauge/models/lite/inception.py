@@ -1,7 +1,7 @@
 """Inception features for FID (Heusel et al. 2017) and KID: the 2,048 numbers before the last layer.
 
-Shallower layers have 64, 192 or 768 numbers. With few pictures they are the way out that EditVal names (appendix M):
-the distance is then less biased, and says less about what is in the pictures.
+Shallower layers have 64, 192 or 768 numbers. With few images they are the way out that EditVal names (appendix M):
+the distance is then less biased, and says less about what is in the images.
 
 The network comes as a TorchScript archive, whose program torch interprets. We read that program: it convolves,
 normalizes, pools and joins, and touches nothing else. The hash of the weights makes sure that it is this one.
@@ -40,24 +40,24 @@ class InceptionFid:
     weights = (NAME,)
 
     def __init__(self, weights: Path | None = None, length: int = LENGTH) -> None:
-        """Takes the weights of the catalog, or another file; how many numbers a feature has says which layer."""
+        """Choose the layer by the length of its features; `weights` replaces the catalog's file."""
         self._weights = weights
         self._length = length
 
     @property
     def available(self) -> bool:
-        """Is torch installed?"""
+        """Whether torch is installed."""
         return find_spec("torch") is not None
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         resize = "bilinear from the corner, as in TensorFlow 1"
         layer = {"layer": LAYERS[self._length]} if self._length in LAYERS else {}
         return card_of(NAME, "fid_features", ID, (SIDE, SIDE), resize=resize, **layer)
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The features of each picture, processed individually so that its neighbors cannot change a digit."""
+        """Compute the features of each image on its own, so that the batch cannot change a digit."""
         return np.array([self._features(image) for image in images], np.float32).reshape(-1, self._length)
 
     def _features(self, image: Pixels) -> Vector:
@@ -69,7 +69,7 @@ class InceptionFid:
         return np.asarray(features[0].numpy(), np.float32)
 
     def _shallow(self, values: Any) -> Any:
-        """The mean over all places, behind the layer of that length."""
+        """Average the features over all positions, after the layer of that length."""
         for name, layer in self._network.net.layers.named_children():
             values = layer(values)
             if name == LAYERS[self._length]:
@@ -87,22 +87,22 @@ class InceptionFid:
 
 
 def inception_fid_64() -> InceptionFid:
-    """Features of the first pooling layer."""
+    """Return the model with features of the first pooling layer."""
     return InceptionFid(length=64)
 
 
 def inception_fid_192() -> InceptionFid:
-    """Features of the second pooling layer."""
+    """Return the model with features of the second pooling layer."""
     return InceptionFid(length=192)
 
 
 def inception_fid_768() -> InceptionFid:
-    """Features before the auxiliary classifier."""
+    """Return the model with features before the auxiliary classifier."""
     return InceptionFid(length=768)
 
 
 def scaled_from_corner(image: Pixels, side: int) -> Floats:
-    """The picture as a square of that side, as TensorFlow 1 scaled it: place 0 stays at place 0, nothing is rounded.
+    """Resize to a square as TensorFlow 1 did: pixel 0 stays at 0, no rounding.
 
     Other ways to scale give other features, and FID moves by more than methods differ (Parmar et al. 2022).
     """
@@ -111,11 +111,11 @@ def scaled_from_corner(image: Pixels, side: int) -> Floats:
 
 
 def _blend(length: int, side: int) -> Floats:
-    """How much of each old place goes into each new one: side x length."""
-    places = np.arange(side) * (length / side)
-    before = np.floor(places).astype(int)
+    """Return the interpolation matrix, side x length."""
+    positions = np.arange(side) * (length / side)
+    before = np.floor(positions).astype(int)
     after = np.minimum(before + 1, length - 1)
-    share = (places - before).astype(np.float32)
+    share = (positions - before).astype(np.float32)
     matrix = np.zeros((side, length), np.float32)
     np.add.at(matrix, (np.arange(side), before), 1 - share)
     np.add.at(matrix, (np.arange(side), after), share)

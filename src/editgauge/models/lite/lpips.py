@@ -1,9 +1,9 @@
-"""LPIPS (Zhang et al. 2018), version 0.1: how different two pictures look.
+"""LPIPS (Zhang et al. 2018), version 0.1: how different two images look.
 
-Both pictures go through a network that learned to name what is in photographs. At five depths each place's features
+Both images go through a network that learned to name what is in photographs. At five depths each place's features
 are brought to length one; the squared differences, weighted as people's judgments taught, are averaged over the
-picture, and the five averages summed. The graphs are built here from the paper and the verified weights: one for the
-features of a picture, which are kept for the latest sources, because many outcomes are compared with one source; and
+image, and the five averages summed. The graphs are built here from the paper and the verified weights: one for the
+features of an image, which are kept for the latest sources, because many outcomes are compared with one source; and
 one for the distance.
 """
 
@@ -28,7 +28,7 @@ from editgauge.models.weights._pickles import arrays_of
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)
 SCALE = np.array([0.458, 0.448, 0.450], np.float32)
 """Of the colors, after they were brought to the range from -1 to 1."""
-NEVER_ZERO = np.array(1e-10, np.float32)
+EPSILON = np.array(1e-10, np.float32)
 
 
 class _Lpips(FromCatalog, ABC):
@@ -36,18 +36,18 @@ class _Lpips(FromCatalog, ABC):
     """Of its weights in the catalog."""
     id: str
     least_side: int
-    """Of a picture of which something is left at the greatest depth."""
+    """Of an image of which something is left at the greatest depth."""
     sources_kept: int
     """Features of this many of the latest sources stay in memory."""
     batch = 8
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(self.name, "perceptual_distance", self.id, version="0.1")
 
     def compare(self, pairs: Sequence[tuple[Pixels, Pixels]]) -> list[float]:
-        """One distance per pair; raises `UnscorableError` for pictures of different sizes or of too few pixels."""
+        """Return one distance per pair; raise `UnscorableError` for images that differ in size or are too small."""
         return [self._distance(before, after) for before, after in pairs]
 
     def _distance(self, before: Pixels, after: Pixels) -> float:
@@ -77,13 +77,13 @@ class _Lpips(FromCatalog, ABC):
         return features
 
     def _features(self, picture: Pixels) -> list[NDArray[np.float32]]:
-        """The features of a picture at each depth, of length one at each place."""
+        """Return the features at each depth, normalized to unit length at each position."""
         features: list[NDArray[np.float32]] = self._trunk.run(None, {"pictures": picture[np.newaxis]})
         return features
 
     @cached_property
     def _sources(self) -> OrderedDict[str, list[NDArray[np.float32]]]:
-        """The features of the latest sources by the hash of their pixels."""
+        """Features of the latest sources by pixel hash."""
         return OrderedDict()
 
     @cached_property
@@ -104,15 +104,15 @@ class _Lpips(FromCatalog, ABC):
 
     @abstractmethod
     def _depths(self, graph: Graph, planes: str, weights: Mapping[str, Floats]) -> list[str]:
-        """The features at each depth of the network, from its weights by name."""
+        """Add the backbone and return its features at each depth."""
 
     @abstractmethod
     def _judgment(self, weights: Mapping[str, Floats]) -> list[Floats]:
-        """How much each feature counts, depth by depth."""
+        """Session that compares features with the learned weights."""
 
 
 class LpipsAlex(_Lpips):
-    """Role `perceptual_distance`: LPIPS on AlexNet, the variant that its authors advise for comparing pictures."""
+    """Role `perceptual_distance`: LPIPS on AlexNet, the variant its authors recommend."""
 
     name = "lpips-alex"
     weights = ("lpips-alex",)
@@ -135,13 +135,13 @@ class LpipsAlex(_Lpips):
 
 
 class LpipsVgg(_Lpips):
-    """Role `perceptual_distance`: LPIPS on VGG-16, which many papers report and which takes twenty times as long."""
+    """Role `perceptual_distance`: LPIPS on VGG-16, reported by many papers, twenty times slower."""
 
     name = "lpips-vgg"
     weights = ("lpips-vgg",)
     id = "LPIPS 0.1 (VGG-16)"
     least_side = 16
-    sources_kept = 1  # 150 MB for a picture of 640 x 480
+    sources_kept = 1  # 150 MB for an image of 640 x 480
 
     def _depths(self, graph: Graph, planes: str, weights: Mapping[str, Floats]) -> list[str]:
         depths = []
@@ -161,18 +161,18 @@ class LpipsVgg(_Lpips):
 
 
 def _scaled(graph: Graph) -> str:
-    """The picture in the colors that the networks expect."""
+    """Normalize the colors for the networks."""
     return graph.scaled(graph.pictures("pictures"), 1 / (127.5 * SCALE), (-1 - SHIFT) / SCALE)
 
 
 def _units(graph: Graph, planes: str) -> str:
-    """Features, at each place of length one."""
+    """Normalize features to unit length at each position."""
     lengths = graph.add("ReduceL2", planes, axes=[1], keepdims=1)
-    return graph.add("Div", planes, graph.add("Add", lengths, graph.constant(NEVER_ZERO)))
+    return graph.add("Div", planes, graph.add("Add", lengths, graph.constant(EPSILON)))
 
 
 def _distance_at(graph: Graph, depth: int, weight: Floats) -> str:
-    """The weighted mean squared difference between the unit features of the two pictures at one depth."""
+    """Add the weighted mean squared difference between the unit features of two images at one depth."""
     before, after = (graph.planes(f"{which}{depth}", weight.shape[1]) for which in ("before", "after"))
     difference = graph.add("Sub", before, after)
     squared = graph.add("Mul", difference, difference)
@@ -181,5 +181,5 @@ def _distance_at(graph: Graph, depth: int, weight: Floats) -> str:
 
 
 def _planes_first(array: Floats) -> Floats:
-    """A kernel of height x width x in x out as out x in x height x width; anything else as it is."""
+    """Transpose a kernel from HWIO to OIHW; leave other arrays unchanged."""
     return array.transpose(3, 2, 0, 1) if array.ndim == 4 else array

@@ -1,7 +1,7 @@
 """MI-GAN (Sargsyan et al. 2023), run by onnxruntime: what could be where something was cut out.
 
 The file holds the whole way: it looks at a square around the hole, fills it at 512 x 512 pixels, and lays the filling
-back into the picture. It also touches a rim outside of the hole, which is put back here.
+back into the image. It also touches a rim outside of the hole, which is put back here.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from editgauge.models.weights import weights_of
 NAME = "migan"
 ID = "MI-GAN"
 FILE = "migan_pipeline_v2.onnx"
-KNOWN = 255
+KNOWN_PIXEL = 255
 """How the network is told that a pixel stays; the hole is 0."""
 
 
 class MiGan(FromCatalog):
-    """Role `inpainter`: about a second a hole, whatever its size."""
+    """Role `inpainter`: about 1 s per hole."""
 
     batch = 1
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "inpainter", ID)
 
     def fill(self, questions: Sequence[tuple[Pixels, BoolMask]]) -> list[Pixels]:
-        """Each picture with its hole filled; every pixel outside of it stays."""
+        """Fill the hole of each image; pixels outside stay unchanged."""
         return [self._filled(image, hole) for image, hole in questions]
 
     def _filled(self, image: Pixels, hole: BoolMask) -> Pixels:
@@ -47,8 +47,8 @@ class MiGan(FromCatalog):
         if not hole.any():
             return image
         planes = np.ascontiguousarray(image.transpose(2, 0, 1)[np.newaxis])
-        known = np.where(hole, 0, KNOWN).astype(np.uint8)[np.newaxis, np.newaxis]
-        (filled,) = self._session.run(None, {"image": planes, "mask": known})
+        keep_mask = np.where(hole, 0, KNOWN_PIXEL).astype(np.uint8)[np.newaxis, np.newaxis]
+        (filled,) = self._session.run(None, {"image": planes, "mask": keep_mask})
         return np.where(hole[..., np.newaxis], filled[0].transpose(1, 2, 0), image)
 
     @cached_property

@@ -14,12 +14,12 @@ from editgauge.models.lite._runtime import FromCatalog, card_of, library, onnx_s
 
 NAME = "minilm"
 ID = "all-MiniLM-L6-v2 (int8)"
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 LENGTH = 384
 
 
 class MiniLm(FromCatalog):
-    """Role `text_similarity`: a sentence as the mean of what the network makes of its tokens, as a unit vector.
+    """Role `text_similarity`: normalized mean of the token embeddings of a sentence.
 
     Each text is processed individually. The network quantizes to 8 bits depending on its input, so a neighbor in the
     batch would change the answer; and a text takes a few thousandths of a second.
@@ -30,11 +30,11 @@ class MiniLm(FromCatalog):
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
-        return card_of(NAME, "text_similarity", ID, precision="int8", most_tokens=MOST_TOKENS)
+        """Identity of the model."""
+        return card_of(NAME, "text_similarity", ID, precision="int8", most_tokens=MAX_TOKENS)
 
     def embed(self, texts: Sequence[str]) -> Vector:
-        """One unit vector per text."""
+        """Embed each text as a unit vector."""
         return np.array([self._vector(text) for text in texts], np.float32).reshape(-1, LENGTH)
 
     def _vector(self, text: str) -> Vector:
@@ -51,5 +51,5 @@ class MiniLm(FromCatalog):
     def _tokenizer(self) -> Any:
         tokenizer = library("tokenizers", ID).Tokenizer.from_file(str(self._file("tokenizer.json")))
         tokenizer.no_padding()
-        tokenizer.enable_truncation(MOST_TOKENS)
+        tokenizer.enable_truncation(MAX_TOKENS)
         return tokenizer

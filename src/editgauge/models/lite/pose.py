@@ -25,31 +25,31 @@ ID = "YOLOX-tiny, RTMPose-s"
 PEOPLE_FILE = "yolox_tiny_8xb8-300e_humanart-6f3252f9.onnx"
 JOINTS_FILE = "rtmpose-s_simcc-body7_pt-body7-halpe26_700e-256x192-7f134165_20230605.onnx"
 PEOPLE_SIDE = 416
-GRAY = 114
-"""What the square around a picture is filled with."""
-IS_PERSON = 0.5
+PADDING_VALUE = 114
+"""What the square around an image is filled with."""
+MIN_PERSON_CONFIDENCE = 0.5
 WIDTH, HEIGHT = 192, 256
 """Of what the second network sees."""
-AROUND = 1.25
+CROP_SCALE = 1.25
 BINS_PER_PIXEL = 2.0
-MOST_PEOPLE = 30
+MAX_PEOPLE = 30
 
 Boxes = NDArray[np.float32]
 
 
 class RtmPose(FromCatalog):
-    """Role `pose_reader`: people with 26 joints each; a tenth of a second a picture, and 0.03 s a person."""
+    """Role `pose_reader`: people with 26 joints; 0.1 s per image plus 0.03 s per person."""
 
     batch = 1
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
-        return card_of(NAME, "pose_reader", ID, joints=len(JOINTS), threshold=IS_PERSON)
+        """Identity of the model."""
+        return card_of(NAME, "pose_reader", ID, joints=len(JOINTS), threshold=MIN_PERSON_CONFIDENCE)
 
     def find_poses(self, images: Sequence[Pixels]) -> list[Poses]:
-        """The people of each picture, most confident first."""
+        """Detect the people in each image, most confident first."""
         return [self._poses(image) for image in images]
 
     def _poses(self, image: Pixels) -> Poses:
@@ -58,7 +58,7 @@ class RtmPose(FromCatalog):
         return Poses(
             boxes=boxes,
             confidences=confidences,
-            joints=np.array([places for places, _ in joints], np.float32).reshape(-1, len(JOINTS), 2),
+            joints=np.array([positions for positions, _ in joints], np.float32).reshape(-1, len(JOINTS), 2),
             joint_confidences=np.array([sure for _, sure in joints], np.float32).reshape(-1, len(JOINTS)),
         )
 
@@ -67,25 +67,27 @@ class RtmPose(FromCatalog):
         scale = PEOPLE_SIDE / max(height, width)
         size = max(round(width * scale), 1), max(round(height * scale), 1)
         mode = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-        square = np.full((PEOPLE_SIDE, PEOPLE_SIDE, 3), GRAY, np.float32)
+        square = np.full((PEOPLE_SIDE, PEOPLE_SIDE, 3), PADDING_VALUE, np.float32)
         square[: size[1], : size[0]] = cv2.resize(image, size, interpolation=mode)
         planes = np.ascontiguousarray(square[..., ::-1].transpose(2, 0, 1)[np.newaxis])  # blue first
         rows, classes = (output[0] for output in self._person_detector.run(None, {"input": planes}))
-        rows = rows[(classes == 0) & (rows[:, 4] >= IS_PERSON)]
-        rows = rows[np.argsort(-rows[:, 4], kind="stable")][:MOST_PEOPLE]
+        rows = rows[(classes == 0) & (rows[:, 4] >= MIN_PERSON_CONFIDENCE)]
+        rows = rows[np.argsort(-rows[:, 4], kind="stable")][:MAX_PEOPLE]
         limits = np.array([width, height, width, height], np.float32)
         boxes = np.clip(rows[:, :4] * limits / np.tile(size, 2), 0, limits)
         return np.asarray(boxes, np.float32).reshape(-1, 4), np.asarray(rows[:, 4], np.float32)
 
     def _joints(self, image: Pixels, box: Boxes) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Places in pixels of the picture, and how sure the less sure axis is."""
+        """Return joint positions in pixels of the image, and the lower confidence of both axes."""
         matrix = _person_upright(box)
-        seen = np.asarray(cv2.warpAffine(image, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_LINEAR), np.uint8)
-        across, down = (output[0] for output in self._joint_finder.run(None, {"input": imagenet_scaled(seen)}))
-        places = np.stack([across.argmax(axis=1), down.argmax(axis=1)], axis=1) / BINS_PER_PIXEL
+        crop = np.asarray(cv2.warpAffine(image, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_LINEAR), np.uint8)
+        across, down = (output[0] for output in self._joint_finder.run(None, {"input": imagenet_scaled(crop)}))
+        positions = np.stack([across.argmax(axis=1), down.argmax(axis=1)], axis=1) / BINS_PER_PIXEL
         back = cv2.invertAffineTransform(matrix)
         sure = np.minimum(across.max(axis=1), down.max(axis=1))
-        return np.asarray(places @ back[:, :2].T + back[:, 2], np.float32), np.asarray(np.clip(sure, 0, 1), np.float32)
+        return np.asarray(positions @ back[:, :2].T + back[:, 2], np.float32), np.asarray(
+            np.clip(sure, 0, 1), np.float32
+        )
 
     @cached_property
     def _person_detector(self) -> Any:
@@ -97,9 +99,9 @@ class RtmPose(FromCatalog):
 
 
 def _person_upright(box: Boxes) -> NDArray[np.float64]:
-    """From pixels of the picture to the network's: the box and its surroundings, at the network's aspect ratio."""
+    """Return the affine map from the image to the network's input around a box."""
     left, top, right, bottom = (float(side) for side in box)
     width, height = max(right - left, 1.0), max(bottom - top, 1.0)
-    scale = 1 / (AROUND * max(width / WIDTH, height / HEIGHT))
+    scale = 1 / (CROP_SCALE * max(width / WIDTH, height / HEIGHT))
     x, y = (left + right) / 2, (top + bottom) / 2
     return np.array([[scale, 0, WIDTH / 2 - scale * x], [0, scale, HEIGHT / 2 - scale * y]], np.float64)

@@ -1,4 +1,4 @@
-"""PP-OCR (PaddleOCR), run by onnxruntime: which words stand in a picture, and where.
+"""PP-OCR (PaddleOCR), run by onnxruntime: which words stand in an image, and where.
 
 A first network marks the pixels of text; each marked stretch is cut out upright and read letter by letter by a second
 one (Du et al. 2020, `arXiv:2009.09941`; the boxes after Liao et al. 2020). The steps between the networks are written
@@ -23,75 +23,77 @@ from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
 NAME = "pp-ocr"
 ID = "PP-OCRv6 small"
 SHORTEST_SIDE, LONGEST_SIDE = 640, 1280
-"""Small pictures are enlarged, so that small letters can be seen, and large ones reduced."""
+"""Small images are enlarged, so that small letters can be seen, and large ones reduced."""
 STEP = 32
-IS_TEXT = 0.3
+MIN_PIXEL_PROBABILITY = 0.3
 """How sure the first network has to be of a pixel."""
-IS_LINE = 0.5
+MIN_LINE_SCORE = 0.5
 """How sure it has to be of a line, on the average of its pixels."""
 GROWN = 1.6
 """The network marks the middle of lines; each side is moved out by this times area over circumference."""
-LEAST_HEIGHT = 5
+MIN_LINE_HEIGHT = 5
 """Of a line in pixels of what the network sees."""
 LETTER_HEIGHT = 48
-IS_READ = 0.5
+MIN_CONFIDENCE = 0.5
 """How sure the second network has to be, on the average of the letters."""
-MOST_LINES = 200
+MAX_LINES = 200
 
 Corners = NDArray[np.float32]
 """4 x 2: x and y of the corners, from the top left one in the direction of a clock."""
 
 
 class PpOcr(FromCatalog):
-    """Role `text_reader`: lines of text in most scripts; a third of a second a picture and more where there is text."""
+    """Role `text_reader`: lines of text in most scripts; 0.3 s per image, more with text."""
 
     batch = 1
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
-        return card_of(NAME, "text_reader", ID, shorter_side=SHORTEST_SIDE, longer_side=LONGEST_SIDE, threshold=IS_READ)
+        """Identity of the model."""
+        return card_of(
+            NAME, "text_reader", ID, shorter_side=SHORTEST_SIDE, longer_side=LONGEST_SIDE, threshold=MIN_CONFIDENCE
+        )
 
     def read(self, images: Sequence[Pixels]) -> list[TextLines]:
-        """The lines of each picture, from top to bottom."""
+        """Read the lines of each image, from top to bottom."""
         return [self._lines(image) for image in images]
 
     def _lines(self, image: Pixels) -> TextLines:
-        places = self._find(image)
-        read = [(self._spell(_upright(image, corners)), corners) for corners in places]
-        kept = [(text, sure, corners) for (text, sure), corners in read if text and sure >= IS_READ]
-        kept.sort(key=lambda line: (round(float(line[2][:, 1].min()) / 10), float(line[2][:, 0].min())))
+        outlines = self._find(image)
+        read = [(self._spell(_upright(image, corners)), corners) for corners in outlines]
+        lines = [(text, sure, corners) for (text, sure), corners in read if text and sure >= MIN_CONFIDENCE]
+        lines.sort(key=lambda line: (round(float(line[2][:, 1].min()) / 10), float(line[2][:, 0].min())))
         return TextLines(
-            tuple(text for text, _, _ in kept),
-            np.array([corners for _, _, corners in kept], np.float32).reshape(-1, 4, 2),
-            np.array([sure for _, sure, _ in kept], np.float32),
+            tuple(text for text, _, _ in lines),
+            np.array([corners for _, _, corners in lines], np.float32).reshape(-1, 4, 2),
+            np.array([sure for _, sure, _ in lines], np.float32),
         )
 
     def _find(self, image: Pixels) -> list[Corners]:
-        """The corners of every line, in pixels of the picture."""
+        """Return the corners of every line, in pixels of the image."""
         height, width = image.shape[:2]
         scale = min(max(SHORTEST_SIDE / min(height, width), 1.0), LONGEST_SIDE / max(height, width))
         seen_width, seen_height = (max(round(side * scale / STEP), 1) * STEP for side in (width, height))
         mode = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
-        seen = cv2.resize(image, (seen_width, seen_height), interpolation=mode)
-        sure = self._finder.run(None, {"x": _planes(np.asarray(seen, np.uint8))})[0][0, 0]
+        resized = cv2.resize(image, (seen_width, seen_height), interpolation=mode)
+        sure = self._finder.run(None, {"x": _planes(np.asarray(resized, np.uint8))})[0][0, 0]
         back = np.array([width / seen_width, height / seen_height], np.float32)
         return [corners * back for corners in lines_in(sure)]
 
     def _spell(self, line: Pixels) -> tuple[str, float]:
-        """The letters of a line and how sure they are: the likeliest at each step, repeated ones once (CTC)."""
+        """Decode a line greedily (CTC) and return its text and confidence."""
         height, width = line.shape[:2]
-        seen = cv2.resize(line, (max(round(width * LETTER_HEIGHT / height), 16), LETTER_HEIGHT))
-        steps = self._reader.run(None, {"x": _planes(np.asarray(seen, np.uint8))})[0][0]
+        resized = cv2.resize(line, (max(round(width * LETTER_HEIGHT / height), 16), LETTER_HEIGHT))
+        steps = self._reader.run(None, {"x": _planes(np.asarray(resized, np.uint8))})[0][0]
         best = steps.argmax(axis=1)
         starts = (best != 0) & (best != np.concatenate([[-1], best[:-1]]))
-        text = "".join(self._letters[place] for place in best[starts].tolist()).strip()
+        text = "".join(self._letters[index] for index in best[starts].tolist()).strip()
         return text, float(steps.max(axis=1)[starts].mean()) if text else 0.0
 
     @cached_property
     def _letters(self) -> list[str]:
-        """By the outputs of the reader: the first means no letter, the last a blank."""
+        """Characters by output index: the first is CTC's blank, the last a space."""
         listed = self._reader.get_modelmeta().custom_metadata_map["character"].splitlines()
         return ["", *listed, " "]
 
@@ -105,14 +107,14 @@ class PpOcr(FromCatalog):
 
 
 def lines_in(sure: NDArray[np.float32]) -> list[Corners]:
-    """The corners of the lines in a map that says how sure each pixel is text."""
-    marked = (sure > IS_TEXT).astype(np.uint8)
+    """Extract the corners of text lines from a probability map."""
+    marked = (sure > MIN_PIXEL_PROBABILITY).astype(np.uint8)
     outlines, _ = cv2.findContours(marked, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-    rectangles = [cv2.minAreaRect(outline) for outline in sorted(outlines, key=cv2.contourArea)[::-1][:MOST_LINES]]
+    rectangles = [cv2.minAreaRect(outline) for outline in sorted(outlines, key=cv2.contourArea)[::-1][:MAX_LINES]]
     return [
         _corners(_grown(rectangle))
         for rectangle in rectangles
-        if min(rectangle[1]) >= LEAST_HEIGHT / 2 and _mean_inside(sure, rectangle) >= IS_LINE
+        if min(rectangle[1]) >= MIN_LINE_HEIGHT / 2 and _mean_inside(sure, rectangle) >= MIN_LINE_SCORE
     ]
 
 
@@ -133,7 +135,7 @@ def _mean_inside(sure: NDArray[np.float32], rectangle: Any) -> float:
 
 
 def _corners(rectangle: Any) -> Corners:
-    """From the top left one in the direction of a clock."""
+    """Order corners clockwise from the top left."""
     points = np.asarray(cv2.boxPoints(rectangle), np.float32)
     by_x = points[np.argsort(points[:, 0], kind="stable")]
     left, right = by_x[:2], by_x[2:]
@@ -142,7 +144,7 @@ def _corners(rectangle: Any) -> Corners:
 
 
 def _upright(image: Pixels, corners: Corners) -> Pixels:
-    """What lies between the corners as a rectangle; a line from top to bottom is laid down."""
+    """Warp the area between the corners to a rectangle; rotate a vertical line by 90 degrees."""
     top, right, bottom, left = (float(np.linalg.norm(corners[index] - corners[index - 3])) for index in range(4))
     size = (max(round(max(top, bottom)), 1), max(round(max(left, right)), 1))
     target = np.array([[0, 0], [size[0], 0], [size[0], size[1]], [0, size[1]]], np.float32)
@@ -153,5 +155,5 @@ def _upright(image: Pixels, corners: Corners) -> Pixels:
 
 
 def _planes(image: Pixels) -> NDArray[np.float32]:
-    """1 x 3 x height x width from -1 to 1, blue first, as the networks were trained."""
+    """Convert to 1 x 3 x height x width in BGR from -1 to 1, as in training."""
     return np.ascontiguousarray((image[..., ::-1].astype(np.float32) / 127.5 - 1).transpose(2, 0, 1)[np.newaxis])

@@ -1,6 +1,6 @@
 """SAM 2 (Ravi et al. 2024), hiera-tiny, run by onnxruntime: the outline of what is in a box or under a point.
 
-The encoder takes seconds a picture and sees it once; each box or point then takes a tenth of a second. Of the three
+The encoder takes seconds an image and sees it once; each box or point then takes a tenth of a second. Of the three
 masks that the decoder offers, the one it holds to be the best is taken.
 """
 
@@ -31,29 +31,29 @@ POINT, TOP_LEFT, BOTTOM_RIGHT = 1.0, 2.0, 3.0
 
 
 class Sam2Tiny(FromCatalog):
-    """Role `segmenter`: careful outlines, at several seconds a picture."""
+    """Role `segmenter`: accurate masks; several seconds per image."""
 
     batch = 1
     weights = (NAME,)
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
+        """Identity of the model."""
         return card_of(NAME, "segmenter", ID, (SIDE, SIDE), resize="bilinear, to the whole square")
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """What the encoder makes of each picture, and the picture's height and width."""
+        """Encode each image and record its height and width."""
         return [self._look(image) for image in images]
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
-        """For each question one mask per box or point, in the picture's size."""
+        """Return one mask per box or point, in the size of the image."""
         return [self._cut(features, prompt) for features, prompt in questions]
 
     def _look(self, image: Pixels) -> Features:
         square = np.asarray(cv2.resize(image, (SIDE, SIDE), interpolation=cv2.INTER_LINEAR), np.uint8)
         names = [output.name for output in self._encoder.get_outputs()]
-        seen = self._encoder.run(names, {"image": imagenet_scaled(square)})
-        return {"size": np.array(image.shape[:2]), **dict(zip(names, seen, strict=True))}
+        features = self._encoder.run(names, {"image": imagenet_scaled(square)})
+        return {"size": np.array(image.shape[:2]), **dict(zip(names, features, strict=True))}
 
     def _cut(self, features: Features, prompt: SegmentPrompt) -> NDArray[np.bool_]:
         height, width = features["size"].tolist()
@@ -68,11 +68,11 @@ class Sam2Tiny(FromCatalog):
     def _mask(
         self, features: Features, corners: NDArray[np.float32], kinds: tuple[float, ...], width: int, height: int
     ) -> BoolMask:
-        """Prompts go individually: together the decoder would need as many masks in memory as there are objects."""
+        """Segment one prompt; a batch would hold all masks in memory at once."""
         offered, quality = self._decoder.run(
             ["masks", "iou_predictions"],
             {
-                **{name: seen for name, seen in features.items() if name != "size"},
+                **{name: feature for name, feature in features.items() if name != "size"},
                 "point_coords": corners[np.newaxis],
                 "point_labels": np.array([kinds], np.float32),
                 "mask_input": np.zeros((1, 1, MASK_SIDE, MASK_SIDE), np.float32),

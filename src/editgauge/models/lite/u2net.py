@@ -1,4 +1,4 @@
-"""U²-Net, small (Qin et al. 2020): what stands out in a picture, or in the part of it that a box names.
+"""U²-Net, small (Qin et al. 2020): what stands out in an image, or in the part of it that a box names.
 
 The network was made for squares of 320 pixels. Around one object it does as well with 160, in a quarter of the time:
 `docs/decisions/0011-lite-segmenter.md` has the figures.
@@ -29,7 +29,7 @@ SIDE_OF_A_BOX = 160
 SIDE_OF_A_PICTURE = 320
 MARGIN = 0.25
 """Of the box's width and height, seen on each side of it: an object stands out from something."""
-OUTSTANDING = 0.5
+SALIENCY_THRESHOLD = 0.5
 
 
 class _U2Net(FromCatalog):
@@ -38,7 +38,7 @@ class _U2Net(FromCatalog):
     weights = (NAME,)
 
     def outstanding(self, image: Pixels) -> NDArray[np.float32]:
-        """How much each pixel stands out, from 0 for the least of the picture to 1 for the most."""
+        """Return the saliency of every pixel, scaled to 0 to 1 per image."""
         shrinks = min(image.shape[:2]) > self.side
         way = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
         square = np.asarray(cv2.resize(image, (self.side, self.side), interpolation=way), np.uint8)
@@ -54,21 +54,21 @@ class _U2Net(FromCatalog):
 
 
 class U2NetBoxes(_U2Net):
-    """Role `segmenter`: what stands out in a box. It takes boxes only, for a point does not say how much is meant."""
+    """Role `segmenter`: the salient object in a box. Points are not supported."""
 
     side = SIDE_OF_A_BOX
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
-        return card_of(NAME, "segmenter", ID, (self.side, self.side), margin=MARGIN, threshold=OUTSTANDING)
+        """Identity of the model."""
+        return card_of(NAME, "segmenter", ID, (self.side, self.side), margin=MARGIN, threshold=SALIENCY_THRESHOLD)
 
     def look(self, images: Sequence[Pixels]) -> list[Features]:
-        """The pictures themselves: the network sees only what lies around a box."""
+        """Return the images unchanged: the network only sees crops around boxes."""
         return [{"pixels": image} for image in images]
 
     def cut(self, questions: Sequence[tuple[Features, SegmentPrompt]]) -> list[NDArray[np.bool_]]:
-        """For each question one mask per box, in the picture's size; nothing outside of the box is in it."""
+        """Return one mask per box, in the size of the image and empty outside the box."""
         return [self._cut(features["pixels"], prompt) for features, prompt in questions]
 
     def _cut(self, image: Pixels, prompt: SegmentPrompt) -> NDArray[np.bool_]:
@@ -90,34 +90,34 @@ class U2NetBoxes(_U2Net):
             return
         everywhere = np.zeros(mask.shape, np.float32)
         everywhere[seen_rows, seen_columns] = self.outstanding(image[seen_rows, seen_columns])
-        mask[rows, columns] = everywhere[rows, columns] > OUTSTANDING
+        mask[rows, columns] = everywhere[rows, columns] > SALIENCY_THRESHOLD
 
 
 class U2NetForeground(_U2Net):
-    """Role `semantic_segmenter`: what stands out in the whole picture, and the rest."""
+    """Role `semantic_segmenter`: salient foreground and background."""
 
     side = SIDE_OF_A_PICTURE
 
     @property
     def card(self) -> ModelCard:
-        """What it is."""
-        return card_of(NAME, "semantic_segmenter", ID, (self.side, self.side), threshold=OUTSTANDING)
+        """Identity of the model."""
+        return card_of(NAME, "semantic_segmenter", ID, (self.side, self.side), threshold=SALIENCY_THRESHOLD)
 
     def label(self, images: Sequence[Pixels]) -> list[ClassMap]:
-        """Foreground and background of each picture."""
-        maps = [(self.outstanding(image) > OUTSTANDING).astype(np.uint8) for image in images]
-        return [ClassMap(places, ("background", "foreground")) for places in maps]
+        """Segment foreground and background of each image."""
+        maps = [(self.outstanding(image) > SALIENCY_THRESHOLD).astype(np.uint8) for image in images]
+        return [ClassMap(labels, ("background", "foreground")) for labels in maps]
 
 
 def _pixels_of(box: list[float], image: Pixels) -> tuple[slice, slice]:
-    """The rows and columns of a box that are in the picture."""
+    """Return the rows and columns of a box, clipped to the image."""
     left, top, right, bottom = (round(item) for item in box)
     height, width = image.shape[:2]
     return slice(max(top, 0), max(min(bottom, height), 0)), slice(max(left, 0), max(min(right, width), 0))
 
 
 def _for_squares_of(side: int, path: Path) -> bytes:
-    """The network for squares of another size: every layer is a convolution, only the file insists on 320 pixels.
+    """Change the input size: every layer is a convolution, only the file fixes 320 pixels.
 
     Of its seven outputs the first is kept, which joins the others.
     """

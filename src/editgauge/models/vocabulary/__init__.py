@@ -15,7 +15,7 @@ _opened_by_place: dict[object, WordNet] = {}
 
 
 def resolve(phrase: str, vocabulary: Sequence[str]) -> Resolution:
-    """The word of the vocabulary that a phrase stands for; raises `UnscorableError("unknown_word", …)` when there is none.
+    """Map a phrase to a word of the vocabulary; raise `UnscorableError("unknown_word", …)` if none fits.
 
     >>> resolve("two TV monitors", ("cat", "tv"))
     Resolution(word='tv', how='plural, table')
@@ -24,36 +24,36 @@ def resolve(phrase: str, vocabulary: Sequence[str]) -> Resolution:
 
 
 def synonyms(word: str) -> tuple[str, ...]:
-    """Other words for the same thing, by WordNet; raises `UnscorableError` when it does not know the word."""
+    """Return synonyms from WordNet; raise `UnscorableError` when it lacks the word."""
     wordnet, sense = _sense(word)
     return tuple(name for name in wordnet.names(sense) if name.casefold() != word.casefold())
 
 
 def siblings(word: str) -> tuple[str, ...]:
-    """Other kinds of what this is a kind of, by WordNet (for a zebra: horse, ass …); raises `UnscorableError` as well."""
+    """Return co-hyponyms from WordNet (for a zebra: horse, ass …); raise like `synonyms`."""
     wordnet, sense = _sense(word)
     beside = (kind for parent in wordnet.kind_of(sense) for kind in wordnet.kinds(parent) if kind != sense)
     return tuple(dict.fromkeys(wordnet.names(kind)[0] for kind in beside))
 
 
 def wordnet_here() -> WordNet | None:
-    """WordNet, when it is on this machine; found once per place where it may lie, because every phrase asks for it."""
+    """Open WordNet if it is on this machine; memoized, because every phrase needs it."""
     from editgauge._util.packages import cache_root
     from editgauge.models.weights import MissingWeightsError, weights_of
     from editgauge.models.weights._store import folder_given
 
-    places = (cache_root(), folder_given())
-    if places not in _opened_by_place:
+    folders = (cache_root(), folder_given())
+    if folders not in _opened_by_place:
         try:
             files = weights_of("wordnet")
         except MissingWeightsError:
             return None
-        _opened_by_place[places] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
-    return _opened_by_place[places]
+        _opened_by_place[folders] = _open(*map(files.path, ("index.noun", "data.noun", "index.adj")))
+    return _opened_by_place[folders]
 
 
 def needed_wordnet(purpose: str) -> WordNet:
-    """WordNet; raises `UnscorableError` when it is not on this machine.
+    """Open WordNet; raise `UnscorableError` when it is not on this machine.
 
     Args:
         purpose: how the sentence begins that says so: `synonyms come from`
@@ -67,7 +67,7 @@ def needed_wordnet(purpose: str) -> WordNet:
 
 @cache
 def words_for_the_same(word: str) -> frozenset[str]:
-    """All words of any part of speech that share a meaning with this one; raises `UnscorableError` without WordNet.
+    """Return all words that share a sense with this one; raise `UnscorableError` without WordNet.
 
     Plurals of nouns are traced back to their singular; the forms of verbs are not.
     """

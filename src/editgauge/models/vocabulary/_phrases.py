@@ -13,7 +13,7 @@ import yaml
 
 @dataclass(frozen=True, slots=True)
 class English:
-    """The lists of `phrases.yaml`."""
+    """Word lists of `phrases.yaml`."""
 
     determiners: frozenset[str]
     openers: frozenset[str]
@@ -27,54 +27,54 @@ class English:
 
 
 def read_table(name: str) -> Any:
-    """What a YAML file of this package holds."""
+    """Read a YAML file of this package."""
     content = (resources.files(__package__) / name).read_text(encoding="utf-8")
     return yaml.load(content, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both safe
 
 
 @cache
 def english() -> English:
-    """The lists, read once."""
+    """Read the word lists once."""
     lists = read_table("phrases.yaml")
     irregular = lists.pop("irregular")
     return English(irregular=irregular, **{name: frozenset(words) for name, words in lists.items()})
 
 
 def plain_words(phrase: str) -> list[str]:
-    """The words in small letters, without what only says which or how many at the beginning.
+    """Lowercase and split a phrase; drop leading determiners and numbers.
 
     >>> plain_words("The two Teddy-Bears!")
     ['teddy', 'bears']
     """
     words = re.findall(r"[^\W_]+(?:['’][^\W_]+)?", phrase.casefold().replace("’", "'"))
-    kept = list(words)
-    while len(kept) > 1 and (kept[0] in english().determiners or kept[0].isdigit()):
-        kept.pop(0)
-    return kept
+    remaining = list(words)
+    while len(remaining) > 1 and (remaining[0] in english().determiners or remaining[0].isdigit()):
+        remaining.pop(0)
+    return remaining
 
 
 def without_what_follows(words: list[str]) -> list[str]:
-    """The words up to the first that only tells more, and of an "of" the side that names the thing.
+    """Strip trailing modifiers; of an "of" phrase keep the side that names the object.
 
     >>> without_what_follows(["dog", "on", "the", "couch"]), without_what_follows(["slice", "of", "cake"])
     (['dog'], ['cake'])
     """
     if "of" in words[1:-1]:
-        place = words.index("of", 1)
-        before, after = words[:place], words[place + 1 :]
+        index = words.index("of", 1)
+        before, after = words[:index], words[index + 1 :]
         measured = bool({before[-1], *singulars(before[-1])} & english().measures)
         return without_what_follows(plain_words(" ".join(after)) if measured else before)
-    ends = (place for place, word in enumerate(words) if place and word in english().openers)
+    ends = (index for index, word in enumerate(words) if index and word in english().openers)
     return words[: next(ends, len(words))]
 
 
 def is_possessive(word: str) -> bool:
-    """Does it only say whose?"""
+    """Tell whether a word is a possessive."""
     return word.endswith(("'s", "s'"))
 
 
 def singulars(noun: str) -> list[str]:
-    """What the noun may be the plural of, the likeliest first; only the last word changes.
+    """Return possible singulars of a noun, likeliest first; only the last word changes.
 
     >>> singulars("knives"), singulars("wine glasses"), singulars("ties")
     (['knife', 'knif', 'knive'], ['wine glass', 'wine glasse'], ['ty', 'tie'])

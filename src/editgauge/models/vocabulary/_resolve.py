@@ -30,7 +30,7 @@ PULL = "`editgauge models pull wordnet` brings WordNet, which knows more words"
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A word that a model knows, and by which steps a phrase led to it."""
+    """A word of the vocabulary, and the steps that led to it."""
 
     word: str
     how: str
@@ -39,14 +39,14 @@ class Resolution:
 
 @cache
 def table() -> dict[str, Any]:
-    """The documented synonyms and the pinned senses: `table.yaml`."""
+    """Read the synonyms and pinned senses of `table.yaml`."""
     rows: dict[str, Any] = read_table("table.yaml")
     return rows
 
 
 @cache
 def _synonyms() -> dict[str, str]:
-    return {said: word for word, rows in table()["synonyms"].items() for said in rows}
+    return {synonym: word for word, rows in table()["synonyms"].items() for synonym in rows}
 
 
 PHRASES_KEPT = 4096
@@ -54,7 +54,7 @@ PHRASES_KEPT = 4096
 
 
 class Resolver:
-    """Finds the words of one vocabulary."""
+    """Maps phrases to the words of one vocabulary."""
 
     def __init__(self, vocabulary: Sequence[str], wordnet: WordNet | None) -> None:
         self._words = {word.casefold(): word for word in vocabulary}
@@ -66,14 +66,14 @@ class Resolver:
                 self._word_of.setdefault(sense, word)
 
     def resolve(self, phrase: str) -> Resolution:
-        """The word for the phrase; raises `UnscorableError` when there is none, or more than one."""
+        """Map a phrase to a word; raise `UnscorableError` when there is none, or more than one."""
         resolution = self._latest(phrase)
         if isinstance(resolution, UnscorableError):
             raise UnscorableError(resolution.reason, resolution.detail)
         return resolution
 
     def _answer(self, phrase: str) -> Resolution | UnscorableError:
-        """The answer in a form that can be kept: every picture of an edit is asked about the same words."""
+        """Return errors as values, so that they can be cached like answers."""
         try:
             return self._resolve(phrase)
         except UnscorableError as unknown:
@@ -83,9 +83,9 @@ class Resolver:
         words = plain_words(phrase)
         if not words:
             raise self._unknown(phrase, "it holds no word")
-        whole = self._named(" ".join(words))
-        if whole:
-            return whole
+        exact = self._named(" ".join(words))
+        if exact:
+            return exact
         if "and" in words or "or" in words:
             raise self._unknown(phrase, "it names more than one thing")
         head = without_what_follows(words)
@@ -99,7 +99,7 @@ class Resolver:
         raise self._unknown(phrase, "" if self._wordnet else PULL)
 
     def _named(self, name: str) -> Resolution | None:
-        """The word that a name is, or that the table gives for it."""
+        """Look up a name in the vocabulary and the synonym table."""
         for form, step in _forms(name):
             if form in self._words:
                 return Resolution(self._words[form], step or "same")
@@ -108,7 +108,7 @@ class Resolver:
         return None
 
     def _by_wordnet(self, words: list[str], phrase: str) -> Resolution | None:
-        """What WordNet knows about a name. A name of several words that it knows as something else is not shortened."""
+        """Resolve a name by WordNet. A compound that WordNet knows as something else is not shortened."""
         if self._wordnet is None:
             return None
         for form, step in _forms(" ".join(words)):
@@ -119,9 +119,9 @@ class Resolver:
             word = reached[0]
             if word == PERSON and set(reached) != {PERSON}:
                 raise self._unknown(phrase, f"by WordNet '{form}' can be a person or something else")
-            others = {item for item in reached if item and item not in {word, PERSON}}
-            if word and others:
-                either = join_words([with_article(candidate) for candidate in (word, *sorted(others))], "or")
+            candidates = {item for item in reached if item and item not in {word, PERSON}}
+            if word and candidates:
+                either = join_words([with_article(candidate) for candidate in (word, *sorted(candidates))], "or")
                 raise self._unknown(phrase, f"by WordNet '{form}' can be {either}")
             if word:
                 return Resolution(word, _steps(step, self._note(form, word, senses[0])))
@@ -130,7 +130,7 @@ class Resolver:
         return None
 
     def _reached(self, sense: Sense) -> str | None:
-        """The nearest known word of which a sense is a kind."""
+        """Return the nearest vocabulary word among the hypernyms of a sense."""
         above = self._wordnet.ancestors(sense) if self._wordnet else ()
         return next((self._word_of[item] for item in above if item in self._word_of), None)
 
@@ -139,8 +139,8 @@ class Resolver:
         return f"WordNet: {form} is {'another word for' if same else 'a kind of'} {word}"
 
     def _check_description(self, describing: list[str], word: str, phrase: str) -> None:
-        """Does it stay the same thing with these words before it?"""
-        if fault := why_not_the_same_thing(describing, word, word in english().grown, self._wordnet):
+        """Check that words before a noun only describe it."""
+        if fault := explain_mismatch(describing, word, self._wordnet, is_grown=word in english().grown):
             raise self._unknown(phrase, fault)
 
     def _unknown(self, phrase: str, why: str) -> UnscorableError:
@@ -150,30 +150,30 @@ class Resolver:
         )
 
 
-def why_not_the_same_thing(describing: list[str], noun: str, is_grown: bool, wordnet: WordNet | None) -> str:
-    """Why words before a noun may make something else of it; empty when they only describe it.
+def explain_mismatch(describing: list[str], noun: str, wordnet: WordNet | None, *, is_grown: bool) -> str:
+    """Explain why modifiers may change what a noun names; empty when they only describe it.
 
-    >>> why_not_the_same_thing(["toy"], "car", False, None)
+    >>> explain_mismatch(["toy"], "car", None, is_grown=False)
     "with 'toy' before it, it may be no car"
     """
     lists = english()
     for word in describing:
         if word in lists.not_the_thing or (word in lists.materials and is_grown):
             return f"with '{word}' before it, it may be no {noun}"
-        known = word in lists.looks | lists.uses | lists.materials | lists.determiners
+        is_listed = word in lists.looks | lists.uses | lists.materials | lists.determiners
         adjective = wordnet is not None and wordnet.is_adjective(word)
-        if not (known or adjective or is_possessive(word)):
+        if not (is_listed or adjective or is_possessive(word)):
             return f"'{word}' may make something else of {with_article(noun)}"
     return ""
 
 
 def sense_of(word: str, wordnet: WordNet) -> Sense | None:
-    """What a word means in a picture: the sense that the table pins, or else WordNet's first."""
+    """Return the sense of a word in images: the one pinned in the table, else WordNet's first."""
     pinned: dict[str, str] = table()["senses"].get(word, {})
     senses = wordnet.senses(pinned.get("name", word))
     if "kind_of" in pinned:
-        wanted = pinned["kind_of"]
-        senses = tuple(s for s in senses if any(wanted in wordnet.names(above) for above in wordnet.ancestors(s)))
+        hypernym = pinned["kind_of"]
+        senses = tuple(s for s in senses if any(hypernym in wordnet.names(above) for above in wordnet.ancestors(s)))
     return senses[0] if senses else None
 
 

@@ -27,40 +27,40 @@ class WordNet:
         self._line_of = cache(self._read)
 
     def senses(self, noun: str) -> tuple[Sense, ...]:
-        """What the noun can mean, most frequent first; nothing when it is not in WordNet."""
+        """Return the senses of a noun, most frequent first; empty when WordNet lacks it."""
         fields = _entry(self._nouns, noun)
-        return tuple(int(place) for place in fields[-int(fields[2]) :]) if fields else ()
+        return tuple(int(offset) for offset in fields[-int(fields[2]) :]) if fields else ()
 
     def is_adjective(self, word: str) -> bool:
-        """Can the word say how something is?"""
+        """Tell whether the word can be an adjective."""
         return _entry(self._adjectives, word) is not None
 
     def names(self, sense: Sense) -> tuple[str, ...]:
-        """The words that mean it."""
+        """Return the words of a sense."""
         return self._line_of(sense)[0]
 
     def kind_of(self, sense: Sense) -> tuple[Sense, ...]:
-        """What it is directly a kind of."""
+        """Return the direct hypernyms of a sense."""
         return self._pointed(sense, KIND_OF)
 
     def kinds(self, sense: Sense) -> tuple[Sense, ...]:
-        """Its direct kinds."""
+        """Return the direct hyponyms of a sense."""
         return self._pointed(sense, KINDS)
 
     def ancestors(self, sense: Sense) -> Iterator[Sense]:
-        """The sense itself and all that it is a kind of, nearest first."""
-        row, seen = [sense], {sense}
+        """Yield the sense and all its hypernyms, nearest first."""
+        row, visited = [sense], {sense}
         while row:
             yield from row
             above = dict.fromkeys(parent for item in row for parent in self.kind_of(item))
-            row = [parent for parent in above if parent not in seen]
-            seen.update(row)
+            row = [parent for parent in above if parent not in visited]
+            visited.update(row)
 
     def _pointed(self, sense: Sense, sign: str) -> tuple[Sense, ...]:
-        return tuple(target for said, target in self._line_of(sense)[1] if said == sign)
+        return tuple(target for symbol, target in self._line_of(sense)[1] if symbol == sign)
 
     def _read(self, sense: Sense) -> tuple[tuple[str, ...], tuple[tuple[str, Sense], ...]]:
-        """The line of a sense: its words, and the nouns it points at with the sign that says how."""
+        """Parse the line of a sense: its words, and its pointers to nouns by symbol."""
         end = self._senses.find(b"\n", sense)
         fields = self._senses[sense:end].decode("latin-1").split(" | ", 1)[0].split(" ")
         count = int(fields[3], 16)
@@ -77,8 +77,8 @@ def _mapped(path: Path) -> mmap.mmap:
 
 
 def _entry(index: mmap.mmap, word: str) -> list[str] | None:
-    """The line of a word in an index file, by bisection: the lines are in the order of their bytes."""
-    wanted = word.lower().replace(" ", "_").encode("utf-8")
+    """Find the line of a word in an index file by bisection; lines are sorted by bytes."""
+    target = word.lower().replace(" ", "_").encode("utf-8")
     low, high = 0, len(index)
     while low < high:
         start = index.rfind(b"\n", 0, (low + high) // 2) + 1
@@ -87,9 +87,9 @@ def _entry(index: mmap.mmap, word: str) -> list[str] | None:
         line = index[start:end]
         is_license = line.startswith(b"  ")  # which stands first, indented
         entry = line.split(b" ", 1)[0]
-        if entry == wanted and not is_license:
+        if entry == target and not is_license:
             return line.decode("latin-1").split()
-        if entry < wanted or is_license:
+        if entry < target or is_license:
             low = end + 1
         else:
             high = start

@@ -10,7 +10,7 @@ from editgauge.models.vocabulary._phrases import read_table
 
 @cache
 def coco_words() -> dict[int, str]:
-    """The words of COCO by the numbers that COCO gives them, from 1 to 90 with gaps."""
+    """Return COCO's class names by category id, from 1 to 90 with gaps."""
     words: dict[int, str] = read_table("coco.yaml")
     return words
 
@@ -21,7 +21,7 @@ furniture, electronic, appliance, indoor."""
 
 
 def same_coco_kind(word: str, other: str) -> bool:
-    """Are both words of one of COCO's groups, such as vehicles? False for words that COCO does not have.
+    """Tell whether both words are in one COCO group, such as vehicles; False for unknown words.
 
     >>> same_coco_kind("car", "truck"), same_coco_kind("car", "cup"), same_coco_kind("rocket", "rocket")
     (True, False, False)
@@ -31,7 +31,7 @@ def same_coco_kind(word: str, other: str) -> bool:
 
 
 def is_animal(word: str) -> bool:
-    """Is it one of COCO's animals? A person is none of them."""
+    """Tell whether a word is one of COCO's animals."""
     return same_coco_kind(word, "dog")
 
 

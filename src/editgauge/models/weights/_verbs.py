@@ -69,15 +69,19 @@ def pull(
         quiet: print no progress or remarks.
 
     """
-    return pull_each(_store.wanted(_listed(name)), accept, revision, quiet=quiet)
+    return pull_each(_store.required_weights(_listed(name)), accept, revision, quiet=quiet)
 
 
 def pull_each(
-    wanted: Sequence[Sequence[str]], accept: str | None = None, revision: str | None = None, *, quiet: bool = False
+    alternatives: Sequence[Sequence[str]],
+    accept: str | None = None,
+    revision: str | None = None,
+    *,
+    quiet: bool = False,
 ) -> list[WeightFiles]:
     """Download, several at a time, the first set that can be had of each list of alternatives."""
     with downloads_shown(quiet=quiet) as show, ThreadPoolExecutor(DOWNLOADS_AT_ONCE) as pool:
-        downloads = [pool.submit(_pull_first, name, show, accept, revision, quiet=quiet) for name in wanted]
+        downloads = [pool.submit(_pull_first, name, show, accept, revision, quiet=quiet) for name in alternatives]
         try:
             return [download.result() for download in downloads]
         except BaseException:
@@ -90,7 +94,7 @@ def _pull_first(
 ) -> WeightFiles:
     for index, name in enumerate(alternatives, start=1):
         about = _store.info(name)
-        remark = partial(_remark, name, quiet)
+        remark = partial(_remark, name, quiet=quiet)
         remark(f"{about.source}; license {license_of(about)}")
         try:
             return _store.pull(
@@ -103,7 +107,7 @@ def _pull_first(
     raise ValueError("there is nothing to pull")
 
 
-def _remark(name: str, quiet: bool, words: str) -> None:
+def _remark(name: str, words: str, *, quiet: bool) -> None:
     log_info(f"{name}: {words}", quiet=quiet)
 
 
@@ -118,8 +122,8 @@ def verify(name: str | Sequence[str]) -> list[WeightFiles]:
         name: sets of weights, models, profiles such as `lite`, or repositories of the model hub.
 
     """
-    chosen = [next(filter(_store.available, element), element[0]) for element in _store.wanted(_listed(name))]
-    return [_store.verify(item) for item in chosen]
+    names = [next(filter(_store.available, element), element[0]) for element in _store.required_weights(_listed(name))]
+    return [_store.verify(item) for item in names]
 
 
 def path(name: str) -> Path:
@@ -137,13 +141,13 @@ def path(name: str) -> Path:
 
 
 def license_of(about: WeightInfo) -> str:
-    """The license; with a star when it is that of the project that trained the weights."""
+    """Return the license, with a star when it is that of the upstream project."""
     return about.license + ("*" if about.license_from == "upstream" else "")
 
 
 def _set_of(name: str) -> str:
-    """The set of weights that a name stands for: its own, or that of a model."""
-    ((weights_name, *_), *_) = _store.wanted([name])
+    """Resolve the name of a set of weights or of a model to one set."""
+    ((weights_name, *_), *_) = _store.required_weights([name])
     return weights_name
 
 
@@ -153,7 +157,7 @@ def _listed(name: str | Sequence[str]) -> list[str]:
 
 @contextmanager
 def downloads_shown(*, quiet: bool = False) -> Iterator[ShowDownload]:
-    """Shows on standard error how much has come of each download."""
+    """Show download progress on standard error."""
     if quiet:
         yield lambda what, total: lambda so_far: None
     elif sys.stderr.isatty():

@@ -105,8 +105,8 @@ def last_box(objects: DetectedObjects, item: Item) -> Corners:
 
 def _last_index(objects: DetectedObjects, item: Item) -> int:
     detections = objects.detections
-    if detections.places is not None:
-        return int(detections.places.argmax())
+    if detections.output_indices is not None:
+        return int(detections.output_indices.argmax())
     height, width = item.source.shape[:2]
     centers = (detections.boxes[:, :2] + detections.boxes[:, 2:]) / 2 / (width, height) * GRID_SIDE
     rows = [(int(y), int(x)) for x, y in centers.tolist()]

@@ -36,7 +36,7 @@ DECIMALS = 2
 NO_AGREEMENT, GUESSING = 0.0, 0.5
 BEHIND = (
     "p",
-    "that it is as good as the first, on the same answers, after Holm; the first was chosen on them: optimistic",
+    "that it is as good as the first, on the same answers, after Holm; the first was selected on them: optimistic",
 )
 
 
@@ -95,7 +95,7 @@ class PeopleTable:
 
 
 def people_tables(agreement: Agreement) -> list[PeopleTable]:
-    """A table for every question, one each for choices and triplets, and one for every order of the methods."""
+    """Return a table for every question, for choices, triplets, and every order of the methods."""
     questions = dict.fromkeys(score.question for score in agreement.rated)
     tables = [_ratings(question, agreement) for question in questions]
     tables += [_choices(agreement.choice_scores)] if agreement.choice_scores else []
@@ -133,9 +133,9 @@ def _ratings(question: str, agreement: Agreement) -> PeopleTable:
     return PeopleTable(title, about, columns, rows, _drawn(lines, NO_AGREEMENT, f"{title}, pooled"))
 
 
-def _choices(chosen: ChoiceScores) -> PeopleTable:
-    types = _types(chosen.scores)
-    adjusted = {each.second: each.adjusted for each in chosen.behind}
+def _choices(result: ChoiceScores) -> PeopleTable:
+    types = _types(result.scores)
+    adjusted = {pair.second: pair.adjusted for pair in result.behind}
     rows = [
         ScoreBesidePeople(
             score.protocol,
@@ -143,27 +143,27 @@ def _choices(chosen: ChoiceScores) -> PeopleTable:
             [_share(score.share, "no choice has both scores"), _p_value(score, adjusted), *_by_type(score, types)],
             score.unscored,
         )
-        for score in chosen.scores
+        for score in result.scores
     ]
     about = (
         "The share of people's choices between two outcomes that a score agrees with; 0.5 is guessing. "
-        f"Equal scores count half; choices in which people found both alike are left out: {chosen.ties:,}."
+        f"Equal scores count half; ties of people are left out: {result.ties:,}."
     )
     columns = [("share", "of choices"), BEHIND, *((words.spaced(name), "") for name in types)]
-    lines = [(score, score.share) for score in chosen.scores]
+    lines = [(score, score.share) for score in result.scores]
     return PeopleTable("Choices", about, columns, rows, _drawn(lines, GUESSING, "Choices"))
 
 
 def _triplets(selected: SelectedScores) -> PeopleTable:
     types = _types(selected.scores)
-    adjusted = {each.second: each.adjusted for each in selected.behind}
+    adjusted = {pair.second: pair.adjusted for pair in selected.behind}
     nothing = "no triplet has all three scores"
     rows = [
         ScoreBesidePeople(
             score.protocol,
             score.spec,
             [
-                *(_share(each, nothing) for each in (score.both, score.over_preserved, score.over_modified)),
+                *(_share(mean, nothing) for mean in (score.both, score.over_preserved, score.over_modified)),
                 _p_value(score, adjusted),
                 *_by_type(score, types),
             ],
@@ -213,8 +213,8 @@ def _order(ranking: Ranking) -> PeopleTable:
         *((f"{rank.value} {name}", means[name]) for name, rank in ranking.people.items()),
     ]
     about = (
-        "Do the scores put the methods into people's order? People's place stands before each method's name, the "
-        "score's place below, with the places that it may have instead. Correlations draw source images and keep these "
+        "Do the scores put the methods into people's order? People's rank is before each method's name, the "
+        "score's rank below, with its 95% range. Correlations draw source images and keep these "
         "methods."
     )
     lines = [(score, _as_mean(score.kendall)) for score in ranking.scores]
@@ -228,7 +228,7 @@ def _place(score: RankedScore, method: str) -> PrintedEstimate:
 
 
 def _types(scores: Sequence[ChoiceScore | SelectedScore]) -> list[str]:
-    """The edit types, where there are several."""
+    """Return the edit types if there are several."""
     types = list(dict.fromkeys(name for score in scores for name in score.by_type))
     return types if len(types) > 1 else []
 
@@ -248,14 +248,14 @@ def _correlation(estimate: Estimate) -> PrintedEstimate:
 
 
 def _share(mean: Mean | None, reason: str, n: int = 0) -> PrintedEstimate:
-    """A number of that many, or why there is none."""
+    """Format a number, or return why there is none."""
     if mean is None:
         return PrintedEstimate("–", "", n, reason)
     return PrintedEstimate(words.number(mean.value, DECIMALS), words.interval(mean.low, mean.high, DECIMALS), mean.n)
 
 
 def _as_mean(estimate: Estimate) -> Mean | None:
-    """An estimate as a mean that can be drawn; None without a value."""
+    """Convert an estimate to a mean that can be drawn; None without a value."""
     if estimate.value is None:
         return None
     return Mean(estimate.value, estimate.low, estimate.high, estimate.n, estimate.clusters)
@@ -278,7 +278,7 @@ def _drawn(
 
 
 def _name(score: RatedScore | ChoiceScore | SelectedScore | RankedScore, *, alone: bool) -> str:
-    """The name of a score, with its protocol where several have it; a judge is called by its own name."""
+    """Return the name of a score, with its protocol if several have it; a judge has its own name."""
     if score.spec == JUDGED:
         return score.protocol
     return score.spec.name if alone else f"{score.protocol}: {score.spec.name}"

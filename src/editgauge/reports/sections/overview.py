@@ -80,7 +80,7 @@ def _nothing_claimed(context: Context, few: Mapping[ScoreKey, int]) -> Iterable[
 
 def _on_score(context: Context, key: ScoreKey) -> Markup:
     table = context.table(key)
-    cells = [shown.cell for shown in table.rows[ALL] if shown and shown.cell.mean]
+    cells = [cell.cell for cell in table.rows[ALL] if cell and cell.cell.mean]
     standings = ScoreStandings.of(cells, context.verdicts.of(*key))
     name = _score_name(table.title, table.spec)
     by_method = {cell.method: _method(cell, table.decimals) for cell in standings.cells}
@@ -140,7 +140,7 @@ def _by_edit_type(context: Context, few: Container[ScoreKey]) -> Iterable[Markup
     won: dict[str, list[str]] = {}
     level = too_few = 0
     for edit_type in context.edit_types:
-        cells = [shown.cell for shown in table.rows[edit_type] if shown and shown.cell.mean]
+        cells = [cell.cell for cell in table.rows[edit_type] if cell and cell.cell.mean]
         standings = ScoreStandings.of(cells, context.verdicts.of(*context.headlines[0], edit_type))
         if len(standings.cells) < max(len(cells), 2):
             too_few += 1

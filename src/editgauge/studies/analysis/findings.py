@@ -31,12 +31,12 @@ from editgauge.studies.design import DesignQuestion
 from editgauge.studies.store import Rater, StudyItem
 from editgauge.studies.study import Study
 
-COUNTED = ("choice", "scale", "yes_no")
-PLACE = {"first": 0, "tie": 1, "second": 2}
+NUMERIC_KINDS = ("choice", "scale", "yes_no")
+CHOICE_INDEX = {"first": 0, "tie": 1, "second": 2}
 
 
 def findings(study: Study) -> StudyFindings:
-    """What the people of a study said; raises `BadInputError` when nothing can be said about methods."""
+    """Analyze the ratings of a study; raise `BadInputError` when it says nothing about methods."""
     design = study.design
     with study.database.read() as session:
         pages = [page for page in records(session) if page.counts]
@@ -46,7 +46,7 @@ def findings(study: Study) -> StudyFindings:
         raise BadInputError(
             f"There are no answers yet. `editgauge study status {study.folder}` shows how far the study is."
         )
-    counted = [value for value in design.questions if value.kind in COUNTED and design.unit == "outcome"]
+    counted = [value for value in design.questions if value.kind in NUMERIC_KINDS and design.unit == "outcome"]
     questions = [_question(study, item, pages, sources) for item in counted]
     return StudyFindings(
         title=design.title,
@@ -65,7 +65,7 @@ def _compared(page: AnswerRecord, answer: str) -> ComparedAttributes:
 
 
 def compared_attributes(study: Study) -> list[ComparedAttributes]:
-    """The answers of a study about attributes; raises `BadInputError` when there are none."""
+    """Return the answers of an attribute study; raise `BadInputError` when there are none."""
     questions = [item.id for item in study.design.sided]
     with study.database.read() as session:
         pages = [page for page in records(session) if page.counts]
@@ -88,9 +88,9 @@ def _question(
     counted_question = CountedQuestion(
         question.id, question.label, tuple(AnswerLevel(option.label, value) for option, value in numbered)
     )
-    places = {option.value: index for index, (option, _) in enumerate(numbered)}
+    level_index = {option.value: index for index, (option, _) in enumerate(numbered)}
     answers = [
-        LevelAnswer(page.item, _method(page), page.edit_type, sources[page.item], page.rater, places[answer])
+        LevelAnswer(page.item, _method(page), page.edit_type, sources[page.item], page.rater, level_index[answer])
         for page in pages
         if (answer := page.answers.get(question.id)) is not None and not isinstance(answer, list)
     ]
@@ -102,41 +102,45 @@ def _reasons(
 ) -> tuple[Feedback, ...]:
     """Words that are asked for only after another answer say what is wrong; other words may be about anything."""
     texts = [question.id for question in questions if question.kind == "text" and question.when]
-    said = ((name, page.answers.get(name), sources[page.item]) for name in texts for page in pages)
-    return sort_remarks([Remark(name, text, source) for name, text, source in said if isinstance(text, str)])
+    texts_by_question = ((name, page.answers.get(name), sources[page.item]) for name in texts for page in pages)
+    return sort_remarks(
+        [Remark(name, text, source) for name, text, source in texts_by_question if isinstance(text, str)]
+    )
 
 
 def _method(page: AnswerRecord) -> str:
-    (shown,) = page.compared
-    return str(shown["method"])
+    (compared,) = page.compared
+    return str(compared["method"])
 
 
 def _side(question: DesignQuestion, pages: Sequence[AnswerRecord], sources: dict[str, str]) -> SideFindings | None:
-    chosen = [page for page in pages if question.id in page.answers]
-    if not chosen:
+    answered = [page for page in pages if question.id in page.answers]
+    if not answered:
         return None
-    choices = [_choice(page, page.answers[question.id]) for page in chosen]
-    where = [sources[page.item] for page in chosen]
-    matrix, rows = _matrix(chosen, question.id, sources)
+    choices = [_choice(page, page.answers[question.id]) for page in answered]
+    where = [sources[page.item] for page in answered]
+    matrix, rows = _matrix(answered, question.id, sources)
     return SideFindings(
         question.id,
         question.label,
         pairwise(choices, where),
         panel(matrix, rows),
         krippendorff(matrix, "nominal", rows),
-        _left(chosen, question.id, sources),
-        _left_by_rater(chosen, question.id, sources),
+        _left(answered, question.id, sources),
+        _left_by_rater(answered, question.id, sources),
     )
 
 
-def _choice(page: AnswerRecord, chosen: Any) -> PreferredOutcome:
+def _choice(page: AnswerRecord, answer: Any) -> PreferredOutcome:
     first, second = page.compared
-    return PreferredOutcome(page.edit, first["method"], second["method"], chosen, page.rater)
+    return PreferredOutcome(page.edit, first["method"], second["method"], answer, page.rater)
 
 
 def _matrix(pages: Sequence[AnswerRecord], question: str, sources: dict[str, str]) -> tuple[Numbers, Labels]:
     raters = list(dict.fromkeys(page.rater for page in pages))
-    matrix = answer_matrix(((page.item, page.rater, PLACE[str(page.answers[question])]) for page in pages), raters)
+    matrix = answer_matrix(
+        ((page.item, page.rater, CHOICE_INDEX[str(page.answers[question])]) for page in pages), raters
+    )
     items = dict.fromkeys(page.item for page in pages)
     return matrix, np.array([sources[item] for item in items], dtype=np.str_)
 

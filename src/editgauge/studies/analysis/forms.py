@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from editgauge.studies.study import Study
 
 PAGE = "forms.html"
-LONGEST_SIDE = 480
+MAX_IMAGE_SIDE = 480
 """Of a picture on the page, in pixels."""
 TITLES = {"source": "Original", "edited": "Result", "left": "First", "right": "Second"}
 
@@ -50,21 +50,21 @@ class FilledForm:
 
 
 def write_forms(study: Study, out: Path, limit: int) -> Path:
-    """Writes `forms.html` with the first answered items, in the order of their names; gives its path."""
+    """Write `forms.html` with the first answered items by name and return its path."""
     page = checked_page(out, PAGE)
     write_bytes(page, template_page("forms.html.j2", title=study.design.title, forms=filled_forms(study, limit)))
     return page
 
 
 def filled_forms(study: Study, limit: int) -> list[FilledForm]:
-    """The first items that someone answered about, in the order of their names."""
+    """Return the first answered items, ordered by name."""
     with study.database.read() as session:
         by_item: dict[str, list[AnswerRecord]] = {}
         for record in records(session):
             by_item.setdefault(record.item, []).append(record)
-        wanted = sorted(by_item)[:limit]
-        items = {item.key: item for item in session.scalars(select(StudyItem).where(StudyItem.key.in_(wanted)))}
-        return [_form(study, items[key], by_item[key]) for key in wanted]
+        names = sorted(by_item)[:limit]
+        items = {item.key: item for item in session.scalars(select(StudyItem).where(StudyItem.key.in_(names)))}
+        return [_form(study, items[key], by_item[key]) for key in names]
 
 
 def _form(study: Study, item: StudyItem, answered: list[AnswerRecord]) -> FilledForm:
@@ -84,17 +84,17 @@ def _form(study: Study, item: StudyItem, answered: list[AnswerRecord]) -> Filled
 
 
 def _words(question: PageQuestion, answer: Answer | None) -> str | None:
-    """The answer in the words of the form."""
+    """Return the labels of the answer."""
     if answer is None:
         return None
     labels = {option.value: option.label for option in question.options}
-    chosen = answer if isinstance(answer, list) else [answer]
-    return ", ".join(str(labels.get(value, value)) for value in chosen)
+    values = answer if isinstance(answer, list) else [answer]
+    return ", ".join(str(labels.get(value, value)) for value in values)
 
 
 def _embedded(file: Path) -> str:
     picture = read_image(file)
-    share = min(1.0, LONGEST_SIDE / max(picture.shape[:2]))
+    share = min(1.0, MAX_IMAGE_SIDE / max(picture.shape[:2]))
     height, width = (max(1, round(side * share)) for side in picture.shape[:2])
     small = cv2.resize(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), (width, height), interpolation=cv2.INTER_AREA)
     return "data:image/jpeg;base64," + base64.b64encode(cv2.imencode(".jpg", small)[1].tobytes()).decode()

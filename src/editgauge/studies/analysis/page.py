@@ -34,14 +34,14 @@ SVG = Markup('<svg viewBox="0 0 100 {}" preserveAspectRatio="none" role="img" ar
 
 
 def write_page(study_findings: StudyFindings, status: Status, agreement: Agreement, out: Path) -> Path:
-    """Writes `study.html` into a folder, and gives its path."""
+    """Write `study.html` into a folder and return its path."""
     page = checked_page(out, PAGE)
     write_bytes(page, template_page("analysis.html.j2", found=study_findings, status=status, agreement=agreement))
     return page
 
 
 def checked_page(out: Path, name: str) -> Path:
-    """The path of a page in a folder; raises `BadInputError` where something else would be overwritten."""
+    """Return the path of a page; raise `BadInputError` if it would overwrite another file."""
     page = out / name
     if out.is_file():
         raise BadInputError(f"'{out}' is a file; give a folder for {name}.")
@@ -50,8 +50,8 @@ def checked_page(out: Path, name: str) -> Path:
     return page
 
 
-def template_page(template: str, **shown: Any) -> bytes:
-    """The page of a template. Every text of the study is escaped by the template engine."""
+def template_page(template: str, **values: Any) -> bytes:
+    """Render a page template; all texts of the study are escaped."""
     templates = resources.files(__package__ or "") / "templates"
     style = Markup((templates / "analysis.css").read_text(encoding="utf-8"))  # noqa: S704 - a file of this package
     pinned = f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
@@ -60,7 +60,7 @@ def template_page(template: str, **shown: Any) -> bytes:
     environment.globals |= {"ALL": ALL, "FEW_SOURCES": FEW_SOURCES, "methods": methods, "edit_types": edit_types}
     environment.globals |= {"stacked": stacked, "dots": dots, "swatch": swatch, "step": step, "ranked": ranked}
     page = environment.get_template(template).render(
-        **shown, version=__version__, style=style, pinned=Markup(pinned), generator=GENERATOR  # noqa: S704 - made above
+        **values, version=__version__, style=style, pinned=Markup(pinned), generator=GENERATOR  # noqa: S704 - made above
     )  # fmt: skip
     return page.encode("utf-8", "replace")
 
@@ -75,18 +75,18 @@ def number(value: float, percent: bool = False) -> str:
 
 
 def methods(question: QuestionFindings) -> list[str]:
-    """The methods, the one with the highest mean first; by name where there is none."""
+    """Return the methods, highest mean first; by name if there are no means."""
     means = {method: cell.mean for (method, kind), cell in question.cells.items() if method is not None and kind == ALL}
     return sorted(means, key=lambda name: (-mean.value if (mean := means[name]) else 0.0, name))
 
 
 def edit_types(question: QuestionFindings) -> list[str]:
-    """The edit types that were rated."""
+    """Return the rated edit types."""
     return sorted({kind for _, kind in question.cells if kind != ALL})
 
 
 def ranked(pairs: PairwisePreferences) -> list[str]:
-    """The methods, the strongest first; by the share they won where a strength has no end."""
+    """Return the methods, strongest first; by win rate where a strength is infinite."""
     return sorted(pairs.methods, key=lambda name: (-pairs.won[name].value, name))
 
 
@@ -96,7 +96,7 @@ def step(share: float) -> int:
 
 
 def _shade(index: int, levels: int) -> int:
-    """The shades of few levels are as far apart as those of many.
+    """Return the shade of a level, spread evenly over the available shades.
 
     >>> [_shade(index, 4) for index in range(4)]
     [0, 2, 4, 6]
@@ -105,7 +105,7 @@ def _shade(index: int, levels: int) -> int:
 
 
 def swatch(index: int, question: CountedQuestion) -> Markup:
-    """The color of a level, for the legend."""
+    """Draw the color of a level for the legend."""
     shade = _shade(index, len(question.levels))
     return Markup(
         '<svg viewBox="0 0 10 6" aria-hidden="true"><rect class="step-{}" width="10" height="6"/></svg>'
@@ -127,7 +127,7 @@ def stacked(cell: LevelCell, question: CountedQuestion, name: str) -> Markup:
 
 
 def dots(strength: Estimate, pairs: PairwisePreferences, name: str) -> Markup:
-    """A dot for a strength and a line for its interval, on the axis that all methods share."""
+    """Draw a strength as a dot with its interval as a line, on the axis that all methods share."""
     reach = _reach(list(pairs.strengths.values()))
     middle = HEIGHT / 2
     parts = [_line("track", 0, middle, 100, middle), _line("zero", 50, 0, 50, HEIGHT)]

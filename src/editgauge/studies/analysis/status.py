@@ -12,7 +12,7 @@ from editgauge.studies.store import Assignment, Event, Rater, StudyCell, StudyIt
 
 RECENT_SECONDS = 24 * 3600
 """The pace is that of the last day on which something was answered."""
-ENOUGH_FOR_A_PACE = 5
+MIN_ANSWERS_FOR_PACE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,37 +71,37 @@ class Status:
 
 
 def progress_of(session: Session, rater_id: int, design: Design) -> Progress:
-    """Counts the rater's own pages, and takes the study's counters."""
+    """Return the rater's progress and the study's counters."""
     mine = select(func.count()).where(Assignment.rater_id == rater_id, Assignment.state.in_(("done", "surplus")))
     left = session.scalar(select(func.sum(StudyCell.wanted - StudyCell.taken)))
     return Progress(session.scalar(mine) or 0, design.items_per_rater, int(left or 0))
 
 
 def status_of(session: Session, wanted_raters: int, now: float) -> Status:
-    """Counts everything."""
+    """Collect the status of all items, cells and raters."""
     rated = select(func.count()).select_from(Assignment).join(StudyItem).where(StudyItem.kind == "rated")
     count = {
         state: session.scalar(rated.where(Assignment.state == state)) or 0 for state in ("done", "claimed", "surplus")
     }
     items = session.scalar(select(func.count()).where(StudyItem.kind == "rated")) or 0
     cells = _cells(session)
-    wanted = items * wanted_raters
+    target = items * wanted_raters
     return Status(
         items=items,
         complete=_complete(session, wanted_raters),
-        wanted=wanted,
+        wanted=target,
         done=count["done"],
         claimed=count["claimed"],
         surplus=count["surplus"],
         raters=_raters(session),
         cells=cells,
-        seconds_left=_seconds_left(session, wanted - count["done"], now),
+        seconds_left=_seconds_left(session, target - count["done"], now),
     )
 
 
-def _complete(session: Session, wanted: int) -> int:
+def _complete(session: Session, target: int) -> int:
     full = select(Assignment.item_id).join(StudyItem).where(StudyItem.kind == "rated", Assignment.state == "done")
-    grouped = full.group_by(Assignment.item_id).having(func.count() >= wanted).subquery()
+    grouped = full.group_by(Assignment.item_id).having(func.count() >= target).subquery()
     return session.scalar(select(func.count()).select_from(grouped)) or 0
 
 
@@ -120,7 +120,7 @@ def _seconds_left(session: Session, left: int, now: float) -> float | None:
         return None
     recent = select(func.count(), func.min(Assignment.done)).where(Assignment.done > last - RECENT_SECONDS)
     count, first = session.execute(recent).one()
-    return left * (last - first) / count if count >= ENOUGH_FOR_A_PACE and last > first else None
+    return left * (last - first) / count if count >= MIN_ANSWERS_FOR_PACE and last > first else None
 
 
 def _raters(session: Session) -> tuple[RaterStatus, ...]:
@@ -129,7 +129,7 @@ def _raters(session: Session) -> tuple[RaterStatus, ...]:
     kinds = select(Event.rater_id, Event.kind, func.count(func.distinct(Event.assignment_id)))
     events = {(rater, kind): n for rater, kind, n in session.execute(kinds.group_by(Event.rater_id, Event.kind))}
     gold = select(Assignment.rater_id, func.count()).where(Assignment.passed.is_not(None)).group_by(Assignment.rater_id)
-    seen = {row[0]: row[1] for row in session.execute(gold)}
+    gold_counts = {row[0]: row[1] for row in session.execute(gold)}
     reasons = select(Event.rater_id, Event.reason).where(Event.kind.in_(("excluded", "screened"))).order_by(Event.id)
     why = {row[0]: row[1] for row in session.execute(reasons)}
     return tuple(
@@ -141,7 +141,7 @@ def _raters(session: Session) -> tuple[RaterStatus, ...]:
             surplus=counts.get((rater.id, "surplus"), 0),
             void=counts.get((rater.id, "void"), 0),
             gold_failed=events.get((rater.id, "gold_failed"), 0),
-            gold_seen=seen.get(rater.id, 0),
+            gold_seen=gold_counts.get(rater.id, 0),
             flagged=events.get((rater.id, "fast"), 0) + events.get((rater.id, "attention_failed"), 0),
             reason=why.get(rater.id, "") if rater.state in ("excluded", "unqualified") else "",
         )

@@ -17,22 +17,22 @@ from editgauge._util.files import open_text, write_jsonl, write_text
 from editgauge._util.text import csv_text, from_csv_text
 from editgauge.analysis.ratings import CHOICE_FIELDS, RATING_FIELDS
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.studies.answers.records import AnswerRecord, Version, as_time, from_time, rating_of, records
-from editgauge.studies.design import Answers, Design, from_form
+from editgauge.studies.answers.records import AnswerRecord, Version, format_time, parse_time, rating_of, records
+from editgauge.studies.design import Answers, Design, parse_form_value
 from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import find_rater
 from editgauge.studies.study import Study
 
 FORMS = ("ratings", "choices", "answers")
-USUAL_FORM = {"outcome": "ratings", "pair": "choices", "attributes": "answers"}
+DEFAULT_FORM = {"outcome": "ratings", "pair": "choices", "attributes": "answers"}
 SUFFIXES = (".jsonl", ".csv")
-ANSWER = "answer."
+ANSWER_PREFIX = "answer."
 """How the columns of answers begin in CSV."""
-BESIDE_ANSWERS = (
+METADATA_COLUMNS = (
     *("rater", "item", "kind", "edit", "edit_type", "compared", "state", "flipped", "number", "check"),
     *("claimed", "done", "flags", "passed", "excluded", "history"),
 )
-AS_JSON = ("compared", "flags", "flipped", "number", "passed", "history")
+JSON_COLUMNS = ("compared", "flags", "flipped", "number", "passed", "history")
 """Columns whose cells are JSON; the others are plain words."""
 
 
@@ -44,8 +44,8 @@ def write_export(
     rater: str | None = None,
     url: str | None = None,
 ) -> int:
-    """Writes the file; says how many lines it has."""
-    form = form or USUAL_FORM[study.design.unit]
+    """Write the answers to a file and return the number of lines."""
+    form = form or DEFAULT_FORM[study.design.unit]
     if form not in FORMS:
         if form not in exchanges:
             raise UnknownNameError("form of export", form, [*FORMS, *exchanges])
@@ -59,7 +59,7 @@ def write_export(
     columns: Sequence[str]
     if form == "answers":
         lines = [_cells(page) if is_table else _fields(page) for page in pages]
-        columns = [*BESIDE_ANSWERS, *(ANSWER + name for name in study.design.all_questions)]
+        columns = [*METADATA_COLUMNS, *(ANSWER_PREFIX + name for name in study.design.all_questions)]
     elif form == "ratings":
         lines, columns = list(_ratings(counted, study.design, question)), RATING_FIELDS
     else:
@@ -76,7 +76,7 @@ def write_export(
 
 
 def _ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None) -> Iterator[dict[str, Any]]:
-    """A line per page and question that has a number."""
+    """Yield one line per page and numeric question."""
     if design.unit != "outcome":
         raise BadInputError(
             f"A design with the unit '{design.unit}' gives no ratings of outcomes; export choices or answers."
@@ -94,7 +94,7 @@ def _ratings(pages: Iterable[AnswerRecord], design: Design, question: str | None
 
 
 def _choices(pages: Iterable[AnswerRecord], design: Design, question: str | None) -> Iterator[dict[str, Any]]:
-    """A line per page."""
+    """Yield one line per page."""
     side_question = _side_question(design, question)
     for page in pages:
         first, second = page.compared
@@ -109,7 +109,7 @@ def _side_question(design: Design, question: str | None) -> str:
     sided = [item.id for item in design.sided]
     if question is None and len(sided) > 1:
         raise BadInputError(
-            f"The design asks for a side {len(sided)} times: say which with --question ({', '.join(sided)})."
+            f"The design asks for a side {len(sided)} times: choose one with `question` ({', '.join(sided)})."
         )
     if question is not None and question not in sided:
         raise UnknownNameError("question about sides in this design", question, sided)
@@ -119,19 +119,21 @@ def _side_question(design: Design, question: str | None) -> str:
 def _fields(record: AnswerRecord) -> dict[str, Any]:
     fields = asdict(record)
     del fields["probability"]  # known about the item, in the study that the answers come from and go to
-    fields |= {"claimed": as_time(record.claimed), "done": as_time(record.done)}
-    return fields | {"history": [asdict(item) | {"at": as_time(item.at)} for item in record.history]}
+    fields |= {"claimed": format_time(record.claimed), "done": format_time(record.done)}
+    return fields | {"history": [asdict(item) | {"at": format_time(item.at)} for item in record.history]}
 
 
 def _cells(record: AnswerRecord) -> dict[str, Any]:
-    """A row of a table, with a column per question."""
+    """Flatten a record to a table row with one column per question."""
     fields = _fields(record)
     cells = {
-        name: json.dumps(fields[name], ensure_ascii=False) if name in AS_JSON else str(fields[name] or "")
-        for name in BESIDE_ANSWERS
+        name: json.dumps(fields[name], ensure_ascii=False) if name in JSON_COLUMNS else str(fields[name] or "")
+        for name in METADATA_COLUMNS
     }
     answers = record.answers.items()
-    return cells | {ANSWER + name: "|".join(item) if isinstance(item, list) else str(item) for name, item in answers}
+    return cells | {
+        ANSWER_PREFIX + name: "|".join(item) if isinstance(item, list) else str(item) for name, item in answers
+    }
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
@@ -144,7 +146,7 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
 
 
 def read_answers(file: Path, design: Design) -> list[AnswerRecord]:
-    """The pages of a file; raises `BadInputError` that lists everything wrong with it, line by line."""
+    """Read pages from a file; raise `BadInputError` that lists all problems by line."""
     if file.suffix not in SUFFIXES:
         raise BadInputError(f"'{file}' must end with .csv or .jsonl, so that it is clear how to read it.")
     problems: list[str] = []
@@ -166,11 +168,11 @@ def read_answers(file: Path, design: Design) -> list[AnswerRecord]:
 def _jsonl_rows(file: Path, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
     document = read_jsonl(read_text(file), file.name)
     problems += document.problems()
-    for spot, values in document.entries():
+    for location, values in document.entries():
         if isinstance(values, dict):
-            yield spot.line, values
+            yield location.line, values
         else:
-            problems.append(f"{file.name}:{spot.line}: must be a mapping, got {format_value(values)}")
+            problems.append(f"{file.name}:{location.line}: must be a mapping, got {format_value(values)}")
 
 
 def _csv_rows(file: Path, design: Design, problems: list[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -185,11 +187,13 @@ def _csv_rows(file: Path, design: Design, problems: list[str]) -> Iterator[tuple
 
 def _from_cells(row: Mapping[str, str | None], design: Design) -> dict[str, Any]:
     cells = {name: from_csv_text(cell) for name, cell in row.items() if name and cell}
-    values: dict[str, Any] = {n: json.loads(c) if n in AS_JSON else c for n, c in cells.items() if n in BESIDE_ANSWERS}
+    values: dict[str, Any] = {
+        n: json.loads(c) if n in JSON_COLUMNS else c for n, c in cells.items() if n in METADATA_COLUMNS
+    }
     answers: Answers = {}
     for name, question in design.all_questions.items():
-        cell = cells.get(ANSWER + name, "")
-        answer = from_form(question, cell.split("|") if question.kind == "multi_choice" else [cell])
+        cell = cells.get(ANSWER_PREFIX + name, "")
+        answer = parse_form_value(question, cell.split("|") if question.kind == "multi_choice" else [cell])
         if answer is not None:
             answers[name] = answer
     return values | {"answers": answers}
@@ -201,16 +205,16 @@ def _record(values: Mapping[str, Any]) -> AnswerRecord:
             raise ValueError(f"'{name}' must be a text, got {format_value(values[name])}")
     if not isinstance(values["answers"], dict):
         raise ValueError(f"'answers' must be a mapping, got {format_value(values['answers'])}")
-    unknown = sorted(set(values) - set(BESIDE_ANSWERS) - {"answers"})
+    unknown = sorted(set(values) - set(METADATA_COLUMNS) - {"answers"})
     if unknown:
         raise ValueError(
-            f"there is no field {format_value(unknown[0])}; there are: answers, {', '.join(BESIDE_ANSWERS)}"
+            f"there is no field {format_value(unknown[0])}; there are: answers, {', '.join(METADATA_COLUMNS)}"
         )
     fields = {name: value for name, value in values.items() if value is not None}
-    fields |= {name: from_time(fields[name]) for name in ("claimed", "done") if name in fields}
+    fields |= {name: parse_time(fields[name]) for name in ("claimed", "done") if name in fields}
     fields |= {name: tuple(fields[name]) for name in ("compared", "flags") if name in fields}
     fields["history"] = tuple(
-        Version(one["question"], one["version"], one["value"], from_time(one["at"]) or 0.0)
+        Version(one["question"], one["version"], one["value"], parse_time(one["at"]) or 0.0)
         for one in fields.get("history", ())
     )
     return AnswerRecord(**fields)

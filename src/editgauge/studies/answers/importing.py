@@ -11,10 +11,10 @@ from sqlalchemy.orm import Session
 from editgauge._util.fields import format_value
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import ANSWERED, AnswerRecord, final_answers
-from editgauge.studies.answers.submission import page_questions, seen_from_page, stored, write
-from editgauge.studies.assignment import note_served, take
-from editgauge.studies.design import Design, checked
-from editgauge.studies.errors import BadAnswers
+from editgauge.studies.answers.submission import encode_answer, page_questions, to_page_sides, write
+from editgauge.studies.assignment import count_served, take_slot
+from editgauge.studies.design import Design, validate_answers
+from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.quality import exclude, log, wrong_answers
 from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 
@@ -35,7 +35,7 @@ class Imported:
 
 
 def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> Imported:
-    """Takes all pages in, or none: `BadInputError` lists every problem. The same pages again change nothing."""
+    """Import all pages or none; `BadInputError` lists every problem. Importing again changes nothing."""
     items = {item.key: item for item in session.scalars(select(StudyItem))}
     problems = [
         f"page {index}: {problem}"
@@ -63,20 +63,20 @@ def _problems(page: AnswerRecord, item: StudyItem | None, design: Design) -> lis
         return [f"the study has no item {format_value(page.item)}"]
     if page.state not in ANSWERED:
         return [f"'state' must be one of {', '.join(ANSWERED)}, got {format_value(page.state)}"]
-    seen = seen_from_page(page.answers, design, flipped=page.flipped)
+    page_answers = to_page_sides(page.answers, design, flipped=page.flipped)
     try:
-        fitting = checked(*page_questions(design, page.check, item), seen)
-    except BadAnswers as error:
+        fitting = validate_answers(*page_questions(design, page.check, item), page_answers)
+    except BadAnswersError as error:
         return [f"'{question}': {problem}" for question, problem in error.problems.items()]
     if page.history and final_answers(page.history) != page.answers:
         return ["'history' does not end with 'answers'"]
-    return [] if fitting == seen else ["there are answers to questions that are not asked"]
+    return [] if fitting == page_answers else ["there are answers to questions that are not asked"]
 
 
 def _rater(session: Session, name: str, now: float) -> Rater:
-    known = session.scalars(select(Rater).where(Rater.name == name)).first()
-    if known is not None:
-        return known
+    existing = session.scalars(select(Rater).where(Rater.name == name)).first()
+    if existing is not None:
+        return existing
     rater = Rater(name=name, state="active", created=now)
     session.add(rater)
     session.flush()
@@ -95,9 +95,9 @@ def _import_page(
     if assignment is None:
         assignment = Assignment(item_id=item.id, rater_id=rater.id)
     if not was_claimed:
-        note_served(session, rater.id, item, +1)
+        count_served(session, rater.id, item, +1)
     is_void = page.state == "void" or rater.state == "excluded"
-    free = not is_void and (was_claimed or take(session, item))
+    free = not is_void and (was_claimed or take_slot(session, item))
     assignment.state = "void" if is_void else "done" if free else "surplus"
     _describe(assignment, page, rater, now)
     if item.right is not None:
@@ -108,7 +108,7 @@ def _import_page(
     if not page.history:
         write(session, assignment, page.answers, now)
     for one in page.history:
-        value = stored(one.value)
+        value = encode_answer(one.value)
         row = AnswerRow(assignment_id=assignment.id, question=one.question, version=one.version, value=value, at=one.at)
         session.merge(row)
     session.flush()
@@ -116,7 +116,7 @@ def _import_page(
 
 
 def _describe(assignment: Assignment, page: AnswerRecord, rater: Rater, now: float) -> None:
-    """What is known about how the page was shown; an imported page that does not say was shown and answered now."""
+    """Copy presentation details of an imported page; missing times become the current time."""
     rater.served += 1
     assignment.number = page.number or rater.served
     assignment.flipped, assignment.check = page.flipped, page.check

@@ -15,7 +15,7 @@ from editgauge.studies.design import Answer, Answers, Design
 from editgauge.studies.store import AnswerRow, Assignment, Event, Rater, StudyItem
 
 ANSWERED = ("done", "surplus", "void")
-ROWS_AT_ONCE = 5000
+BATCH_ROWS = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def records(session: Session, rater: str | None = None) -> Iterator[AnswerRecord
     if rater is not None:
         rows = rows.where(Rater.name == rater)
     answered = session.execute(rows.order_by(Assignment.id)).all()
-    for start in range(0, len(answered), ROWS_AT_ONCE):
-        part = answered[start : start + ROWS_AT_ONCE]
+    for start in range(0, len(answered), BATCH_ROWS):
+        part = answered[start : start + BATCH_ROWS]
         history = _history(session, part[0][0].id, part[-1][0].id)
         for assignment, item, person in part:
             yield _record(assignment, item, person, history[assignment.id], why.get(person.id, ""))
@@ -102,7 +102,7 @@ def _record(assignment: Assignment, item: StudyItem, rater: Rater, history: list
 
 
 def final_answers(history: Iterable[Version]) -> Answers:
-    """The answers that versions, in their order, end with."""
+    """Apply versions in order and return the resulting answers."""
     latest = {version.question: version.value for version in history}
     return {name: value for name, value in latest.items() if value is not None}
 
@@ -116,13 +116,13 @@ def _history(session: Session, first: int, last: int) -> dict[int, list[Version]
 
 
 def _exclusions(session: Session) -> dict[int, str]:
-    """The last reason by rater."""
+    """Return the latest exclusion reason by rater."""
     reasons = select(Event.rater_id, Event.reason).where(Event.kind == "excluded").order_by(Event.id)
     return {row[0]: row[1] for row in session.execute(reasons)}
 
 
 def rating_of(design: Design, question: str, answer: Answer) -> float | None:
-    """The number an answer counts as: a level itself, yes 1, no 0, an option its `score`; None for words."""
+    """Return the numeric value of an answer: a level, yes 1, no 0, an option's `score`; None for text."""
     fields = design.question(question)
     if fields is None or isinstance(answer, list):
         return None
@@ -133,11 +133,11 @@ def rating_of(design: Design, question: str, answer: Answer) -> float | None:
     return next((option.score for option in fields.options if option.value == answer), None)
 
 
-def as_time(seconds: float | None) -> str:
-    """A moment for people and programs, in UTC; empty for none."""
+def format_time(seconds: float | None) -> str:
+    """Format a timestamp in UTC; empty for None."""
     return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
-def from_time(text: str) -> float | None:
-    """The inverse of `as_time`."""
+def parse_time(text: str) -> float | None:
+    """Parse a timestamp written by `format_time`."""
     return datetime.fromisoformat(text).timestamp() if text else None

@@ -9,9 +9,17 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from editgauge.studies.assignment import note_served, take
-from editgauge.studies.design import Answer, Answers, Check, Design, DesignQuestion, applicable, checked
-from editgauge.studies.errors import NotAllowed
+from editgauge.studies.assignment import count_served, take_slot
+from editgauge.studies.design import (
+    Answer,
+    Answers,
+    Check,
+    Design,
+    DesignQuestion,
+    applicable_questions,
+    validate_answers,
+)
+from editgauge.studies.errors import NotAllowedError
 from editgauge.studies.quality import log, review
 from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 
@@ -35,19 +43,19 @@ class Receipt:
     """Whether anything is new: handing in the same page twice changes nothing."""
 
 
-def owned(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignment, StudyItem]:
-    """The rater's own page; `NotAllowed` for anyone else's, and for a rater who may not take part."""
+def require_assignment(session: Session, rater: Rater, assignment_id: int) -> tuple[Assignment, StudyItem]:
+    """Return the rater's assignment and item; raise `NotAllowedError` if it is not theirs or they are excluded."""
     if rater.state in CLOSED:
-        raise NotAllowed(CLOSED[rater.state])
+        raise NotAllowedError(CLOSED[rater.state])
     assignment = session.get(Assignment, assignment_id)
     if assignment is None or assignment.rater_id != rater.id:
-        raise NotAllowed("This page is not yours. Open the study with your own link again.")
+        raise NotAllowedError("This page is not yours. Open the study with your own link again.")
     return assignment, session.get_one(StudyItem, assignment.item_id)
 
 
 def page_questions(design: Design, check: str | None, item: StudyItem) -> tuple[list[DesignQuestion], list[Check]]:
-    """The questions of a page, and its attention check if it has one."""
-    return applicable(design.questions, item.content["edit"]), [
+    """Return the questions of a page and its attention check, if any."""
+    return applicable_questions(design.questions, item.content["edit"]), [
         element for element in design.checks if element.id == check
     ]
 
@@ -55,11 +63,11 @@ def page_questions(design: Design, check: str | None, item: StudyItem) -> tuple[
 def save(
     session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, now: float
 ) -> None:
-    """Keeps the whole form as it stands, so that a closed window costs nothing, and gives the rater more time."""
-    assignment, item = owned(session, rater, assignment_id)
+    """Save the form as a draft, so that a closed window loses nothing, and extend the rater's time."""
+    assignment, item = require_assignment(session, rater, assignment_id)
     is_draft = assignment.state in ("claimed", "expired")  # a page that was handed in stays complete
-    answers = checked(*page_questions(design, assignment.check, item), entries, is_draft=is_draft)
-    write(session, assignment, seen_from_item(answers, design, flipped=assignment.flipped), now)
+    answers = validate_answers(*page_questions(design, assignment.check, item), entries, is_draft=is_draft)
+    write(session, assignment, to_item_sides(answers, design, flipped=assignment.flipped), now)
     if assignment.state == "claimed":
         assignment.until = max(assignment.until, now + 60 * design.minutes)
 
@@ -68,9 +76,9 @@ def submit(
     session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, now: float
 ) -> Receipt:
     """Hands a page in. Twice is harmless; after its time it counts if its place is still free, else it is surplus."""
-    assignment, item = owned(session, rater, assignment_id)
-    answers = checked(*page_questions(design, assignment.check, item), entries)
-    answers = seen_from_item(answers, design, flipped=assignment.flipped)
+    assignment, item = require_assignment(session, rater, assignment_id)
+    answers = validate_answers(*page_questions(design, assignment.check, item), entries)
+    answers = to_item_sides(answers, design, flipped=assignment.flipped)
     changed = write(session, assignment, answers, now)
     if assignment.state in ("claimed", "expired"):
         _count(session, rater, assignment, item, now)
@@ -82,22 +90,22 @@ def submit(
 
 def _count(session: Session, rater: Rater, assignment: Assignment, item: StudyItem, now: float) -> None:
     late = assignment.state == "expired"
-    free = take(session, item) if late else True
+    free = take_slot(session, item) if late else True
     assignment.state = "done" if free else "surplus"
     assignment.done = now
     if late:
-        note_served(session, rater.id, item, +1)
-        place = "its place was still free" if free else "others had taken its place"
-        log(session, now, "late", rater, f"{now - assignment.until:.0f} s after its time; {place}", assignment)
+        count_served(session, rater.id, item, +1)
+        slot = "its place was still free" if free else "others had taken its place"
+        log(session, now, "late", rater, f"{now - assignment.until:.0f} s after its time; {slot}", assignment)
 
 
-def seen_from_item(answers: Answers, design: Design, *, flipped: bool) -> Answers:
-    """The answers with `left` and `right` turned into the `first` and `second` of the item."""
+def to_item_sides(answers: Answers, design: Design, *, flipped: bool) -> Answers:
+    """Convert `left` and `right` in answers to the item's `first` and `second`."""
     return _turned(answers, design, TO_ITEM[flipped])
 
 
-def seen_from_page(answers: Answers, design: Design, *, flipped: bool) -> Answers:
-    """The inverse: what the rater sees."""
+def to_page_sides(answers: Answers, design: Design, *, flipped: bool) -> Answers:
+    """Convert `first` and `second` in answers to the page's `left` and `right`."""
     return _turned(answers, design, TO_PAGE[flipped])
 
 
@@ -107,20 +115,22 @@ def _turned(answers: Answers, design: Design, sides: Mapping[str, str]) -> Answe
 
 
 def write(session: Session, assignment: Assignment, answers: Answers, now: float) -> bool:
-    """Adds a version of every answer that is new, changed or taken back; says whether there was any."""
-    known = {row.question: row for row in versions(session, assignment.id)}  # the last version of each wins
-    names = [*answers, *(name for name in known if name not in answers)]
-    changed = [name for name in names if stored(answers.get(name)) != (known[name].value if name in known else {})]
+    """Add a version for every new, changed or withdrawn answer; return whether there was any."""
+    previous = {row.question: row for row in versions(session, assignment.id)}  # the last version of each wins
+    names = [*answers, *(name for name in previous if name not in answers)]
+    changed = [
+        name for name in names if encode_answer(answers.get(name)) != (previous[name].value if name in previous else {})
+    ]
     for name in changed:
-        version = known[name].version + 1 if name in known else 1
-        value = stored(answers.get(name))
+        version = previous[name].version + 1 if name in previous else 1
+        value = encode_answer(answers.get(name))
         session.add(AnswerRow(assignment_id=assignment.id, question=name, version=version, value=value, at=now))
     session.flush()
     return bool(changed)
 
 
-def stored(answer: Answer | None) -> dict[str, Any]:
-    """An answer as the database keeps it; None is one that was taken back."""
+def encode_answer(answer: Answer | None) -> dict[str, Any]:
+    """Return an answer as stored in the database; None marks a withdrawn one."""
     return {} if answer is None else {"is": answer}
 
 
@@ -131,6 +141,6 @@ def versions(session: Session, assignment_id: int) -> list[AnswerRow]:
 
 
 def latest(session: Session, assignment_id: int) -> Answers:
-    """The answers of a page as they stand."""
+    """Return the current answers of a page."""
     rows = {row.question: row.value for row in versions(session, assignment_id)}
     return {name: value["is"] for name, value in rows.items() if "is" in value}

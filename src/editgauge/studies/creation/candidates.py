@@ -18,12 +18,12 @@ from editgauge.errors import BadInputError
 from editgauge.results import Run
 from editgauge.studies.design.fields import EDIT_FIELDS, Unit
 
-SIDES_OF_AN_EDIT = ("source", "target")
+EDIT_SIDES = ("source", "target")
 """Attributes describe the picture before (source) or after (target)."""
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedThing:
+class ComparedItem:
     """One of the things that a page compares: an outcome, or an attribute in words."""
 
     method: str | None = None
@@ -42,7 +42,7 @@ class PageCandidate:
     cell: str
     """Methods and edit type: what the study is balanced over."""
     source: Path
-    compared: tuple[ComparedThing, ...]
+    compared: tuple[ComparedItem, ...]
     side: str | None = None
     probability: float | None = None
     """The chance with which the sample took it from its cell; None where all are taken, or some by their scores."""
@@ -71,18 +71,18 @@ class CandidateList:
 
 
 @dataclass(frozen=True, slots=True)
-class _ShownOutcome:
+class _CandidateOutcome:
     edit: str
     edit_type: str
     source: Path
-    shown: ComparedThing
+    shown: ComparedItem
 
 
 def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
     """Everything of the run that a design of this unit can ask about."""
     skipped: Counter[str] = Counter()
     scored: dict[Path, str] = {}
-    by_edit: dict[str, list[_ShownOutcome]] = {}
+    by_edit: dict[str, list[_CandidateOutcome]] = {}
     for edit_outcomes in _outcomes(run, skipped, scored):
         by_edit.setdefault(edit_outcomes.edit, []).append(edit_outcomes)
     if unit == "attributes":
@@ -97,7 +97,7 @@ def offer(run: Run, unit: Unit, attributes: Path | None) -> CandidateList:
 def with_captions(
     candidates: Sequence[PageCandidate], captions: Mapping[tuple[str, str, int], OutcomeCaption]
 ) -> list[PageCandidate]:
-    """The same pages, each with the difference caption of its own outcome; raises `BadInputError` where none has one."""
+    """Return the pages with the difference captions of their outcomes; raise `BadInputError` if no page has one."""
     captioned = [_captioned(candidate, captions) for candidate in candidates]
     if candidates and all(one is other for one, other in zip(captioned, candidates, strict=True)):
         raise BadInputError(
@@ -108,45 +108,45 @@ def with_captions(
 
 def _captioned(candidate: PageCandidate, captions: Mapping[tuple[str, str, int], OutcomeCaption]) -> PageCandidate:
     keys = candidate.outcomes
-    own = captions.get((keys[0].edit, keys[0].method, keys[0].seed)) if len(keys) == 1 else None
-    if own is None or not own.caption:
+    caption = captions.get((keys[0].edit, keys[0].method, keys[0].seed)) if len(keys) == 1 else None
+    if caption is None or not caption.caption:
         return candidate
-    extras = {**candidate.fields.get("extras", {}), "difference_caption": own.caption}
+    extras = {**candidate.fields.get("extras", {}), "difference_caption": caption.caption}
     return replace(candidate, fields={**candidate.fields, "extras": extras})
 
 
-def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Iterator[_ShownOutcome]:
-    """The outcomes with a picture. One that no protocol could read has no pixels, and is nothing to show."""
+def _outcomes(run: Run, skipped: Counter[str], scored: dict[Path, str]) -> Iterator[_CandidateOutcome]:
+    """Yield the outcomes with an image; outcomes that no protocol could read are skipped."""
     columns = ("edit", "method", "seed", "edit_type", "source_path", "source_pixels", "edited_path", "edited_pixels")
-    seen: set[OutcomeKey] = set()
+    yielded: set[OutcomeKey] = set()
     rows = zip(*(run.scores[column].to_pylist() for column in columns), strict=True)
     for edit, method, seed, edit_type, source, source_pixels, edited, pixels in rows:
-        if OutcomeKey(edit, method, seed) in seen:
+        if OutcomeKey(edit, method, seed) in yielded:
             continue
-        seen.add(OutcomeKey(edit, method, seed))
+        yielded.add(OutcomeKey(edit, method, seed))
         if edited is None:
             skipped["no outcome"] += 1
         elif pixels is None or source_pixels is None:
             skipped["unreadable image"] += 1
         else:
             scored |= {Path(source): source_pixels, Path(edited): pixels}
-            yield _ShownOutcome(edit, edit_type, Path(source), ComparedThing(method, seed, Path(edited)))
+            yield _CandidateOutcome(edit, edit_type, Path(source), ComparedItem(method, seed, Path(edited)))
 
 
-def _fields(run: Run, edit: str, edit_outcomes: Sequence[_ShownOutcome]) -> dict[str, Any]:
+def _fields(run: Run, edit: str, edit_outcomes: Sequence[_CandidateOutcome]) -> dict[str, Any]:
     fields = run.edits.get(edit, {})
     return {name: fields[name] for name in (*EDIT_FIELDS, "extras") if name in fields} | {
         "type": edit_outcomes[0].edit_type
     }
 
 
-def _singles(fields: Mapping[str, Any], edit_outcomes: Sequence[_ShownOutcome]) -> Iterator[PageCandidate]:
+def _singles(fields: Mapping[str, Any], edit_outcomes: Sequence[_CandidateOutcome]) -> Iterator[PageCandidate]:
     for outcome in edit_outcomes:
         cell = f"{outcome.shown.method}, {outcome.edit_type}"
         yield PageCandidate(outcome.edit, fields, cell, outcome.source, (outcome.shown,))
 
 
-def _pairs(fields: Mapping[str, Any], edit_outcomes: Sequence[_ShownOutcome]) -> Iterator[PageCandidate]:
+def _pairs(fields: Mapping[str, Any], edit_outcomes: Sequence[_CandidateOutcome]) -> Iterator[PageCandidate]:
     """Every two methods once for an edit, at the lowest seed that both have: choices are kept by methods alone."""
     methods = list(dict.fromkeys(outcome.shown.method for outcome in edit_outcomes))
     by_key = {(item.shown.method, item.shown.seed): item for item in edit_outcomes}
@@ -178,7 +178,7 @@ def _edit_id(entry: Any) -> str:
 
 
 def _listed(entry: Any) -> dict[str, list[str]]:
-    values = {side: entry.get(side) for side in SIDES_OF_AN_EDIT} if isinstance(entry, dict) else {}
+    values = {side: entry.get(side) for side in EDIT_SIDES} if isinstance(entry, dict) else {}
     return {
         side: list(dict.fromkeys(str(word) for word in words))
         for side, words in values.items()
@@ -187,13 +187,13 @@ def _listed(entry: Any) -> dict[str, list[str]]:
 
 
 def _attribute_pairs(
-    run: Run, by_edit: Mapping[str, Sequence[_ShownOutcome]], attributes: Mapping[str, Mapping[str, list[str]]]
+    run: Run, by_edit: Mapping[str, Sequence[_CandidateOutcome]], attributes: Mapping[str, Mapping[str, list[str]]]
 ) -> Iterator[PageCandidate]:
     for edit, edit_outcomes in by_edit.items():
         fields = _fields(run, edit, edit_outcomes)
         for side, words in attributes.get(edit, {}).items():
             for one, other in combinations(words, 2):
-                compared = (ComparedThing(attribute=one), ComparedThing(attribute=other))
+                compared = (ComparedItem(attribute=one), ComparedItem(attribute=other))
                 yield PageCandidate(
                     edit, fields, f"{side}, {edit_outcomes[0].edit_type}", edit_outcomes[0].source, compared, side
                 )

@@ -21,11 +21,10 @@ from editgauge.errors import BadImageError, BadInputError
 from editgauge.options import Count
 from editgauge.results import Run
 from editgauge.studies.assignment import SHUFFLE_BELOW, draw
+from editgauge.studies.creation._selection import GoldItem, read_gold, sample_candidates
 from editgauge.studies.creation.candidates import PageCandidate, offer, with_captions
-from editgauge.studies.creation.gold import GoldItem, read_gold
-from editgauge.studies.creation.sampling import sampled
 from editgauge.studies.design import Design, find_design, read_design
-from editgauge.studies.manifest import BESIDE, DESIGN, IMAGES, StudyManifest
+from editgauge.studies.manifest import DESIGN, IMAGES, LOCAL_DATABASE, StudyManifest
 from editgauge.studies.store import Database, StudyCell, StudyItem
 from editgauge.studies.study import Study
 
@@ -69,7 +68,7 @@ def create(
     """
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInputError(f"'{folder}' is there already. Choose another folder with --out.")
+        raise BadInputError(f"'{folder}' is there already. Choose another `out`.")
     if raters < 1 or (items is not None and items < 1):
         raise BadInputError(f"A study needs at least one rater and one item, got {raters} and {items}.")
     opened = Run.open(Path(run))
@@ -80,14 +79,14 @@ def create(
         offered.candidates = with_captions(offered.candidates, read_captions(captions))
     golden = read_gold(Path(gold), study_design, offered.candidates) if gold else []
     taken = {item.candidate.key for item in golden}
-    rated = sampled([c for c in offered.candidates if c.key not in taken], sample, items, opened, seed)
+    rated = sample_candidates([c for c in offered.candidates if c.key not in taken], sample, items, opened, seed)
     if not rated:
         raise BadInputError(_nothing(study_design, opened, offered.skipped))
     for reason, count in offered.skipped.items():
         log_info(f"{count} outcomes are left out: {reason}.", quiet=quiet)
     draft = folder.resolve().with_name(f"{DRAFT_PREFIX}{secrets.token_hex(16)}")
     try:
-        shelf = PictureShelf(draft / IMAGES, offered.scored)
+        shelf = ImageStore(draft / IMAGES, offered.scored)
         rows = _rows(rated, golden, raters, seed, shelf, quiet=quiet)
         manifest = StudyManifest(
             study=secrets.token_hex(16),
@@ -102,7 +101,7 @@ def create(
             gold=len(golden),
             skipped=dict(offered.skipped),
             pictures=_quiz_pictures(study_design, beside, shelf),
-            database=database or BESIDE,
+            database=database or LOCAL_DATABASE,
         )
         write_text(draft / DESIGN, text)
         manifest.save(draft)
@@ -120,7 +119,7 @@ def _nothing(design: Design, run: Run, skipped: Counter[str]) -> str:
     needs = {
         "outcome": "outcomes with pictures",
         "pair": "edits with outcomes of two methods",
-        "attributes": "edits with two attributes: give a file of them with --attributes",
+        "attributes": "edits with two attributes: pass a file of them as `attributes`",
     }[design.unit]
     left_out = "".join(f" {count} outcomes: {reason}." for reason, count in skipped.items())
     return f"The run '{run.folder}' has nothing for this design, which needs {needs}.{left_out}"
@@ -131,7 +130,7 @@ def _rows(
     golden: Sequence[GoldItem],
     raters: int,
     seed: int,
-    shelf: PictureShelf,
+    shelf: ImageStore,
     *,
     quiet: bool,
 ) -> list[dict[str, Any]]:
@@ -157,7 +156,7 @@ def _rows(
     return rows
 
 
-def _content(candidate: PageCandidate, shelf: PictureShelf) -> dict[str, Any]:
+def _content(candidate: PageCandidate, shelf: ImageStore) -> dict[str, Any]:
     compared = [
         {"attribute": item.attribute}
         if item.image is None
@@ -169,7 +168,7 @@ def _content(candidate: PageCandidate, shelf: PictureShelf) -> dict[str, Any]:
     return content | {name: value for name, value in optional.items() if value is not None}
 
 
-def _quiz_pictures(design: Design, beside: Path | None, shelf: PictureShelf) -> dict[str, str]:
+def _quiz_pictures(design: Design, beside: Path | None, shelf: ImageStore) -> dict[str, str]:
     quiz = design.qualification.items if design.qualification else []
     named = [path for item in quiz for path in (item.source, item.edited) if path]
     return {path: shelf.take((beside or Path()) / path) for path in named}
@@ -189,7 +188,7 @@ def _fill(
         database.close()
 
 
-class PictureShelf:
+class ImageStore:
     """Takes pictures in; the same pixels get the same name, and are kept once.
 
     Each is decoded by the one loader and written as PNG: no byte of a method's own file reaches a rater, so neither its
@@ -208,7 +207,7 @@ class PictureShelf:
         self._scored = scored
 
     def take(self, path: Path) -> str:
-        """Writes a picture into the study, and gives its new name."""
+        """Copy an image into the study and return its new name."""
         if path not in self.names:
             self.names[path] = self._copy(path)
         return self.names[path]

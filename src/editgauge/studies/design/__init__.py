@@ -3,7 +3,14 @@
 `editval`, `editinspector`, `2afc` and `attribute-importance` come with the project; your own file works by its path.
 """
 
-from editgauge.studies.design.answers import Answer, Answers, applicable, checked, from_form, is_asked
+from editgauge.studies.design.answers import (
+    Answer,
+    Answers,
+    applicable_questions,
+    is_asked,
+    parse_form_value,
+    validate_answers,
+)
 from editgauge.studies.design.fields import AnswerOption, Check, Design, DesignQuestion, QuestionFields, TreeStep, fill
 from editgauge.studies.design.reader import built_in, find_design, read_design
 
@@ -16,12 +23,12 @@ __all__ = [
     "DesignQuestion",
     "QuestionFields",
     "TreeStep",
-    "applicable",
+    "applicable_questions",
     "built_in",
-    "checked",
     "fill",
     "find_design",
-    "from_form",
     "is_asked",
+    "parse_form_value",
     "read_design",
+    "validate_answers",
 ]

@@ -9,17 +9,17 @@ from typing import Any
 
 from editgauge._util.fields import format_value
 from editgauge.studies.design.fields import DesignQuestion, QuestionFields, Value, lookup
-from editgauge.studies.errors import BadAnswers
+from editgauge.studies.errors import BadAnswersError
 
 Answer = str | int | list[str]
 """A word, a level, or the words that were ticked."""
 Answers = dict[str, Answer]
-LONGEST_TEXT = 5000
+MAX_TEXT_CHARACTERS = 5000
 LEVEL = re.compile(r"-?[0-9]{1,9}")
 
 
-def applicable(questions: Iterable[DesignQuestion], edit: Mapping[str, Any]) -> list[DesignQuestion]:
-    """The questions that make sense for an edit; `when` may still hide some of them."""
+def applicable_questions(questions: Iterable[DesignQuestion], edit: Mapping[str, Any]) -> list[DesignQuestion]:
+    """Return the questions that apply to an edit; `when` may hide some of them."""
     return [question for question in questions if question.needs is None or lookup(edit, question.needs) is not None]
 
 
@@ -34,14 +34,14 @@ def _given(answer: Answer | None) -> set[Value]:
     return set(answer) if isinstance(answer, list) else {answer}
 
 
-def checked(
+def validate_answers(
     questions: Sequence[DesignQuestion],
     checks: Sequence[QuestionFields],
     entries: Mapping[str, Any],
     *,
     is_draft: bool = False,
 ) -> Answers:
-    """The answers as they are stored; raises `BadAnswers` with the problem of every question.
+    """Validate answers and return them as stored; raise `BadAnswersError` with the problem of each question.
 
     Answers to questions that `when` hides are left out: a form may still send what was chosen before it was hidden. All
     checks must be answered; in the draft of a page anything may be missing.
@@ -52,15 +52,15 @@ def checked(
         needed = [question.id for question in visible if question.required] + [check.id for check in checks]
         problems |= {name: "please answer this question" for name in needed if name not in answers | problems}
     if problems:
-        raise BadAnswers(problems)
+        raise BadAnswersError(problems)
     return answers
 
 
 def _read(
     questions: Sequence[DesignQuestion], checks: Sequence[QuestionFields], entries: Mapping[str, Any]
 ) -> tuple[Answers, dict[str, str]]:
-    known = {question.id for question in questions} | {check.id for check in checks}
-    problems = {str(name): "there is no such question here" for name in entries if name not in known}
+    valid_ids = {question.id for question in questions} | {check.id for check in checks}
+    problems = {str(name): "there is no such question here" for name in entries if name not in valid_ids}
     answers: Answers = {}
     for question in (*questions, *checks):
         value = entries.get(question.id)
@@ -89,17 +89,17 @@ def _problem(question: QuestionFields, value: object) -> str | None:
 def _text_problem(value: object) -> str | None:
     if not isinstance(value, str):
         return f"write words, got {format_value(value)}"
-    if len(value) > LONGEST_TEXT:
-        return f"write at most {LONGEST_TEXT} signs, got {len(value)}"
+    if len(value) > MAX_TEXT_CHARACTERS:
+        return f"write at most {MAX_TEXT_CHARACTERS} signs, got {len(value)}"
     if any(unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\r\t" for sign in value):
         return "there is a sign in it that cannot be stored; please type it again"
     return None
 
 
-def from_form(question: QuestionFields, words: Sequence[str]) -> Answer | None:
-    """What the fields of a web form or the cell of a table mean: levels become numbers, ticks become a list.
+def parse_form_value(question: QuestionFields, words: Sequence[str]) -> Answer | None:
+    """Parse form fields or a table cell: levels become numbers, checkboxes become a list.
 
-    >>> from_form(QuestionFields(id="a", kind="scale", label="?"), ["2"])
+    >>> parse_form_value(QuestionFields(id="a", kind="scale", label="?"), ["2"])
     2
     """
     entries = [word for word in words if word != ""]

@@ -27,12 +27,12 @@ RESERVED = ("submit", "csrf")
 
 
 def check_design(design: Design, top: Location) -> None:
-    """Reports everything that the types alone do not tell."""
+    """Report all problems of a design that its types alone do not show."""
     _check_templates(design.text, top.within("text"))
     spots = [top.within("questions", index) for index in range(len(design.questions))]
-    for index, (question, spot) in enumerate(zip(design.questions, spots, strict=True)):
-        _check_ask(question, spot)
-        _check_question(question, design.questions[:index], spot)
+    for index, (question, location) in enumerate(zip(design.questions, spots, strict=True)):
+        _check_ask(question, location)
+        _check_question(question, design.questions[:index], location)
     _check_sides(design, spots)
     _check_names(design, top)
     for name in design.gold.tolerance:
@@ -49,109 +49,113 @@ def check_design(design: Design, top: Location) -> None:
 def _check_names(design: Design, top: Location) -> None:
     """Answers are kept by question id, so no two questions share one."""
     named = [
-        *((question.id, ("questions", place)) for place, question in enumerate(design.questions)),
-        *((question.id, ("eligibility", place)) for place, question in enumerate(design.eligibility)),
-        *((check.id, ("attention", "questions", place)) for place, check in enumerate(design.checks)),
+        *((question.id, ("questions", index)) for index, question in enumerate(design.questions)),
+        *((question.id, ("eligibility", index)) for index, question in enumerate(design.eligibility)),
+        *((check.id, ("attention", "questions", index)) for index, check in enumerate(design.checks)),
     ]
-    seen = set(RESERVED)
-    for name, place in named:
-        if name in seen:
-            top.within(*place, "id").report(f"the id {format_value(name)} is used twice or reserved")
-        seen.add(name)
+    used_names = set(RESERVED)
+    for name, index in named:
+        if name in used_names:
+            top.within(*index, "id").report(f"the id {format_value(name)} is used twice or reserved")
+        used_names.add(name)
 
 
-def _check_ask(question: QuestionFields, spot: Location) -> None:
+def _check_ask(question: QuestionFields, location: Location) -> None:
     kind: Kind = question.kind
     if kind not in WITH_OPTIONS:
         if question.options:
-            spot.within("options").report(f"a question of kind '{kind}' brings its own options; leave them out")
+            location.within("options").report(f"a question of kind '{kind}' brings its own options; leave them out")
         return
     if len(question.options) < 2:
-        spot.report(f"a question of kind '{kind}' needs at least two 'options'")
+        location.report(f"a question of kind '{kind}' needs at least two 'options'")
     for index, option in enumerate(question.options):
-        here = spot.within("options", index)
+        option_location = location.within("options", index)
         if isinstance(option.value, int) != (kind == "scale"):
-            wanted = "a whole number" if kind == "scale" else "a word; write numbers in quotes"
-            here.report(f"the value of an option of a {kind} must be {wanted}, got {format_value(option.value)}")
+            expected = "a whole number" if kind == "scale" else "a word; write numbers in quotes"
+            option_location.report(
+                f"the value of an option of a {kind} must be {expected}, got {format_value(option.value)}"
+            )
         if isinstance(option.value, str) and "|" in option.value:
-            here.report(f"the value {format_value(option.value)} must not hold '|'")
-    _report_twice((option.value for option in question.options), spot.within("options"), "value")
-    _report_twice((option.key.lower() for option in question.options if option.key), spot.within("options"), "key")
+            option_location.report(f"the value {format_value(option.value)} must not hold '|'")
+    _report_twice((option.value for option in question.options), location.within("options"), "value")
+    _report_twice((option.key.lower() for option in question.options if option.key), location.within("options"), "key")
 
 
-def _report_twice(values: Iterable[Value], spot: Location, what: str) -> None:
-    seen: set[Value] = set()
+def _report_twice(values: Iterable[Value], location: Location, what: str) -> None:
+    previous: set[Value] = set()
     for value in values:
-        if value in seen:
-            spot.report(f"the {what} {format_value(value)} is used by two options")
-        seen.add(value)
+        if value in previous:
+            location.report(f"the {what} {format_value(value)} is used by two options")
+        previous.add(value)
 
 
-def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion], spot: Location) -> None:
-    known = {item.id: item for item in earlier}
+def _check_question(question: DesignQuestion, earlier: Sequence[DesignQuestion], location: Location) -> None:
+    earlier_questions = {item.id: item for item in earlier}
     for name, values in question.when.items():
-        condition = known.get(name)
+        condition = earlier_questions.get(name)
         if condition is None:
-            spot.within("when", name).report(f"'when': {describe_unknown('earlier question', name, known)}")
+            location.within("when", name).report(
+                f"'when': {describe_unknown('earlier question', name, earlier_questions)}"
+            )
         elif condition.kind == "text":
-            spot.within("when", name).report(f"'when' names {format_value(name)}, whose answers are free words")
+            location.within("when", name).report(f"'when' names {format_value(name)}, whose answers are free words")
         else:
-            _check_values(values, condition, spot.within("when", name))
+            _check_values(values, condition, location.within("when", name))
     if question.quote is not None:
-        _check_templates(question.quote, spot.within("quote"))
+        _check_templates(question.quote, location.within("quote"))
     if question.prefill is not None:
-        _check_templates(question.prefill, spot.within("prefill"))
+        _check_templates(question.prefill, location.within("prefill"))
         if question.kind != "text":
-            spot.within("prefill").report("only a question of kind 'text' can be pre-filled")
+            location.within("prefill").report("only a question of kind 'text' can be pre-filled")
     if question.needs is not None and not is_field(question.needs):
-        spot.within("needs").report(_no_field(question.needs))
+        location.within("needs").report(_no_field(question.needs))
     if question.tie and question.kind != "pick_side":
-        spot.within("tie").report("'tie' belongs to questions of kind 'pick_side'")
+        location.within("tie").report("'tie' belongs to questions of kind 'pick_side'")
     if question.tree is not None:
-        _check_tree(question.tree, spot.within("tree"))
-        _check_values(list(question.tree.leaves()), question, spot.within("tree"))
+        _check_tree(question.tree, location.within("tree"))
+        _check_values(list(question.tree.leaves()), question, location.within("tree"))
 
 
-def _check_values(values: Sequence[Value], question: QuestionFields, spot: Location) -> None:
+def _check_values(values: Sequence[Value], question: QuestionFields, location: Location) -> None:
     for value in values:
         if value not in question.values:
-            there = ", ".join(map(str, question.values)) or "none"
-            spot.report(f"{format_value(value)} is no option of '{question.id}'; there are: {there}")
+            valid_values = ", ".join(map(str, question.values)) or "none"
+            location.report(f"{format_value(value)} is no option of '{question.id}'; there are: {valid_values}")
 
 
-def _check_tree(node: TreeStep, spot: Location) -> None:
+def _check_tree(node: TreeStep, location: Location) -> None:
     for index, branch in enumerate(node.answers):
-        here = spot.within("answers", index)
+        branch_location = location.within("answers", index)
         if (branch.then is None) == (branch.choose is None):
-            here.report("a branch needs 'then' (the next step) or 'choose' (an option), and not both")
+            branch_location.report("a branch needs 'then' (the next step) or 'choose' (an option), and not both")
         if branch.then is not None:
-            _check_tree(branch.then, here.within("then"))
+            _check_tree(branch.then, branch_location.within("then"))
 
 
 def _check_sides(design: Design, spots: Sequence[Location]) -> None:
     if design.unit != "outcome" and not design.sided:
         spots[0].report(f"the unit '{design.unit}' needs a question of kind 'pick_side'")
     if design.unit == "outcome":
-        for question, spot in zip(design.questions, spots, strict=True):
+        for question, location in zip(design.questions, spots, strict=True):
             if question.kind == "pick_side":
-                spot.report("'pick_side' needs the unit 'pair' or 'attributes'")
+                location.report("'pick_side' needs the unit 'pair' or 'attributes'")
 
 
-def _check_test(item: QuizItem | Check, spot: Location) -> None:
+def _check_test(item: QuizItem | Check, location: Location) -> None:
     question = item.question if isinstance(item, QuizItem) else item
-    where = spot.within("question") if isinstance(item, QuizItem) else spot
+    where = location.within("question") if isinstance(item, QuizItem) else location
     _check_ask(question, where)
     if question.kind in ("text", "pick_side", "multi_choice"):
         left = [kind for kind in get_args(Kind) if kind not in ("text", "pick_side", "multi_choice")]
         where.report(f"a test asks questions of kind {', '.join(left)}, got '{question.kind}'")
     else:
-        _check_values(item.right, question, spot.within("right"))
+        _check_values(item.right, question, location.within("right"))
 
 
-def _check_templates(template: str, spot: Location) -> None:
+def _check_templates(template: str, location: Location) -> None:
     for name in fields_of(template):
         if not is_field(name):
-            spot.report(_no_field(name))
+            location.report(_no_field(name))
 
 
 def _no_field(name: str) -> str:

@@ -221,12 +221,12 @@ class Design(Fields):
         return [question for question in self.questions if question.kind == "pick_side"]
 
     def question(self, name: str) -> DesignQuestion | None:
-        """The question of that id."""
+        """Return the question of that id."""
         return next((question for question in self.questions if question.id == name), None)
 
 
 def fields_of(template: str) -> list[str]:
-    """The fields that a text names.
+    """Return the fields that a template names.
 
     >>> fields_of("{subject}: {extras.caption}")
     ['subject', 'extras.caption']
@@ -240,7 +240,7 @@ def is_field(name: str) -> bool:
 
 
 def lookup(edit: Mapping[str, Any], name: str) -> str | None:
-    """The field as text; None when the edit does not have it.
+    """Return the field as text; None when the edit lacks it.
 
     >>> lookup({"type": "color", "extras": {"n": 3}}, "extras.n")
     '3'
@@ -251,7 +251,7 @@ def lookup(edit: Mapping[str, Any], name: str) -> str | None:
 
 
 def fill(template: str, edit: Mapping[str, Any]) -> str:
-    """The text for one edit; a field that the edit does not have is left out.
+    """Fill in a template for one edit; missing fields become empty.
 
     >>> fill("Make the {subject} {to}.", {"subject": "cat", "to": "black"})
     'Make the cat black.'

@@ -21,24 +21,24 @@ ONE_OF = {"kind": get_args(Kind), "unit": get_args(Unit), "accept": ("yes", "no"
 
 
 def built_in() -> dict[str, str]:
-    """The designs that come with the project: name to the text of the file."""
+    """Return the text of each built-in design by name."""
     folder = files(__package__) / "built_in"
     forms = {entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")}
     return {name: forms[name].read_text("utf-8") for name in sorted(forms)}
 
 
 def find_design(name: str) -> tuple[str, Path | None]:
-    """The text of a design, by its name or by the path of a file, and the folder its pictures are relative to."""
+    """Find a design by name or path; return its text and the folder its images are relative to."""
     if name.endswith(SUFFIXES):
         return read_text(Path(name)), Path(name).resolve().parent
-    known = built_in()
-    if name not in known:
-        raise UnknownNameError("design", name, [*known, "path/to/design.yaml"])
-    return known[name], None
+    designs = built_in()
+    if name not in designs:
+        raise UnknownNameError("design", name, [*designs, "path/to/design.yaml"])
+    return designs[name], None
 
 
 def read_design(text: str, file: str) -> Design:
-    """The design in a text; raises one `BadInputError` with every problem, each with file and line."""
+    """Parse a design; raise one `BadInputError` with every problem by file and line."""
     document = read_yaml(text, file)
     design = None
     if document.value is None and not document.faults:
@@ -66,14 +66,14 @@ def _read(value: Any, top: Location) -> Design | None:
     return design
 
 
-def _owned(spot: Location, value: Any) -> Location:
-    """The same spot, which also names the question it is in."""
-    match spot.path:
+def _owned(location: Location, value: Any) -> Location:
+    """Return the location extended with the question it is in."""
+    match location.path:
         case ("questions", int(place), *_):
             question = value["questions"][place]
             name = question.get("id") if isinstance(question, dict) else None
-            return Location(spot.document, spot.path, f"question {format_value(name) if name else place + 1}")
-    return spot
+            return Location(location.document, location.path, f"question {format_value(name) if name else place + 1}")
+    return location
 
 
 def _in_words(detail: ErrorDetails) -> str:
@@ -87,9 +87,9 @@ def _in_words(detail: ErrorDetails) -> str:
     if kind == "literal_error":
         return describe_unknown(key, str(entered), ONE_OF[key])
     if kind in {"string_type", "int_type", "float_type", "bool_type"}:
-        wanted = {"string_type": "text", "bool_type": "true or false"}.get(kind, "a number")
+        expected = {"string_type": "text", "bool_type": "true or false"}.get(kind, "a number")
         quotes = "; write it in quotes" if kind == "string_type" and isinstance(entered, int | float) else ""
-        return f"'{key}' must be {wanted}, got {format_value(entered)}{quotes}"
+        return f"'{key}' must be {expected}, got {format_value(entered)}{quotes}"
     if kind == "string_pattern_mismatch":
         return f"'{key}' must be a short word of small letters, digits and '_', got {format_value(entered)}"
     if kind in {"dict_type", "model_type", "list_type"}:
@@ -99,10 +99,10 @@ def _in_words(detail: ErrorDetails) -> str:
     return f"'{key}': {detail['msg'][0].lower()}{detail['msg'][1:]}, got {format_value(entered)}"
 
 
-def _siblings(place: tuple[str | int, ...]) -> list[str]:
-    """The keys that are allowed where an unknown one stands."""
+def _siblings(path: tuple[str | int, ...]) -> list[str]:
+    """Return the keys that are valid next to an unknown key."""
     model: Any = Design
-    for step in place[:-1]:
+    for step in path[:-1]:
         if isinstance(step, str) and step in model.model_fields:
             model = _inner_model(model.model_fields[step].annotation) or model
     return list(model.model_fields)

@@ -19,9 +19,9 @@ from editgauge._util.datasets import read_text
 from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
-from editgauge.studies.errors import BadAnswers
+from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.exchange import ExchangeFormat
-from editgauge.studies.exchange.tasks import fitting
+from editgauge.studies.exchange.tasks import validate_task_answers
 from editgauge.studies.store import StudyItem
 
 if TYPE_CHECKING:
@@ -51,10 +51,10 @@ def refuse(_: Study, __: Path, ___: str | None) -> int:
 
 
 def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
-    """A page for each annotator of each edit that the study has."""
+    """Read one page per annotator and edit of the study."""
     lacking = sorted(DESIGN_QUESTIONS - {question.id for question in study.design.questions})
     if lacking:
-        raise BadInputError(f"The study has no question {', '.join(lacking)}; make it with --design editinspector.")
+        raise BadInputError(f"The study has no question {', '.join(lacking)}; create it with `design='editinspector'`.")
     rows = list(csv.DictReader(io.StringIO(read_text(file))))
     items = _items_by_id(study)
     problems: list[str] = []
@@ -64,9 +64,9 @@ def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
         try:
             for item in items.get(row["id"], ()):
                 filled_pages = _pages(item, row)
-                whole = [page for page in filled_pages if _is_complete(study, item, page)]
-                incomplete += len(filled_pages) - len(whole)
-                pages += whole
+                complete = [page for page in filled_pages if _is_complete(study, item, page)]
+                incomplete += len(filled_pages) - len(complete)
+                pages += complete
         except (KeyError, ValueError, SyntaxError, IndexError, TypeError) as error:
             problems.append(f"row {number}: {type(error).__name__}: {error}")
     if problems:
@@ -82,14 +82,14 @@ def read_forms(study: Study, file: Path) -> list[AnswerRecord]:
 
 def _is_complete(study: Study, item: StudyItem, page: AnswerRecord) -> bool:
     try:
-        fitting(study.design, item, page.answers, flipped=False, check=None)
-    except BadAnswers:
+        validate_task_answers(study.design, item, page.answers, flipped=False, check=None)
+    except BadAnswersError:
         return False
     return True
 
 
 def _items_by_id(study: Study) -> dict[str, list[StudyItem]]:
-    """The study's items by the id that the public file gives their edit."""
+    """Return the study's items by the edit's id in the public file."""
     items: dict[str, list[StudyItem]] = {}
     with study.database.read() as session:
         for item in session.scalars(select(StudyItem)):
@@ -117,7 +117,7 @@ def _entries(row: Row, column: str) -> list[Any]:
 
 
 def _raters(row: Row, count: int) -> list[str]:
-    """The annotators' own names where the file has them, else their index."""
+    """Return the annotators' names if the file has them, else their index."""
     written = row.get("annotators") or ""
     named = [str(name) for name in ast.literal_eval(written)] if written.startswith("[") else []
     return [f"editinspector-{named[index] if index < len(named) else index + 1}" for index in range(count)]

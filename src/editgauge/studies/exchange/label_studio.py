@@ -20,18 +20,18 @@ from editgauge._util.fields import format_value
 from editgauge._util.files import write_text
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
-from editgauge.studies.design import Answers, Design, DesignQuestion, from_form
-from editgauge.studies.errors import BadAnswers
+from editgauge.studies.design import Answers, Design, DesignQuestion, parse_form_value
+from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange.tasks import (
     ExportedTask,
-    fitting,
-    hidden_name,
+    image_base_url,
+    item_texts,
     items_by_name,
     new_folder,
     open_tasks,
-    picture_address,
-    words_of_item,
+    pseudonym,
+    validate_task_answers,
 )
 from editgauge.studies.quality import flags_of
 from editgauge.studies.store import StudyItem
@@ -45,8 +45,8 @@ LINES_OF_TEXT = "3"
 
 
 def write_tasks(study: Study, out: Path, url: str | None) -> int:
-    """Writes the study's open items, a task each, as `config.xml` and `tasks.json`; says how many."""
-    address = picture_address(url, "Label Studio")
+    """Write the open items as `config.xml` and `tasks.json`, one task each; return the number of tasks."""
+    address = image_base_url(url, "Label Studio")
     if study.design.attention:
         raise BadInputError(
             "Label Studio cannot show an attention check on some tasks only. "
@@ -61,7 +61,7 @@ def write_tasks(study: Study, out: Path, url: str | None) -> int:
 
 
 def config(design: Design) -> str:
-    """The labeling configuration."""
+    """Build the labeling configuration."""
     top = Xml.Element("View")
     Xml.SubElement(top, "Header", value=design.title, size="3")
     for paragraph in design.instructions.split("\n\n"):
@@ -82,29 +82,29 @@ def config(design: Design) -> str:
 
 
 def _add_question(top: Xml.Element, question: DesignQuestion) -> None:
-    place = top
+    parent = top
     for name, values in question.when.items():
         texts = [str(value) for value in values]
         if any("," in value for value in texts):
             raise BadInputError(
                 f"'{question.id}' is asked when '{name}' is {texts}: Label Studio knows no commas there."
             )
-        place = Xml.SubElement(
-            place, "View", visibleWhen="choice-selected", whenTagName=name, whenChoiceValue=",".join(texts)
+        parent = Xml.SubElement(
+            parent, "View", visibleWhen="choice-selected", whenTagName=name, whenChoiceValue=",".join(texts)
         )
-    Xml.SubElement(place, "Header", value=question.label, size="4")
+    Xml.SubElement(parent, "Header", value=question.label, size="4")
     if question.help:
-        Xml.SubElement(place, "Header", value=question.help, size="6")
+        Xml.SubElement(parent, "Header", value=question.help, size="6")
     if question.quote:
-        Xml.SubElement(place, "Header", value=f"$quote_{question.id}", size="5")
+        Xml.SubElement(parent, "Header", value=f"$quote_{question.id}", size="5")
     needed = "true" if question.required and question.needs is None else "false"
     control = {"name": question.id, "toName": "source", "required": needed}
     if question.kind == "text":
         begins = {"value": f"$prefill_{question.id}"} if question.prefill else {}
-        Xml.SubElement(place, "TextArea", control | begins, rows=LINES_OF_TEXT, maxSubmissions="1", editable="true")
+        Xml.SubElement(parent, "TextArea", control | begins, rows=LINES_OF_TEXT, maxSubmissions="1", editable="true")
         return
     several = "multiple" if question.kind == "multi_choice" else "single-radio"
-    choices = Xml.SubElement(place, "Choices", control, choice=several)
+    choices = Xml.SubElement(parent, "Choices", control, choice=several)
     for option in question.choices:
         hint = {"hint": option.help} if option.help else {}
         # The attribute is HTML inside XML: words are escaped once more than the writer does.
@@ -118,11 +118,11 @@ def _data(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     fields |= {picture.role: address + picture.name for picture in page.pictures}
     if page.left is not None and page.right is not None:
         fields |= {"left": page.left, "right": page.right}
-    return fields | words_of_item(design, page)
+    return fields | item_texts(design, page)
 
 
 def read_export(study: Study, file: Path) -> list[AnswerRecord]:
-    """The annotations of a project's export in the format JSON as pages; those that were skipped there are none."""
+    """Read the annotations of a project's JSON export as pages; skipped ones are left out."""
     items, pages, problems = items_by_name(study), list[AnswerRecord](), list[str]()
     for task in _tasks(file):
         data = task.get("data") if isinstance(task, dict) else None
@@ -134,7 +134,7 @@ def read_export(study: Study, file: Path) -> list[AnswerRecord]:
             try:
                 if not annotation.get("was_cancelled"):
                     pages.append(_page(study, items[name], annotation, flipped=data.get("flipped") == "yes"))
-            except BadAnswers as error:
+            except BadAnswersError as error:
                 problems.append(f"annotation {annotation.get('id')}: {error}")
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 problems.append(f"an annotation of the item {name} cannot be read: {type(error).__name__} {error}")
@@ -156,14 +156,16 @@ def _tasks(file: Path) -> list[Any]:
 
 
 def _page(study: Study, item: StudyItem, annotation: Mapping[str, Any], *, flipped: bool) -> AnswerRecord:
-    answers = fitting(study.design, item, answers_of(study.design, annotation["result"]), flipped=flipped, check=None)
+    answers = validate_task_answers(
+        study.design, item, answers_of(study.design, annotation["result"]), flipped=flipped, check=None
+    )
     by = annotation["completed_by"]
     who = by["id"] if isinstance(by, dict) else by
     seconds = annotation.get("lead_time")
     made = annotation.get("created_at")
     done = None if made is None else datetime.fromisoformat(made).timestamp()
     return AnswerRecord(
-        rater=f"label-studio-{hidden_name(study, str(who))}",
+        rater=f"label-studio-{pseudonym(study, str(who))}",
         item=item.key,
         answers=answers,
         flipped=flipped,
@@ -174,16 +176,16 @@ def _page(study: Study, item: StudyItem, annotation: Mapping[str, Any], *, flipp
 
 
 def answers_of(design: Design, results: list[dict[str, Any]]) -> Answers:
-    """What was answered, question by question; results of other tags that the owner added are none."""
-    known = design.all_questions
+    """Collect the answers by question; results of additional tags are ignored."""
+    questions = design.all_questions
     answers: Answers = {}
     for result in results:
-        question = known.get(result.get("from_name", ""))
+        question = questions.get(result.get("from_name", ""))
         if question is None or result["type"] not in RESULTS:
             continue
         value = result["value"][RESULTS[result["type"]]]
         words = [str(word) for word in (value if isinstance(value, list) else [value])]
-        answer = "\n".join(words) if question.kind == "text" else from_form(question, words)
+        answer = "\n".join(words) if question.kind == "text" else parse_form_value(question, words)
         if answer not in (None, ""):
             answers[question.id] = answer
     return answers

@@ -17,16 +17,16 @@ from editgauge._render.templates import open_templates
 from editgauge._util.files import write_text
 from editgauge.errors import BadInputError
 from editgauge.studies.design import Design, DesignQuestion, QuestionFields
-from editgauge.studies.design.answers import LONGEST_TEXT
+from editgauge.studies.design.answers import MAX_TEXT_CHARACTERS
 from editgauge.studies.design.fields import MTurk
 from editgauge.studies.exchange import ExchangeFormat
 from editgauge.studies.exchange.mturk_results import quoted_csv, read_results
 from editgauge.studies.exchange.tasks import (
     ExportedTask,
+    image_base_url,
+    item_texts,
     new_folder,
     open_tasks,
-    picture_address,
-    words_of_item,
 )
 from editgauge.studies.study import Study
 
@@ -36,11 +36,11 @@ DAY = 86400
 
 
 def write_batch(study: Study, out: Path, url: str | None) -> int:
-    """Writes the study's open items, a HIT each, as `layout.html`, `input.csv` and `hit.json`; says how many."""
+    """Write the open items as `layout.html`, `input.csv` and `hit.json`, one HIT each; return the number of HITs."""
     terms = study.design.mturk
     if terms is None:
         raise BadInputError("The design does not say what a HIT pays: give it 'mturk: {reward: 0.15}' (US dollars).")
-    address = picture_address(url, "Mechanical Turk")
+    address = image_base_url(url, "Mechanical Turk")
     tasks = open_tasks(study)
     folder = new_folder(out)
     rows = [_row(study.design, task, address) for task in tasks]
@@ -52,7 +52,7 @@ def write_batch(study: Study, out: Path, url: str | None) -> int:
 
 
 def layout(design: Design) -> str:
-    """The page that every worker sees, with places for the columns of `input.csv`."""
+    """Render the workers' page with placeholders for the columns of `input.csv`."""
     environment = open_templates(__package__ or "")
     environment.filters["literal"] = literal
     return environment.get_template("mturk.html.j2").render(
@@ -60,7 +60,7 @@ def layout(design: Design) -> str:
         whens={question.id: _when(question) for question in design.all_questions.values()},
         quote=lambda question: f"${{quote_{question.id}}}" if getattr(question, "quote", None) else "",
         prefill=lambda question: f"${{prefill_{question.id}}}" if question.prefill else "",
-        longest=LONGEST_TEXT,
+        longest=MAX_TEXT_CHARACTERS,
     )
 
 
@@ -86,11 +86,11 @@ def _row(design: Design, task: ExportedTask, address: str) -> dict[str, str]:
     row |= {picture.role: address + picture.name for picture in page.pictures}
     if page.left is not None and page.right is not None:
         row |= {"left": literal(page.left), "right": literal(page.right)}
-    return row | {name: literal(words) for name, words in words_of_item(design, page).items()}
+    return row | {name: literal(words) for name, words in item_texts(design, page).items()}
 
 
 def properties(design: Design, terms: MTurk, raters: int) -> dict[str, Any]:
-    """What the project's form asks for; the same words as CreateHIT's, so that a script can pass them on."""
+    """Return the project's properties under the names of CreateHIT, so that a script can pass them on."""
     needs = ((APPROVED_SHARE, terms.approval_above), (APPROVED_COUNT, terms.hits_above))
     return {
         "Title": design.title,

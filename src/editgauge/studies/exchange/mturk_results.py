@@ -24,16 +24,16 @@ from editgauge._util.files import write_text
 from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError
 from editgauge.studies.answers.records import AnswerRecord
-from editgauge.studies.design import Answers, Design, from_form
-from editgauge.studies.errors import BadAnswers
-from editgauge.studies.exchange.tasks import fitting, hidden_name, items_by_name
+from editgauge.studies.design import Answers, Design, parse_form_value
+from editgauge.studies.errors import BadAnswersError
+from editgauge.studies.exchange.tasks import items_by_name, pseudonym, validate_task_answers
 from editgauge.studies.quality import flags_of, wrong_answers
 from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 
-NEEDED = ("AssignmentId", "WorkerId", "AssignmentStatus", "Input.item", "Input.flipped", "Input.check")
+REQUIRED_COLUMNS = ("AssignmentId", "WorkerId", "AssignmentStatus", "Input.item", "Input.flipped", "Input.check")
 APPROVE, REJECT = "Approve", "Reject"
-ALL_AT_ONCE = "Answer.taskAnswers"
+TASK_ANSWERS_COLUMN = "Answer.taskAnswers"
 REST = ""
 """Where cells go that have no column."""
 HOURS = {"UTC": 0, "GMT": 0, "PST": -8, "PDT": -7}
@@ -42,7 +42,7 @@ Row = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Assessed:
+class AssessedAssignment:
     """One assignment: the page it gives, or why it gives none."""
 
     row: Row
@@ -52,7 +52,7 @@ class Assessed:
 
 
 def read_results(study: Study, file: Path) -> list[AnswerRecord]:
-    """The pages that fit the study. What does not fit is said, and proposed for rejection in the reviewed copy."""
+    """Read the pages that fit the study; the rest is reported and proposed for rejection in the reviewed copy."""
     columns, rows = _rows(file)
     items = items_by_name(study)
     strange = [row["Input.item"] for row in rows if row["Input.item"] not in items]
@@ -75,7 +75,7 @@ def _rows(file: Path) -> tuple[list[str], list[Row]]:
     except csv.Error as error:
         raise BadInputError(f"'{file}' is not valid CSV: {error}.") from error
     columns = list(reader.fieldnames or ())
-    lacking = [name for name in NEEDED if name not in columns]
+    lacking = [name for name in REQUIRED_COLUMNS if name not in columns]
     if lacking:
         raise BadInputError(
             f"'{file}' is no results file of this study's batch: it lacks {', '.join(lacking)}. "
@@ -88,16 +88,16 @@ def _rows(file: Path) -> tuple[list[str], list[Row]]:
     return columns, rows
 
 
-def _assess(study: Study, item: StudyItem, row: Row) -> Assessed:
+def _assess(study: Study, item: StudyItem, row: Row) -> AssessedAssignment:
     flipped, check = row["Input.flipped"] == "yes", row["Input.check"] or None
     try:
-        answers = fitting(study.design, item, answers_of(study.design, row), flipped=flipped, check=check)
-    except BadAnswers as error:
-        return Assessed(row, None, why_not=str(error))
+        answers = validate_task_answers(study.design, item, answers_of(study.design, row), flipped=flipped, check=check)
+    except BadAnswersError as error:
+        return AssessedAssignment(row, None, why_not=str(error))
     seconds = _number(row.get("WorkTimeInSeconds", ""))
     done = _moment(row.get("SubmitTime", ""))
     page = AnswerRecord(
-        rater=f"mturk-{hidden_name(study, row['WorkerId'])}",
+        rater=f"mturk-{pseudonym(study, row['WorkerId'])}",
         item=item.key,
         answers=answers,
         flipped=flipped,
@@ -107,19 +107,19 @@ def _assess(study: Study, item: StudyItem, row: Row) -> Assessed:
         flags=flags_of(study.design, answers, check, seconds),
     )
     failed = item.right is not None and bool(wrong_answers(study.design, answers, item.right))
-    return Assessed(row, page, failed_gold=failed)
+    return AssessedAssignment(row, page, failed_gold=failed)
 
 
 def answers_of(design: Design, row: Mapping[str, str]) -> Answers:
-    """What a worker's form held, question by question."""
-    fields = _all_at_once(row) if row.get(ALL_AT_ONCE) else _by_column(row)
+    """Collect the answers of a worker's form by question."""
+    fields = _all_at_once(row) if row.get(TASK_ANSWERS_COLUMN) else _by_column(row)
     answers: Answers = {}
     for question in design.all_questions.values():
         words = [fields.get(question.id, "")]
         if question.kind == "multi_choice":
             ticked = (fields.get(f"{question.id}--{index}") for index in range(len(question.options)))
             words = [str(option.value) for option, tick in zip(question.options, ticked, strict=True) if tick]
-        answer = from_form(question, words)
+        answer = parse_form_value(question, words)
         if answer is not None:
             answers[question.id] = answer
     return answers
@@ -140,21 +140,21 @@ def _by_column(row: Mapping[str, str]) -> dict[str, str]:
 
 def _all_at_once(row: Mapping[str, str]) -> dict[str, str]:
     try:
-        (answers,) = json.loads(row[ALL_AT_ONCE])
+        (answers,) = json.loads(row[TASK_ANSWERS_COLUMN])
         return {name: _chosen(value) for name, value in answers.items()}
     except (ValueError, TypeError, AttributeError) as error:
         raise BadInputError(
-            f"{ALL_AT_ONCE} of the assignment {row['AssignmentId']} cannot be read: {error}."
+            f"{TASK_ANSWERS_COLUMN} of the assignment {row['AssignmentId']} cannot be read: {error}."
         ) from error
 
 
 def _chosen(value: Any) -> str:
     if isinstance(value, dict):
-        return next((name for name, chosen in value.items() if chosen is True), "")
+        return next((name for name, is_selected in value.items() if is_selected is True), "")
     return value if isinstance(value, str) else ""
 
 
-def _dismissed(design: Design, assessed: Iterable[Assessed]) -> dict[str, str]:
+def _dismissed(design: Design, assessed: Iterable[AssessedAssignment]) -> dict[str, str]:
     """Raters who failed too many gold items or attention checks, and why they are excluded."""
     pages = [(one.page, one.failed_gold) for one in assessed if one.page]
     gold = Counter(page.rater for page, failed in pages if failed)
@@ -165,7 +165,7 @@ def _dismissed(design: Design, assessed: Iterable[Assessed]) -> dict[str, str]:
 
 
 def _reviewed(
-    columns: list[str], rows: list[Row], assessed: Iterable[Assessed], dismissed: Mapping[str, str]
+    columns: list[str], rows: list[Row], assessed: Iterable[AssessedAssignment], dismissed: Mapping[str, str]
 ) -> str:  # fmt: skip
     reasons = {one.row["AssignmentId"]: _rejection(one, dismissed) for one in assessed}
     for row in rows:
@@ -176,7 +176,7 @@ def _reviewed(
 
 
 def quoted_csv(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str:
-    """A table as Amazon writes and takes it: every cell in quotes."""
+    """Format a table as Amazon does: every cell quoted."""
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, columns, quoting=csv.QUOTE_ALL, lineterminator="\r\n", extrasaction="ignore")
     writer.writeheader()
@@ -184,7 +184,7 @@ def quoted_csv(columns: Sequence[str], rows: Iterable[Mapping[str, str]]) -> str
     return out.getvalue()
 
 
-def _rejection(one: Assessed, dismissed: Mapping[str, str]) -> str:
+def _rejection(one: AssessedAssignment, dismissed: Mapping[str, str]) -> str:
     if one.page is None:
         return f"The form was not completed as required ({one.why_not})."
     why = dismissed.get(one.page.rater, "")

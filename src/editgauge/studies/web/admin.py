@@ -33,7 +33,7 @@ from editgauge.studies.web.visitors import (
 
 LOGIN_COOKIE = "editgauge_login"
 LOGIN_SECONDS = 3600
-RECENT = 50
+MAX_RECENT_EVENTS = 50
 router = APIRouter()
 
 
@@ -68,7 +68,7 @@ def admin(request: Request) -> Response:
 
 @router.post("/admin/login")
 def login(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Response:
-    """Takes the password."""
+    """Check the password."""
     state, who = state_of(request), f"password {address(request.scope)}"
     if state.password is None:
         raise HTTPException(404, "There is no such page.")
@@ -101,6 +101,11 @@ def _login_page(request: Request, state: State, problem: str = "", status: int =
 
 
 def _recent(study: Study) -> list[EventLine]:
-    rows = select(Event, Rater.name).join(Rater, Event.rater_id == Rater.id).order_by(Event.id.desc()).limit(RECENT)
+    rows = (
+        select(Event, Rater.name)
+        .join(Rater, Event.rater_id == Rater.id)
+        .order_by(Event.id.desc())
+        .limit(MAX_RECENT_EVENTS)
+    )
     with study.database.read() as session:
         return [EventLine(event.at, event.kind, name, event.reason) for event, name in session.execute(rows)]

@@ -18,14 +18,14 @@ from editgauge.studies.study import Study
 from editgauge.studies.web import admin, rating, screening
 from editgauge.studies.web.guard import Buckets, Guard, RateLimits, add_headers
 from editgauge.studies.web.rendering import Renderer
-from editgauge.studies.web.seals import Seals, SignedOut
+from editgauge.studies.web.seals import RevokedSessions, Signer
 from editgauge.studies.web.visitors import State, state_of
 
 PASSWORD = "EDITGAUGE_STUDY_PASSWORD"  # noqa: S105 - the name of the variable that holds it
 
 
 def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
-    """The web application of a study; the password of its owner's pages is in `EDITGAUGE_STUDY_PASSWORD`.
+    """Build the study's web application; `EDITGAUGE_STUDY_PASSWORD` protects the owner's pages.
 
     Args:
         study: the study, opened; it stays open as long as the application runs.
@@ -36,8 +36,8 @@ def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
     app = FastAPI(title=study.design.title, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.shared = State(
         study=study,
-        seals=Seals.of(study.folder),
-        signed_out=SignedOut(study.folder),
+        seals=Signer.of(study.folder),
+        signed_out=RevokedSessions(study.folder),
         pages=Renderer(study.design.title),
         password=os.environ.get(PASSWORD) or None,
         raters=Buckets(limits.rater),
@@ -54,7 +54,7 @@ def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
 
 
 def serve(study: Study, host: str = "127.0.0.1", port: int = 8000, trusted_proxy: str | None = None) -> None:
-    """Serves a study until it is stopped.
+    """Serve a study until stopped.
 
     Args:
         study: the study, opened.

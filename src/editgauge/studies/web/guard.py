@@ -15,11 +15,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from editgauge._util.http import LARGEST_HEADERS, bounded
 
-REMEMBERED = 10_000
+MAX_CLIENTS = 10_000
 """This many buckets are kept before those that are full again are forgotten."""
-LARGEST_REQUEST = 256 * 1024
+MAX_REQUEST_BYTES = 256 * 1024
 """A page with ten texts of full length, in any script, is smaller."""
-LONGEST_NUMBER = 12
+MAX_NUMBER_DIGITS = 12
 """Digits; Python itself refuses to read numbers of thousands of digits."""
 SAFE_METHODS = ("GET", "HEAD")
 POLICY = (
@@ -37,7 +37,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "X-Robots-Tag": "noindex, nofollow",
 }
-NEVER_KEPT = "no-store"
+NO_STORE = "no-store"
 """Pages are made again when a rater goes back: what was saved last is shown."""
 
 
@@ -69,13 +69,13 @@ class Buckets:
         self._lock = threading.Lock()
 
     def wait(self, who: str) -> float:
-        """Takes a token; 0 when there was one, else the seconds until there will be."""
+        """Take a token; return 0, or the seconds until one is available."""
         with self._lock:
             level, now = self._level(who)
             if level < 1:
                 return (1 - level) / self.rate.per_second
             self._levels[who] = (level - 1, now)
-            if len(self._levels) > REMEMBERED:
+            if len(self._levels) > MAX_CLIENTS:
                 self._forget_full()
             return 0.0
 
@@ -90,14 +90,14 @@ class Buckets:
         return min(self.rate.at_once, level + (now - at) * self.rate.per_second), now
 
     def _forget_full(self) -> None:
-        self._levels = {who: kept for who, kept in self._levels.items() if self._level(who)[0] < self.rate.at_once}
+        self._levels = {who: level for who, level in self._levels.items() if self._level(who)[0] < self.rate.at_once}
 
 
 def add_headers(headers: MutableHeaders) -> None:
-    """Adds what every answer carries; an answer may be stricter."""
+    """Add the headers of every response; stricter ones stay."""
     for name, value in HEADERS.items():
         headers.setdefault(name, value)
-    headers.setdefault("Cache-Control", NEVER_KEPT)
+    headers.setdefault("Cache-Control", NO_STORE)
 
 
 class Guard:
@@ -122,7 +122,7 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
         else:
-            await self.app(scope, bounded(receive, LARGEST_REQUEST), send_with_headers)
+            await self.app(scope, bounded(receive, MAX_REQUEST_BYTES), send_with_headers)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
@@ -137,7 +137,7 @@ class Guard:
         if not is_own_origin(headers):
             return PlainTextResponse("This form was not sent from a page of this study.\n", 403)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or len(length) > LONGEST_NUMBER or int(length) > LARGEST_REQUEST:
+        if not length.isdecimal() or len(length) > MAX_NUMBER_DIGITS or int(length) > MAX_REQUEST_BYTES:
             return PlainTextResponse("That is too much at once.\n", 413)
         return None
 

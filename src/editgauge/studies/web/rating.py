@@ -11,7 +11,7 @@ from fastapi import APIRouter, HTTPException, Path, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 from editgauge.studies.design import Answer
-from editgauge.studies.errors import BadAnswers, NotAllowed
+from editgauge.studies.errors import BadAnswersError, NotAllowedError
 from editgauge.studies.page import Page
 from editgauge.studies.study import RaterInfo
 from editgauge.studies.web.rendering import size_of
@@ -35,8 +35,8 @@ PageNumber = Annotated[int, Path(ge=0, lt=2**31)]
 """More than any study has; a database takes no larger number."""
 PICTURE_NAME = re.compile(r"[0-9a-f]{40}\.(png|jpg|jpeg|webp|gif)")
 MEDIA_TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "webp": "image/webp", "gif": "image/gif"}
-KEEP_PICTURES = "private, max-age=604800, immutable"
-NOT_YOURS = "There is no such page for you."
+IMAGE_CACHE_CONTROL = "private, max-age=604800, immutable"
+NO_SUCH_PAGE = "There is no such page for you."
 
 
 def redirect(address: str) -> RedirectResponse:
@@ -46,7 +46,7 @@ def redirect(address: str) -> RedirectResponse:
 
 @router.get("/enter/{token}")
 def enter(request: Request, token: str) -> HTMLResponse:
-    """Takes the secret out of the address.
+    """Move the secret from the URL into a form.
 
     The page leads on by itself, not by a redirect: browsers hold a strict cookie back from a redirect that began on
     another site, such as a mail program's.
@@ -61,7 +61,7 @@ def enter(request: Request, token: str) -> HTMLResponse:
 
 @router.get("/")
 def welcome(request: Request) -> HTMLResponse:
-    """What the study is about, how far the rater is, and the way on; the same page for a pause."""
+    """Show the study's description, the rater's progress and a start button; also used for a pause."""
     state = state_of(request)
     if RATER_COOKIE not in request.cookies:
         return state.pages.page("stranger")
@@ -85,14 +85,14 @@ def leave(_: OwnForm) -> RedirectResponse:
 
 @router.get("/next")
 def next_page(request: Request, who: Who) -> Response:
-    """The way to whatever comes next. Asking twice leads to the same page."""
+    """Redirect to the rater's next page; repeated requests lead to the same page."""
     state = state_of(request)
     stage = state.study.stage(who.rater)
     if stage in ("eligibility", "qualification"):
         return redirect(f"/{stage}")
     try:
         assignment = state.study.next(who.rater)
-    except NotAllowed as error:
+    except NotAllowedError as error:
         return state.pages.page("end", title="Thank you", message=str(error), progress=None)
     if assignment is None:
         return redirect("/finished")
@@ -116,47 +116,47 @@ def finished(request: Request, who: Who) -> HTMLResponse:
 
 @router.get("/pages/{number}")
 def show(request: Request, who: Who, number: PageNumber) -> Response:
-    """A page to rate, with what was answered so far."""
+    """Show a page to rate with the answers so far."""
     state = state_of(request)
     try:
         return _rendered(state, who, state.study.page(who.rater, number), {}, {})
-    except NotAllowed as error:
+    except NotAllowedError as error:
         return _refused(state, who, error)
 
 
 @router.post("/pages/{number}")
 def hand_in(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Response:
-    """Takes a page; twice is harmless. What is missing is said next to the questions."""
+    """Submit a page; submitting twice is harmless. Problems are shown next to the questions."""
     state = state_of(request)
     answers = read_answers(fields, state.study.design.all_questions.values())
     try:
         state.study.answer(who.rater, number, answers)
-    except NotAllowed as error:
+    except NotAllowedError as error:
         return _refused(state, who, error)
-    except BadAnswers as error:
+    except BadAnswersError as error:
         return _rendered(state, who, state.study.page(who.rater, number), answers, error.problems, 422)
     return redirect("/next")
 
 
 @router.post("/pages/{number}/save")
 def save(request: Request, who: Who, fields: OwnForm, number: PageNumber) -> Response:
-    """Keeps the form as it stands; a script wants no answer, a browser without scripts the page again."""
+    """Save the form as a draft; scripts get an empty response, browsers without scripts the page."""
     state = state_of(request)
     try:
         state.study.save(who.rater, number, read_answers(fields, state.study.design.all_questions.values()))
-    except NotAllowed as error:
+    except NotAllowedError as error:
         return _refused(state, who, error)
-    except BadAnswers as error:
+    except BadAnswersError as error:
         raise HTTPException(422, "; ".join(error.problems.values())) from error
     if request.headers.get("x-saved-by") == "script":
         return Response(status_code=204)
     return redirect("/")
 
 
-def _refused(state: State, who: Visitor, error: NotAllowed) -> Response:
+def _refused(state: State, who: Visitor, error: NotAllowedError) -> Response:
     if state.study.stage(who.rater) == "closed":
         return state.pages.page("end", 403, title="Thank you", message=str(error), progress=None)
-    raise HTTPException(404, NOT_YOURS) from error
+    raise HTTPException(404, NO_SUCH_PAGE) from error
 
 
 def _rendered(
@@ -167,7 +167,7 @@ def _rendered(
     problems: Mapping[str, str],
     status: int = 200,
 ) -> HTMLResponse:
-    kept = {question.id: question.answer for question in page.questions if question.answer is not None}
+    saved_answers = {question.id: question.answer for question in page.questions if question.answer is not None}
     return state.pages.page(
         "rate",
         status,
@@ -175,7 +175,7 @@ def _rendered(
         unit=state.study.design.unit,
         instructions=state.study.design.instructions,
         pictures=[(picture.role, served_picture(state, who.rater, picture.name)) for picture in page.pictures],
-        answers={**kept, **answers},
+        answers={**saved_answers, **answers},
         problems=problems,
         progress=state.study.progress(who.rater),
         form_token=form_token(state, who.token),
@@ -192,7 +192,7 @@ class ServedPicture:
 
 
 def served_picture(state: State, rater: RaterInfo, name: str) -> ServedPicture:
-    """A picture for one rater: its address is signed, so that raters can fetch only pictures of their own pages."""
+    """Return an image for one rater; its URL is signed, so that raters can fetch only images of their pages."""
     seal = state.seals.seal("picture", str(rater.id), name)
     return ServedPicture(f"/pictures/{seal}/{name}", *size_of(state.study.images / name))
 
@@ -207,4 +207,4 @@ def picture(request: Request, who: Who, seal: str, name: str) -> FileResponse:
     path = state.study.images / name
     if path.is_symlink() or not path.is_file():
         raise HTTPException(404, "There is no such picture.")
-    return FileResponse(path, media_type=MEDIA_TYPES[match[1]], headers={"Cache-Control": KEEP_PICTURES})
+    return FileResponse(path, media_type=MEDIA_TYPES[match[1]], headers={"Cache-Control": IMAGE_CACHE_CONTROL})

@@ -24,12 +24,12 @@ class Renderer:
         self._environment.globals.update(study_title=title, version=__version__, size_of=size_of)
 
     def page(self, template: str, code: int = 200, **words: Any) -> HTMLResponse:
-        """The page made of a template."""
+        """Render a template as a response."""
         return HTMLResponse(self._environment.get_template(f"{template}.html.j2").render(words), code)
 
 
 def paragraphs(text: str) -> list[str]:
-    r"""The parts of a text between blank lines.
+    r"""Split a text at blank lines.
 
     >>> paragraphs("One\nand the same.\n\nTwo.")
     ['One and the same.', 'Two.']
@@ -38,7 +38,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def moment(seconds: float) -> str:
-    """A moment for people, in UTC.
+    """Format a timestamp in UTC.
 
     >>> moment(0)
     '1970-01-01 00:00 UTC'
@@ -47,7 +47,7 @@ def moment(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span for people.
+    """Format a duration.
 
     >>> duration(90), duration(7300), duration(200_000)
     ('2 minutes', '2 hours', '2 days')

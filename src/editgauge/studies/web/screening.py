@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response
 from sqlalchemy import func, select
 
 from editgauge.studies.design import Answer, QuestionFields
-from editgauge.studies.errors import BadAnswers, NotAllowed
+from editgauge.studies.errors import BadAnswersError, NotAllowedError
 from editgauge.studies.store import Screening
 from editgauge.studies.study import RaterInfo
 from editgauge.studies.web.rating import ServedPicture, redirect, served_picture
@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.get("/eligibility")
 def eligibility(request: Request, who: Who) -> Response:
-    """A few questions about the rater."""
+    """Show the eligibility questions."""
     state = state_of(request)
     if state.study.stage(who.rater) != "eligibility":
         return redirect("/next")
@@ -30,14 +30,14 @@ def eligibility(request: Request, who: Who) -> Response:
 
 @router.post("/eligibility")
 def answer_eligibility(request: Request, who: Who, fields: OwnForm) -> Response:
-    """Takes them; sent twice, the second time changes nothing."""
+    """Store the eligibility answers; sending them twice changes nothing."""
     state = state_of(request)
     entries = read_answers(fields, _eligibility_questions(state))
     try:
         state.study.answer_eligibility(who.rater, entries)
-    except BadAnswers as error:
+    except BadAnswersError as error:
         return _eligibility_page(state, who, entries, error.problems, 422)
-    except NotAllowed:
+    except NotAllowedError:
         pass  # it was sent before
     return redirect("/next")
 
@@ -46,7 +46,7 @@ def answer_eligibility(request: Request, who: Who, fields: OwnForm) -> Response:
 def qualification(
     request: Request, who: Who, wrong: Annotated[list[str], Query()] = [], left: int = 0  # noqa: B006 - never changed
 ) -> Response:  # fmt: skip
-    """The test; after a failed attempt with what was wrong, and why."""
+    """Show the qualification test; after a failed attempt also what was wrong and why."""
     state = state_of(request)
     if state.study.stage(who.rater) != "qualification":
         return redirect("/next")
@@ -55,7 +55,7 @@ def qualification(
 
 @router.post("/qualification")
 def answer_qualification(request: Request, who: Who, fields: OwnForm) -> Response:
-    """Takes an attempt at the test; sent twice, it is one attempt."""
+    """Grade an attempt at the test; sending it twice counts once."""
     state = state_of(request)
     test = state.study.design.qualification
     if test is None:
@@ -66,9 +66,9 @@ def answer_qualification(request: Request, who: Who, fields: OwnForm) -> Respons
             if fields.get(ATTEMPT) != [str(_attempts(state, who.rater))]:
                 return redirect("/next")
             result = state.study.answer_qualification(who.rater, entries)
-    except BadAnswers as error:
+    except BadAnswersError as error:
         return _qualification_page(state, who, entries, error.problems, 422)
-    except NotAllowed:
+    except NotAllowedError:
         return redirect("/next")
     if result.passed or not result.attempts_left:
         return redirect("/next")

@@ -17,24 +17,24 @@ KEY_BYTES = 32
 SIGNED_OUT_FILE = "web.signed-out"
 
 
-class Seals:
+class Signer:
     """Makes and checks seals with a key that stays the same when the server starts again."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     @classmethod
-    def of(cls, folder: Path) -> Seals:
-        """The seals of a study; its key is made at the first start, readable by its owner alone."""
+    def of(cls, folder: Path) -> Signer:
+        """Load the study's signing key, created at the first start and readable only by its owner."""
         path = folder / KEY_FILE
         if not path.exists():
             _write_once(path, secrets.token_bytes(KEY_BYTES))
         return cls(path.read_bytes())
 
     def seal(self, purpose: str, *words: str) -> str:
-        """The seal of these words for one purpose: it opens nothing else.
+        """Sign these words for one purpose.
 
-        >>> Seals(b"key").seal("a", "b", "c") == Seals(b"key").seal("a", "bc")
+        >>> Signer(b"key").seal("a", "b", "c") == Signer(b"key").seal("a", "bc")
         False
         """
         message = b"".join(len(word).to_bytes(8, "big") + word for word in (w.encode() for w in (purpose, *words)))
@@ -45,7 +45,7 @@ class Seals:
         return hmac.compare_digest(seal.encode(), self.seal(purpose, *words).encode())
 
 
-class SignedOut:
+class RevokedSessions:
     """The sessions that their owner ended, remembered in a file of the study until they would have ended anyway."""
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +53,7 @@ class SignedOut:
         self._lock = threading.Lock()
 
     def add(self, session: str, until: int) -> None:
-        """Ends a session; all servers of the study know at once."""
+        """End a session on all servers of the study."""
         with self._lock:
             lasting = {name: end for name, end in self._read().items() if end > time.time()}
             lines = "".join(f"{end} {name}\n" for name, end in {**lasting, session: until}.items())

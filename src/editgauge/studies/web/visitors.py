@@ -17,12 +17,12 @@ from urllib.parse import parse_qs
 
 from fastapi import Depends, HTTPException, Request, Response
 
-from editgauge.studies.design import Answer, QuestionFields, from_form
-from editgauge.studies.errors import NotAllowed
+from editgauge.studies.design import Answer, QuestionFields, parse_form_value
+from editgauge.studies.errors import NotAllowedError
 from editgauge.studies.study import RaterInfo, Study
-from editgauge.studies.web.guard import LONGEST_NUMBER, Buckets, address
+from editgauge.studies.web.guard import MAX_NUMBER_DIGITS, Buckets, address
 from editgauge.studies.web.rendering import Renderer
-from editgauge.studies.web.seals import Seals, SignedOut
+from editgauge.studies.web.seals import RevokedSessions, Signer
 
 RATER_COOKIE, OWNER_COOKIE = "editgauge_rater", "editgauge_owner"
 RATER_DAYS = 90
@@ -36,7 +36,7 @@ CSRF = "form-token"
 ATTEMPT = "attempt-number"
 """The field that tells one attempt at the qualification from the next."""
 FORM = "application/x-www-form-urlencoded"
-MOST_FIELDS = 500
+MAX_FORM_FIELDS = 500
 Fields = dict[str, list[str]]
 
 
@@ -45,8 +45,8 @@ class State:
     """What all pages of an application share."""
 
     study: Study
-    seals: Seals
-    signed_out: SignedOut
+    seals: Signer
+    signed_out: RevokedSessions
     pages: Renderer
     password: str | None
     """The owner's; None shows the owner's pages to this machine alone."""
@@ -57,7 +57,7 @@ class State:
 
 
 def state_of(request: Request) -> State:
-    """The state of the application that a request came to."""
+    """Return the state of the application that received a request."""
     state: State = request.app.state.shared
     return state
 
@@ -66,13 +66,13 @@ def state_of(request: Request) -> State:
 
 
 async def read_form(request: Request) -> Fields:
-    """The fields of a form. Files are not taken."""
+    """Read the fields of a form; files are rejected."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise HTTPException(415, "Forms only, please.")
     try:
         text = (await request.body()).decode("ascii")
-        fields = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+        fields = parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS, errors="strict")
     except ValueError as error:
         raise HTTPException(400, "This form cannot be read.") from error
     if any("\0" in word for name, words in fields.items() for word in (name, *words)):
@@ -81,20 +81,20 @@ async def read_form(request: Request) -> Fields:
 
 
 def read_answers(fields: Fields, questions: Iterable[QuestionFields]) -> dict[str, Answer]:
-    """The answers of a form, as a study takes them; a field that no question has is passed on, for it to refuse."""
-    known = {question.id: question for question in questions}
+    """Parse the answers of a form; unknown fields are passed on for the study to reject."""
+    questions_by_id = {question.id: question for question in questions}
     answers: dict[str, Answer] = {}
     for name, words in fields.items():
         if name in (CSRF, ATTEMPT):
             continue
-        answer = from_form(known[name], words) if name in known else words[-1]
+        answer = parse_form_value(questions_by_id[name], words) if name in questions_by_id else words[-1]
         if answer is not None:
             answers[name] = answer
     return answers
 
 
 def form_token(state: State, secret: str) -> str:
-    """What a form must send back: only a page that was made for this visitor knows it."""
+    """Return the CSRF token, known only to pages made for this visitor."""
     return state.seals.seal("form", secret)
 
 
@@ -116,13 +116,13 @@ class Visitor:
 
 
 def set_cookie(request: Request, response: Response, name: str, value: str, seconds: int) -> None:
-    """A cookie that scripts cannot read and other sites cannot use."""
+    """Set a cookie that scripts cannot read and other sites cannot use."""
     is_secure = request.url.scheme == "https"
     response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
 
 
 def visitor(request: Request) -> Visitor:
-    """The rater of the request; 401 if unknown, 429 if there are too many requests."""
+    """Return the rater of the request; raise 401 if unknown, 429 after too many requests."""
     state, token = state_of(request), request.cookies.get(RATER_COOKIE, "")
     if not token:
         raise HTTPException(401, NO_LINK)
@@ -136,10 +136,10 @@ def visitor(request: Request) -> Visitor:
 
 
 def rater_of_token(request: Request, state: State, token: str) -> RaterInfo:
-    """The rater who holds a token. Guessing is slowed down without locking out other raters at the same address."""
+    """Return the rater who holds a token; guessing is slowed without locking out raters at the same address."""
     try:
         return state.study.rater(token)
-    except NotAllowed as error:
+    except NotAllowedError as error:
         if state.guesses.wait(f"link {address(request.scope)}"):
             raise HTTPException(429, "Too many wrong links; please wait a minute.", {"Retry-After": "60"}) from error
         raise HTTPException(401, str(error)) from error
@@ -148,7 +148,7 @@ def rater_of_token(request: Request, state: State, token: str) -> RaterInfo:
 def rater_form(
     request: Request, who: Annotated[Visitor, Depends(visitor)], fields: Annotated[Fields, Depends(read_form)]
 ) -> Fields:
-    """The form that a rater sent; 403 unless a page made for this rater sent it."""
+    """Return the form that a rater sent; raise 403 unless it came from a page made for this rater."""
     expect_own(state_of(request), fields, who.token)
     return fields
 
@@ -161,11 +161,11 @@ def is_owner(request: Request) -> bool:
     state = state_of(request)
     if state.password is None:
         return _is_local(request)
-    nonce, _, rest = request.cookies.get(OWNER_COOKIE, "").partition(".")
-    until, _, seal = rest.partition(".")
+    nonce, _, signature = request.cookies.get(OWNER_COOKIE, "").partition(".")
+    until, _, seal = signature.partition(".")
     return (
         until.isdecimal()
-        and len(until) <= LONGEST_NUMBER
+        and len(until) <= MAX_NUMBER_DIGITS
         and int(until) > time.time()
         and state.seals.holds(seal, "owner", nonce, until, state.password)
         and not state.signed_out.holds(nonce)
@@ -173,14 +173,14 @@ def is_owner(request: Request) -> bool:
 
 
 def sign_out(request: Request) -> None:
-    """Makes the owner's cookie worthless everywhere, also where someone copied it."""
+    """Invalidate the owner's cookie everywhere, including copies."""
     if is_owner(request):
-        nonce, _, rest = request.cookies.get(OWNER_COOKIE, "").partition(".")
-        state_of(request).signed_out.add(nonce, int(rest.partition(".")[0]))
+        nonce, _, signature = request.cookies.get(OWNER_COOKIE, "").partition(".")
+        state_of(request).signed_out.add(nonce, int(signature.partition(".")[0]))
 
 
 def _is_local(request: Request) -> bool:
-    """The name must be local too: another site's name may be made to lead here, and a proxy hides who asks."""
+    """Return whether a request is local, by address and host name; DNS may lie and proxies hide clients."""
     try:
         is_here = ipaddress.ip_address(address(request.scope)).is_loopback
     except ValueError:
@@ -192,12 +192,12 @@ def _is_local(request: Request) -> bool:
 
 
 def new_nonce() -> str:
-    """What a login form is tied to before anyone is known."""
+    """Return a random nonce that ties a login form to its visitor."""
     return secrets.token_urlsafe(24)
 
 
 def owner_cookie(state: State, now: float) -> str:
-    """What a browser keeps after the right password; invalid after a working day, or with another password."""
+    """Return the owner's cookie, invalid after a working day or with another password."""
     nonce, until = new_nonce(), str(int(now) + OWNER_SECONDS)
     return f"{nonce}.{until}.{state.seals.seal('owner', nonce, until, state.password or '')}"
 

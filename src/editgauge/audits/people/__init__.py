@@ -1,1 +1,0 @@
-"""People's answers as probes."""

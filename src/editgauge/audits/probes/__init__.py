@@ -1,1 +1,0 @@
-"""Probes: edits with an outcome whose truth is known."""

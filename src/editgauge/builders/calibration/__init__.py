@@ -1,1 +1,0 @@
-"""`build calibration`: fits scores to people's ratings."""

@@ -1,1 +1,0 @@
-"""`build editval`: an EditVal-style set of edits from COCO annotations."""

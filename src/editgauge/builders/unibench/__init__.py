@@ -1,1 +1,0 @@
-"""`build unibench`: UniBench tasks from COCO annotations."""

@@ -1,0 +1,286 @@
+"""Scoring backends of the service: one scorer in this process, or several in worker processes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import pickle
+import subprocess
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Protocol
+
+from editgauge.engine._schedule import start_process
+from editgauge.engine.scorer import Scorer, ScorerOptions
+from editgauge.errors import EditGaugeError
+from editgauge.serving._schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
+from editgauge.types import Reason
+
+WARM_UP, STOP = "warm up", "stop"
+"""Sent to a process instead of a request: load the models; give up the item of this number."""
+AFFINITY_SLACK = 4
+"""A process that has seen the source image may have this many more items in flight than the least busy one."""
+MAX_REMEMBERED_SOURCES = 64
+EXIT_TIMEOUT_SECONDS = 5
+MAX_CACHED_ANSWERS = 1024
+"""About ten kilobytes each."""
+TRANSIENT_REASONS: frozenset[Reason] = frozenset({"unreachable", "refused", "unparsable", "budget", "crashed"})
+"""Reasons for a missing score that may be gone at the next request."""
+
+
+class ProcessEndedError(Exception):
+    """The process that scored an item ended before it had an answer."""
+
+
+class Scoring(Protocol):
+    """Scores items. Cancelling stops the work."""
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The model of each role."""
+        ...
+
+    async def warm_up(self) -> None:
+        """Load the models."""
+        ...
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """Score one item."""
+        ...
+
+    def close(self) -> None:
+        """Release all resources."""
+        ...
+
+
+class SharedScoring:
+    """Scores equal requests once: those that wait for the same answer, and those that were answered lately.
+
+    Requests are equal when all their bytes are. An answer with evidence is large, so it is not kept; nor is one with a
+    score that is missing for a reason that may pass.
+    """
+
+    def __init__(self, scoring: Scoring, max_answers: int = MAX_CACHED_ANSWERS) -> None:
+        self._scoring, self._max_answers = scoring, max_answers
+        self._in_flight: dict[bytes, _Shared] = {}
+        self._answers: OrderedDict[bytes, BatchResult] = OrderedDict()
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The model of each role."""
+        return self._scoring.models
+
+    async def warm_up(self) -> None:
+        """Load the models."""
+        await self._scoring.warm_up()
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """Score one item, sharing the work of equal requests; it is canceled when all waiting clients have left."""
+        key = hashlib.sha256(json.dumps(request.model_dump()).encode()).digest()  # ASCII: takes lone surrogates
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        if key not in self._in_flight:
+            self._in_flight[key] = _Shared(asyncio.create_task(self._scoring.score(request)))
+        shared = self._in_flight[key]
+        shared.waiting += 1
+        try:
+            result = await asyncio.shield(shared.task)
+        finally:
+            shared.waiting -= 1
+            if not shared.waiting:
+                self._in_flight.pop(key)
+                shared.task.cancel()  # does nothing to a task that is done
+        self._cache(key, request, result)
+        return result
+
+    def _cache(self, key: bytes, request: ScoreRequest, result: BatchResult) -> None:
+        if (
+            request.evidence
+            or result.result is None
+            or any(score.reason in TRANSIENT_REASONS for score in result.result.scores)
+        ):
+            return
+        self._answers[key] = result
+        while len(self._answers) > self._max_answers:
+            self._answers.popitem(last=False)
+
+
+@dataclass(slots=True)
+class _Shared:
+    """Work that one or more requests await."""
+
+    task: asyncio.Task[BatchResult]
+    waiting: int = 0
+
+
+class OneScorer:
+    """Scores with one scorer, which its creator closes."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer, self.models = scorer, scorer.models
+
+    async def warm_up(self) -> None:
+        """Load the models; raise `EditGaugeError` if one cannot be used."""
+        scores = await asyncio.wrap_future(self._scorer.warm_up())
+        crashes = [score for score in scores if score.reason == "crashed"]
+        if crashes:
+            raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].detail}")
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """Score one item."""
+        try:
+            # In a thread: a judge may be asked what the instruction means.
+            future = await asyncio.to_thread(lambda: self._scorer.submit(**arguments_of(request)))
+            scores = await asyncio.wrap_future(future)
+        except EditGaugeError as error:
+            return BatchResult(error=Problem(reason="bad_input", detail=str(error)))
+        return BatchResult(result=response_of(scores, with_evidence=request.evidence))
+
+    def close(self) -> None:
+        """Do nothing: the creator closes the scorer."""
+
+
+class ScorerProcesses:
+    """Scores in processes that share the cores; outcomes of one source image go to the same process if they can.
+
+    Args:
+        options: the arguments of the scorer of each process
+        models: the model of each role
+        processes: how many
+
+    """
+
+    def __init__(self, options: ScorerOptions, models: Mapping[str, str], processes: int) -> None:
+        self.models = models
+        self._options = options
+        self._number = processes
+        self._processes: list[ScoringProcess] = []
+        self._warm_processes: dict[int, set[ScoringProcess]] = {}
+        """Processes that had the latest source images, by the hash of the image."""
+
+    async def warm_up(self) -> None:
+        """Start the processes and load the models in each."""
+        self._replace_ended()
+        await asyncio.gather(*(process.ask(WARM_UP) for process in self._processes))
+
+    async def score(self, request: ScoreRequest) -> BatchResult:
+        """Score one item in a process; raise `ProcessEndedError` if the process died."""
+        self._replace_ended()
+        result: BatchResult = await self._process_for(request.sources[0]).ask(request)
+        return result
+
+    def close(self) -> None:
+        """Stop the processes."""
+        for process in self._processes:
+            process.close()
+
+    def _process_for(self, source: str) -> ScoringProcess:
+        """Return a process that has seen the source image, unless another is much less busy."""
+        name = hash(source)
+        warm = [process for process in self._warm_processes.pop(name, ()) if not process.has_ended]
+        least_busy, least_busy_warm = (
+            min(group, key=_queue_length) for group in (self._processes, warm or self._processes)
+        )
+        further = AFFINITY_SLACK if least_busy.waiting else 0
+        if len(least_busy_warm.waiting) > len(least_busy.waiting) + further:
+            least_busy_warm = least_busy
+        self._warm_processes[name] = {*warm, least_busy_warm}
+        while len(self._warm_processes) > MAX_REMEMBERED_SOURCES:
+            del self._warm_processes[next(iter(self._warm_processes))]
+        return least_busy_warm
+
+    def _replace_ended(self) -> None:
+        for process in self._processes:
+            if process.has_ended:
+                process.close()
+        alive = [process for process in self._processes if not process.has_ended]
+        missing = self._number - len(alive)
+        self._processes = alive + [ScoringProcess(self._options, self._number) for _ in range(missing)]
+
+
+def _queue_length(process: ScoringProcess) -> int:
+    return len(process.waiting)
+
+
+class ScoringProcess:
+    """A process with a scorer; made and asked within one event loop."""
+
+    def __init__(self, options: ScorerOptions, processes: int) -> None:
+        self.has_ended = False
+        self.waiting: dict[int, asyncio.Future[Any]] = {}
+        """Pending answers by question number."""
+        self._numbers = count()
+        self._loop = asyncio.get_running_loop()
+        self._process = start_process("editgauge.serving._worker", processes)
+        self._sender = ThreadPoolExecutor(1, "to-scorer")
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self._send(options)
+
+    async def ask(self, question: ScoreRequest | str) -> Any:
+        """Send a question and return the answer of the process."""
+        number = next(self._numbers)
+        self.waiting[number] = answer = self._loop.create_future()
+        self._send((number, question))
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._send((number, STOP))
+            raise
+        finally:
+            del self.waiting[number]
+
+    def close(self) -> None:
+        """Stop the process."""
+        self._sender.shutdown(cancel_futures=True)
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        with suppress(BrokenPipeError):  # it has ended
+            self._process.stdin.close()
+        try:
+            self._process.wait(EXIT_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:  # it is at work for someone who has left
+            self._process.kill()
+            self._process.wait()
+        self._listener.join(EXIT_TIMEOUT_SECONDS)
+
+    def _send(self, message: object) -> None:
+        """Write in a thread, in order: a full pipe must not block the event loop."""
+        self._sender.submit(self._write, message)
+
+    def _write(self, message: object) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        with suppress(BrokenPipeError, ValueError):  # its end is announced by the thread that listens to it
+            pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        with self._process.stdout as answers, suppress(RuntimeError):  # the event loop may be closed before we end
+            while True:
+                try:
+                    number, answer = pickle.load(answers)  # noqa: S301 - written by our own process
+                except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+                    self._loop.call_soon_threadsafe(self._end)
+                    return
+                self._loop.call_soon_threadsafe(self._deliver, number, answer)
+
+    def _deliver(self, number: int, answer: object) -> None:
+        future = self.waiting.get(number)
+        if future is None or future.done():
+            return
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
+
+    def _end(self) -> None:
+        self.has_ended = True
+        for number in self.waiting:
+            self._deliver(number, ProcessEndedError())
