@@ -81,7 +81,7 @@ from editgauge.results import Run as Run
 from editgauge.results import ScoreRecord as ScoreRecord
 from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Monitor as Monitor
-from editgauge.serving.verb import serve as serve
+from editgauge.serving.serve import serve as serve
 from editgauge.types import Benchmark as Benchmark
 from editgauge.types import Edit as Edit
 from editgauge.types import Item as Item

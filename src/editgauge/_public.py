@@ -17,7 +17,7 @@ VERBS: dict[str, dict[str, str]] = {
         "leaderboard": "editgauge.reports.leaderboard:leaderboard",
         "disentangle": "editgauge.disentanglement.disentangle:disentangle",
         "audit": "editgauge.audits.audit:audit",
-        "serve": "editgauge.serving.verb:serve",
+        "serve": "editgauge.serving.serve:serve",
     },
     "Look": {
         "list": "editgauge._cli.list:list_names",

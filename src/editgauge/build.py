@@ -1,6 +1,6 @@
 """Build benchmarks, probes, training data and calibrations: the verbs of `editgauge build` as functions."""
 
-from editgauge.audits import _probe_set
+from editgauge.audits.probes import probes
 from editgauge.builders.attributes import attributes
 from editgauge.builders.calibration import calibration
 from editgauge.builders.editval import editval

@@ -35,16 +35,17 @@ def outcome(number: int, random: np.random.Generator) -> MeasuredOutcome:
     }
     token = [float(value) for value in random.normal(size=8)]
     return MeasuredOutcome(
-        "text-guided",
-        str(number),
-        str(number % PHOTOS),
-        f"m{number % 3}",
-        labels,
-        number % 4 > 0,
-        True,
-        STILL,
-        values,
-        token,
+        dataset="text-guided",
+        edit=str(number),
+        photo=str(number % PHOTOS),
+        method=f"m{number % 3}",
+        labels=labels,
+        is_looked_for=number % 4 > 0,
+        is_local=True,
+        severities=STILL,
+        kept_severities=STILL,
+        values=values,
+        token=token,
     )
 
 

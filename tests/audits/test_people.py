@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._cli._show_inspect import show_card
 from editgauge._util.images import read_image, write_png
-from editgauge.audits import _probe_set
 from editgauge.audits._probe_set import Probe, read_probes
 from editgauge.audits.audit import audit
 from editgauge.audits.cards.card import Sheet
+from editgauge.audits.probes import probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError
 from tests.audits.conftest import LEFT, RedBoxes, drawn
@@ -75,7 +75,7 @@ def test_what_most_people_prefer_is_known_with_their_share(place: Path, tmp_path
         (2, "rough", "wild", "first"),
         (2, "rough", "wild", "second"),  # nobody knows
     )
-    made = {probe.id: probe for probe in _probe_set(out=tmp_path / "probes", choices=file, **spoken(place))}
+    made = {probe.id: probe for probe in probes(out=tmp_path / "probes", choices=file, **spoken(place))}
     assert set(made) == {"e0--by-faithful", "e0--by-wild", "e1--by-rough", "e1--by-wild"}
     assert made["e0--by-faithful"].over == {"e0--by-wild": pytest.approx(0.625)}
     assert made["e1--by-rough"].over == {"e1--by-wild": 1.0}
@@ -85,7 +85,7 @@ def test_what_most_people_prefer_is_known_with_their_share(place: Path, tmp_path
 
 def test_pictures_and_masks_come_along(place: Path, tmp_path: Path) -> None:
     file = choices_file(tmp_path, (0, "faithful", "wild", "first"))
-    _probe_set(out=tmp_path / "probes", choices=file, **spoken(place))
+    probes(out=tmp_path / "probes", choices=file, **spoken(place))
     edits = {edit.id: edit for edit in open_benchmark(tmp_path / "probes").edits}
     kept = edits["e0--by-wild"]
     assert np.array_equal(read_image(kept.source.path), drawn(0))
@@ -99,7 +99,7 @@ def test_pictures_and_masks_come_along(place: Path, tmp_path: Path) -> None:
 def test_the_card_tells_who_agrees_with_people(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Half of the people's pairs lie on tuning photographs; as nothing is chosen by them, all count."""
     told = [(edit, "faithful", "wild", "first") for edit in range(EDITS)]
-    _probe_set(out=tmp_path / "probes", choices=choices_file(tmp_path, *told), **spoken(place))
+    probes(out=tmp_path / "probes", choices=choices_file(tmp_path, *told), **spoken(place))
     card = audit(protocol=["preservation"], out=tmp_path / "audit", probes=tmp_path / "probes", quiet=True)
     assert card.people is not None
     assert (card.people.pairs, card.people.photos, card.people.agree.value) == (EDITS, EDITS, 1.0)
@@ -120,9 +120,9 @@ def test_people_join_made_probes_without_touching_their_figures(
     folder = red_boxes(tmp_path / "probes", 6)
     before = audit(protocol=["preservation"], out=tmp_path / "before", probes=folder, quiet=True)
     file = choices_file(tmp_path, (0, "wild", "faithful", "first"))
-    joined = _probe_set(out=folder, choices=file, **spoken(place))
+    joined = probes(out=folder, choices=file, **spoken(place))
     assert len(joined) == 12 + 2
-    assert _probe_set(out=folder, choices=file, **spoken(place)) == joined  # given again, nothing is added twice
+    assert probes(out=folder, choices=file, **spoken(place)) == joined  # given again, nothing is added twice
     after = audit(protocol=["preservation"], out=tmp_path / "after", probes=folder, quiet=True)
     one, two = (next(each for each in card.scores if each.name == "ssim") for card in (before, after))
     assert (one.auroc, one.chosen, one.spread, one.probes) == (two.auroc, two.chosen, two.spread, two.probes)
@@ -132,7 +132,7 @@ def test_people_join_made_probes_without_touching_their_figures(
 
 def test_the_good_one_of_a_triplet_is_over_both_others(place: Path, tmp_path: Path) -> None:
     roles = "good=rough,preserved=faithful,modified=wild"
-    made = {probe.id: probe for probe in _probe_set(out=tmp_path / "probes", triplets=roles, **spoken(place))}
+    made = {probe.id: probe for probe in probes(out=tmp_path / "probes", triplets=roles, **spoken(place))}
     assert len(made) == 3 * EDITS
     assert made["e3--by-rough"].over == {"e3--by-faithful": 1.0, "e3--by-wild": 1.0}
     assert Sheet.of(tuple(made.values())).preferred.shape == (2 * EDITS, 2)
@@ -146,7 +146,7 @@ def test_what_people_call_done_is_done(place: Path, tmp_path: Path) -> None:
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
     made = {
         probe.id: probe.done
-        for probe in _probe_set(out=tmp_path / "p", ratings=tmp_path / "ratings.csv", **spoken(place))
+        for probe in probes(out=tmp_path / "p", ratings=tmp_path / "ratings.csv", **spoken(place))
     }
     assert made == {"e0--by-faithful": True, "e1--by-wild": False}  # two people are no majority for e0, wild
 
@@ -154,7 +154,7 @@ def test_what_people_call_done_is_done(place: Path, tmp_path: Path) -> None:
 def test_an_edit_of_the_same_name_is_not_held_against_the_made_right_outcome(place: Path, tmp_path: Path) -> None:
     ratings = tmp_path / "ratings.csv"
     ratings.write_text("edit,method,value,question\ne0,wild,0,edit\n")
-    (said,) = _probe_set(out=tmp_path / "probes", ratings=ratings, **spoken(place))
+    (said,) = probes(out=tmp_path / "probes", ratings=ratings, **spoken(place))
     made = Probe("e0--right", "e0", "photos/0.png", "color", "right", done=True)
     assert Sheet.of((made, said)).rights.tolist() == [0, -1]
 
@@ -162,11 +162,11 @@ def test_an_edit_of_the_same_name_is_not_held_against_the_made_right_outcome(pla
 def test_what_is_not_spoken_of_again_stays_as_it_was_said(place: Path, tmp_path: Path) -> None:
     ratings = tmp_path / "ratings.csv"
     ratings.write_text("edit,method,value,question\ne0,faithful,1,edit\ne0,wild,0,edit\n")
-    _probe_set(out=tmp_path / "probes", ratings=ratings, **spoken(place))
+    probes(out=tmp_path / "probes", ratings=ratings, **spoken(place))
     first = choices_file(tmp_path, (0, "faithful", "wild", "first"), (0, "faithful", "rough", "first"))
-    _probe_set(out=tmp_path / "probes", choices=first, **spoken(place))
+    probes(out=tmp_path / "probes", choices=first, **spoken(place))
     second = choices_file(tmp_path, (0, "faithful", "rough", "second"))
-    told = {probe.id: probe for probe in _probe_set(out=tmp_path / "probes", choices=second, **spoken(place))}
+    told = {probe.id: probe for probe in probes(out=tmp_path / "probes", choices=second, **spoken(place))}
     assert told["e0--by-faithful"].done is True
     assert told["e0--by-wild"].done is False
     assert told["e0--by-faithful"].over == {"e0--by-wild": 1.0}
@@ -180,7 +180,7 @@ def test_a_picture_that_cannot_be_read_takes_its_pairs_with_it(place: Path, tmp_
     (broken / "e0.png").write_bytes(b"no picture")
     file = choices_file(tmp_path, (0, "faithful", "broken", "first"), (1, "faithful", "broken", "first"))
     given = {**spoken(place), "outcomes": {"faithful": place / "faithful", "broken": broken}}
-    made = {probe.id: probe for probe in _probe_set(out=tmp_path / "probes", choices=file, **given)}
+    made = {probe.id: probe for probe in probes(out=tmp_path / "probes", choices=file, **given)}
     assert made["e0--by-faithful"].over == {}
     assert made["e1--by-faithful"].over == {"e1--by-broken": 1.0}
 
@@ -188,14 +188,14 @@ def test_a_picture_that_cannot_be_read_takes_its_pairs_with_it(place: Path, tmp_
 def test_mistakes_are_told(place: Path, tmp_path: Path) -> None:
     file = choices_file(tmp_path, (0, "faithful", "wild", "first"))
     with pytest.raises(BadInputError, match="give --benchmark and --outcomes"):
-        _probe_set(out=tmp_path / "probes", choices=file)
+        probes(out=tmp_path / "probes", choices=file)
     with pytest.raises(BadInputError, match="There are no answers about these outcomes"):
-        _probe_set(out=tmp_path / "probes", benchmark=place / "photos")
+        probes(out=tmp_path / "probes", benchmark=place / "photos")
     with pytest.raises(BadInputError, match="is not empty"):
-        _probe_set(out=place, choices=file, **spoken(place))
+        probes(out=place, choices=file, **spoken(place))
     (tmp_path / "ratings.csv").write_text("edit,method,value,question\ne0,wild,3,beauty\n")
     with pytest.raises(BadInputError, match="None of the questions"):
-        _probe_set(out=tmp_path / "probes", ratings=tmp_path / "ratings.csv", **spoken(place))
+        probes(out=tmp_path / "probes", ratings=tmp_path / "ratings.csv", **spoken(place))
 
 
 def test_preferences_that_fit_nothing_are_refused(place: Path, tmp_path: Path) -> None:

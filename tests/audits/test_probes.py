@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from editgauge._cli import groups
 from editgauge._util.images import read_image, write_png
-from editgauge.audits import _probe_set
 from editgauge.audits._probe_set import read_probes, split_of
+from editgauge.audits.probes import probes
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError
 from editgauge.models.weights import available
@@ -68,23 +68,23 @@ def test_too_few_photographs_are_told_before_anything_is_looked_at(folder: Path,
     for path in sorted(folder.iterdir())[3:]:
         path.unlink()
     with pytest.raises(BadInputError, match="each half needs 2"):
-        _probe_set(out=tmp_path / "probes", images=folder, quiet=True)
+        probes(out=tmp_path / "probes", images=folder, quiet=True)
     with pytest.raises(BadInputError, match="cannot be listed"):  # and the same folder can be given again
-        _probe_set(out=tmp_path / "probes", images=tmp_path / "nowhere", quiet=True)
+        probes(out=tmp_path / "probes", images=tmp_path / "nowhere", quiet=True)
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInputError, match="holds no pictures"):
-        _probe_set(out=tmp_path / "probes", images=tmp_path / "empty", quiet=True)
+        probes(out=tmp_path / "probes", images=tmp_path / "empty", quiet=True)
 
 
 @needs_eyes
 def test_so_few_edits_that_one_half_has_none_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="none lies on a held-back photograph; raise --limit"):
-        _probe_set(out=tmp_path / "probes", images=folder, limit=1, quiet=True)
+        probes(out=tmp_path / "probes", images=folder, limit=1, quiet=True)
     assert not list((tmp_path / "probes").iterdir()), "what is advised must be possible in the same folder"
 
 
 @needs_eyes
 def test_another_folder_of_photographs_wants_another_folder_of_probes(folder: Path, tmp_path: Path) -> None:
-    _probe_set(out=tmp_path / "probes", images=folder, limit=4, quiet=True)
+    probes(out=tmp_path / "probes", images=folder, limit=4, quiet=True)
     with pytest.raises(BadInputError, match="limit: 4 there, 3 asked for"):
-        _probe_set(out=tmp_path / "probes", images=folder, limit=3, quiet=True)
+        probes(out=tmp_path / "probes", images=folder, limit=3, quiet=True)

@@ -16,7 +16,7 @@ from editgauge.builders.attributes import attributes
 from editgauge.builders.editval import editval
 from editgauge.builders.training import training
 from editgauge.builders.unibench import unibench
-from editgauge.engine._judge_cost import asking_cost
+from editgauge.engine._judge_cost import estimate_judge_cost
 from editgauge.engine._judges import read_judge_config, transcripts_of
 from editgauge.engine._perception import MemoryGate, RunPerception
 from editgauge.engine._run_plan import RunPlan, all_tasks, build_plan
@@ -102,7 +102,7 @@ def test_a_run_makes_no_more_calls_and_costs_no_more_than_foreseen(
     served.plan = stubborn
     judge = [f"openai:{MODEL}@{served.url}"] + ([f"other=openai:{MODEL}@{served.url}"] if panel else [])
     plan = _prepared(asked, [protocol], panel, judge)
-    foreseen = asking_cost(plan, tmp_path / "run").values()
+    foreseen = estimate_judge_cost(plan, tmp_path / "run").values()
     assert served.requests == []
     asyncio.run(_score(plan, tmp_path / "transcripts"))
     assert 0 < len(served.requests) <= sum(each["calls at most"] for each in foreseen)
@@ -118,7 +118,7 @@ def test_what_is_scored_already_is_not_expected_again(served: Served, asked: dic
     plan = _prepared(asked, ["rubric:gedit", "rubric:viescore"], None, judge)
     further = _prepared(asked, ["rubric:viescore"], None, judge)
     [left], [alone] = (
-        asking_cost(each, tmp_path / out).values() for each, out in ((plan, "run"), (further, "another"))
+        estimate_judge_cost(each, tmp_path / out).values() for each, out in ((plan, "run"), (further, "another"))
     )
     assert left["calls"] == alone["calls"]
 
@@ -126,7 +126,7 @@ def test_what_is_scored_already_is_not_expected_again(served: Served, asked: dic
 def test_a_panel_adds_no_call_to_those_of_its_members(served: Served, asked: dict[str, Any], tmp_path: Path) -> None:
     judges = [f"{name}=openai:{MODEL}@{served.url}" for name in ("a", "b", "c")]
     alone, together = (
-        {name: each["calls at most"] for name, each in asking_cost(plan, tmp_path / "run").items()}
+        {name: each["calls at most"] for name, each in estimate_judge_cost(plan, tmp_path / "run").items()}
         for plan in (_prepared(asked, ["rubric:gedit"], panel, judges) for panel in (None, "median"))
     )
     assert together == alone == dict.fromkeys("abc", 6 * 2 * 2)  # outcomes, questions, each with a repair

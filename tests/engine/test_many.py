@@ -41,7 +41,7 @@ def scores(home: Path, out: str) -> bytes:
 
 def test_on_disk_and_in_memory_are_the_same(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     in_memory = scores(home, "in-memory")
-    monkeypatch.setattr(shelf, "IN_MEMORY", 2)
+    monkeypatch.setattr(shelf, "MAX_IN_MEMORY", 2)
     edits = load(home / "photos").edits
     assert isinstance(edits, DiskList)
     assert isinstance(find_outcomes("listed", home / "listed.jsonl", edits).outcomes, DiskList)
@@ -51,7 +51,7 @@ def test_on_disk_and_in_memory_are_the_same(home: Path, monkeypatch: pytest.Monk
 
 
 def test_what_is_wrong_with_a_list_is_told_all_at_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "IN_MEMORY", 2)
+    monkeypatch.setattr(shelf, "MAX_IN_MEMORY", 2)
     with (home / "listed.jsonl").open("a") as lines:
         lines.write('{"id": "edit-007", "image_path": "x.png", "seed": 1}\n{"id": 3}\n')
     with pytest.raises(BadInputError) as told:

@@ -214,7 +214,7 @@ def test_a_run_remembers_where_its_benchmark_is_and_asks_when_it_moved(home: Pat
     moved = home / "elsewhere" / place.name
     moved.parent.mkdir()
     place.rename(moved)
-    with pytest.raises(BadInputError, match=r"was run on '.*photos'.*editgauge plan FOLDER --out .*run"):
+    with pytest.raises(BadInputError, match=r"was run on '.*photos'.*`out=.*run"):
         plan(home / "run")
     words: dict[str, Any] = {"protocol": ["plugin-protocol"], "model": EMBEDDER, "out": home / "run"}
     outcomes = {"mine": home / "mine"}

@@ -327,7 +327,7 @@ def test_what_cannot_be_used_is_refused_at_once(
 
 
 def test_a_run_of_no_method_is_refused(home: Path) -> None:
-    with pytest.raises(BadInputError, match="--outcomes is needed at least once"):
+    with pytest.raises(BadInputError, match="`outcomes` is needed at least once"):
         run(home / "photos", protocol=["preservation"], outcomes={}, out=home / "run")
 
 

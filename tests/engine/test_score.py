@@ -45,8 +45,8 @@ def by_name(records: list[ScoreRecord]) -> Values:
 @pytest.mark.skipif(not available("efficientdet-lite2"), reason="NOT TESTED: run `editgauge models pull lite`")
 def test_every_way_of_scoring_gives_the_same_numbers(pair: tuple[Path, Path, str], tmp_path: Path) -> None:
     pytest.importorskip("fastapi")
-    from editgauge.serving.schema import ScoreRequest
-    from editgauge.serving.scoring import OneScorer
+    from editgauge.serving._schema import ScoreRequest
+    from editgauge.serving._scoring import OneScorer
 
     home, outcomes, instruction = pair
     before, after = home / "source.png", outcomes / "one.png"

@@ -11,8 +11,8 @@ import pytest
 
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.errors import EditGaugeError
-from editgauge.serving.app import make_app
-from editgauge.serving.schema import (
+from editgauge.serving._app import ScoreService, ServiceLimits, make_app
+from editgauge.serving._schema import (
     BatchResult,
     EditAnswer,
     Reward,
@@ -21,7 +21,7 @@ from editgauge.serving.schema import (
     ScoreResponse,
     VerdictAnswer,
 )
-from editgauge.serving.scoring import SharedScoring
+from editgauge.serving._scoring import ProcessEndedError, SharedScoring
 from editgauge.types import Reason
 
 
@@ -54,7 +54,18 @@ class Scoring:
 
 
 def answer(reason: Reason | None) -> BatchResult:
-    verdict = VerdictAnswer("cannot tell", "", "cannot tell", "", "cannot tell", "low", (), "")
+    verdict = VerdictAnswer(
+        done="cannot tell",
+        done_because="",
+        kept="cannot tell",
+        kept_because="",
+        quality="cannot tell",
+        quality_because="",
+        confidence="low",
+        precision=None,
+        sources=(),
+        advice="",
+    )
     score = ScoreAnswer(
         protocol="p",
         name="edit",
@@ -109,7 +120,7 @@ def test_only_the_latest_answers_are_kept() -> None:
     async def scene() -> int:
         scoring = Scoring("not_detected")
         scoring.may_end.set()
-        shared = SharedScoring(scoring, kept=2)
+        shared = SharedScoring(scoring, max_answers=2)
         for instruction in ("one", "two", "one", "three", "one", "two"):
             await shared.score(request(instruction=instruction))
         return scoring.asked
@@ -155,6 +166,42 @@ def test_scoring_stops_when_all_clients_that_wait_for_it_have_left() -> None:
     was_stopped_before, metrics = asyncio.run(scene())
     assert not was_stopped_before
     assert 'path="/v1/score",status="499"} 1.0' in metrics
+
+
+@pytest.mark.parametrize("deaths", [1, 100])
+def test_a_service_is_ready_after_a_worker_was_killed_during_warm_up(deaths: int) -> None:
+    class Mortal(Scoring):
+        async def warm_up(self) -> None:
+            nonlocal deaths
+            deaths -= 1
+            if deaths >= 0:
+                raise ProcessEndedError
+
+    async def scene() -> bool:
+        scoring = Mortal()
+        service = ScoreService(scoring, ServiceLimits())
+        await service.warm_up()
+        if not service.is_ready:
+            assert "memory" in service.problem
+            scoring.may_end.set()
+            await service.score([request()])
+        return service.is_ready and not service.problem
+
+    assert asyncio.run(scene())
+
+
+def test_an_unexpected_error_is_counted() -> None:
+    class Broken(Scoring):
+        async def score(self, request: ScoreRequest) -> BatchResult:
+            raise RuntimeError("a bug")
+
+    async def scene() -> str:
+        transport = httpx.ASGITransport(make_app(Broken()), raise_app_exceptions=False)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as http:
+            await http.post("/v1/score", json=request().model_dump(by_alias=True))
+            return (await http.get("/metrics")).text
+
+    assert 'path="/v1/score",status="500"} 1.0' in asyncio.run(scene())
 
 
 @pytest.mark.parametrize(

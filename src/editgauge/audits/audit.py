@@ -11,7 +11,6 @@ from pathlib import Path
 
 from editgauge._util.files import write_json
 from editgauge.analysis.ratings import read_ratings
-from editgauge.audits import _probe_set as make_probes
 from editgauge.audits._probe_set import OUTCOMES, TRUTHS, Probe, read_probes
 from editgauge.audits.cards.page import write_page
 from editgauge.audits.cards.result import (
@@ -27,6 +26,7 @@ from editgauge.audits.human_reference import human_reference, reference_runs
 from editgauge.audits.judges.pairs import ask_about_pairs
 from editgauge.audits.judges.sides import tell_sides, two_objects, two_objects_of_coco
 from editgauge.audits.probes import MOST_OF_A_TYPE
+from editgauge.audits.probes import probes as make_probes
 from editgauge.engine._judges import FOLDER, read_judge_config
 from editgauge.engine._options import open_protocols_with_models
 from editgauge.engine._options import pairs as pairs_of

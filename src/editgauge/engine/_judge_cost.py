@@ -33,19 +33,19 @@ from editgauge.models._cache import cache_dir
 from editgauge.protocols import Protocol, format_variant, parse_variant
 from editgauge.types import Edit
 
-LOOKED_AT = 24
-"""Outcomes from which the rest is estimated."""
-MOST_IMAGES = 3
-"""That a question shows."""
-LISTED = 6
-"""This many things a judge is taken to name where it may name any number."""
+MAX_SAMPLED_OUTCOMES = 24
+"""Maximum number of outcomes from which the total is estimated."""
+DEFAULT_IMAGES = 3
+"""Assumed number of images in a question of a judge that was not asked in the sample."""
+ASSUMED_LIST_LENGTH = 6
+"""Assumed length of lists in answers of any length."""
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionLimits:
-    """What judges can be asked at most."""
+    """Upper bounds of the questions to judges."""
 
     questions: Mapping[str, int]
     """By judge."""
@@ -57,7 +57,7 @@ class QuestionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation:
-    """How a few outcomes tell what a whole run takes."""
+    """How to extrapolate from a few outcomes to a run."""
 
     times: float
     """How many times as many outcomes there are."""
@@ -67,11 +67,11 @@ class Extrapolation:
 
 
 def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask]) -> QuestionLimits:
-    """What the judges can be asked about these outcomes, whatever they answer.
+    """Return an upper bound of the questions to the judges about these outcomes.
 
     A panel asks its members what the same protocol by each of them alone asks: shared questions are counted once.
     """
-    opened = {each.name: each for each in protocols}
+    opened = {protocol.name: protocol for protocol in protocols}
     outcomes: Counter[tuple[str, str]] = Counter()
     edits: dict[str, Edit] = {}
     for task in tasks:
@@ -80,9 +80,9 @@ def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask
             outcomes.update((task.edit.id, name) for name in task.protocols)
     silent = {
         member
-        for each in opened.values()
-        if each.judge and type(each).questions_at_most is Protocol.questions_at_most
-        for member in panel_members(each.judge)
+        for protocol in opened.values()
+        if protocol.judge and type(protocol).questions_at_most is Protocol.questions_at_most
+        for member in panel_members(protocol.judge)
     }
     questions: Counter[str] = Counter()
     for (edit, name), count in outcomes.items():
@@ -96,50 +96,52 @@ def questions_at_most(protocols: Sequence[Protocol], tasks: Iterable[ScoringTask
 
 
 def _by_member(protocol: str, panel: str, member: str) -> str:
-    """What the variant of a protocol is called when one judge of its panel answers alone."""
+    """Return the variant's name when a single member of its panel judges."""
     base, options = parse_variant(protocol)
     return format_variant(base, {member if option == panel else option: value for option, value in options.items()})
 
 
 def _text_bytes(edit: Edit) -> int:
-    """Of all that an edit says in words."""
+    """Return the size of all texts of an edit."""
     fields = (edit.instruction, edit.source_caption, edit.target_caption, edit.subject, edit.from_, edit.to)
     return len(json.dumps([*fields, dict(edit.extras)], default=str, ensure_ascii=False).encode())
 
 
 class CountingPerception(RunPerception):
-    """Notes what is asked; the answers are made up, lead to what would be asked next, and are kept nowhere."""
+    """Perception that counts questions and makes up answers, which are never stored."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.inclined = True
         """Whether made-up answers are yes and much, or no and little."""
-        self.heard: dict[bool, dict[str, list[Question[Any]]]] = {each: defaultdict(list) for each in (True, False)}
+        self.recorded_questions: dict[bool, dict[str, list[Question[Any]]]] = {
+            inclined: defaultdict(list) for inclined in (True, False)
+        }
 
     def asked(self, name: str) -> list[Question[Any]]:
-        """What a judge would be asked at most: of each prompt as many as in the listening that heard more of it."""
+        """Return the questions to a judge: for each prompt, those of the pass that asked more of them."""
         by_prompt: dict[str, list[list[Question[Any]]]] = defaultdict(list)
         for inclined in (True, False):
-            mine: dict[str, list[Question[Any]]] = defaultdict(list)
-            for question in self.heard[inclined][name]:
-                mine[question.words.prompt].append(question)
-            for prompt, questions in mine.items():
+            grouped: dict[str, list[Question[Any]]] = defaultdict(list)
+            for question in self.recorded_questions[inclined][name]:
+                grouped[question.words.prompt].append(question)
+            for prompt, questions in grouped.items():
                 by_prompt[prompt].append(questions)
-        return [question for heard in by_prompt.values() for question in max(heard, key=len)]
+        return [question for passes in by_prompt.values() for question in max(passes, key=len)]
 
     async def ask(self, question: Question[Value], role: str = "judge") -> Answer[Value]:
-        """A made-up answer of the asked form."""
+        """Record the question and return a made-up answer of the requested form."""
         self.judge(role)
         for member in panel_members(role):
-            self.heard[self.inclined][member].append(question)
-        return made_up_answer(question, self.inclined)
+            self.recorded_questions[self.inclined][member].append(question)
+        return made_up_answer(question, inclined=self.inclined)
 
     def estimate(self, outcomes: int, by: Extrapolation) -> dict[str, dict[str, Any]]:
-        """For each judge the calls, tokens, cost and time of the whole run.
+        """Estimate for each judge the calls, tokens, cost and time of the whole run.
 
         Args:
-            outcomes: how many were listened to
-            by: how it follows from these
+            outcomes: number of sampled outcomes.
+            by: how to extrapolate from them.
 
         """
         return {name: self._of_judge(name, outcomes, by) for name in self.judges}
@@ -149,8 +151,9 @@ class CountingPerception(RunPerception):
         expected = judge.estimate(questions)
         bound = judge.bound(
             by.limits.questions.get(name, 0),
-            text_bytes=max((len(each.words.text.encode()) for each in questions), default=0) + by.limits.text_bytes,
-            images=max((len(each.images) for each in questions), default=MOST_IMAGES),
+            text_bytes=max((len(question.words.text.encode()) for question in questions), default=0)
+            + by.limits.text_bytes,
+            images=max((len(question.images) for question in questions), default=DEFAULT_IMAGES),
         )
         fields: dict[str, Any] = {
             "questions": round(expected.questions * by.times),
@@ -170,21 +173,21 @@ class CountingPerception(RunPerception):
         fields["derived from"] = (
             f"the expected calls from {outcomes} outcomes; the maximum from all edits, with a repair question for each"
         )
-        each = seconds_of_a_call(judge.name, judge.transcripts) if by.call_seconds is None else by.call_seconds
-        if each is not None:
-            fields |= {"seconds a call": round(each, 3), "calls at once": judge.at_once}
-            fields["seconds"] = round(expected.calls * by.times * each / judge.at_once, 1)
+        question = median_call_seconds(judge.name, judge.transcripts) if by.call_seconds is None else by.call_seconds
+        if question is not None:
+            fields |= {"seconds a call": round(question, 3), "calls at once": judge.at_once}
+            fields["seconds"] = round(expected.calls * by.times * question / judge.at_once, 1)
         return fields
 
 
-def seconds_of_a_call(model: str, calls: Iterable[Call]) -> float | None:
+def median_call_seconds(model: str, calls: Iterable[Call]) -> float | None:
     """How long a call of that model usually took; None when none was ever answered."""
-    known = [call.latency for call in calls if call.asked["model"] == model and call.body is not None]
-    return median(known) if known else None
+    latencies = [call.latency for call in calls if call.asked["model"] == model and call.body is not None]
+    return median(latencies) if latencies else None
 
 
-def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
-    """For each judge the calls, tokens and cost of what is left of the run, or shard."""
+def estimate_judge_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
+    """Estimate for each judge the calls, tokens and cost of what is left of the run, or shard."""
     if not plan.judge_config.addresses:
         return {}
     left = RemainingTasks(plan, out)
@@ -193,15 +196,15 @@ def asking_cost(plan: RunPlan, out: Path) -> dict[str, dict[str, Any]]:
     if not with_image:
         return {}
     tasks = (task for task in left if task.outcome.image)
-    many = min(LOOKED_AT, with_image)
+    many = min(MAX_SAMPLED_OUTCOMES, with_image)
     evenly = {index * with_image // many for index in range(many)}
-    some = [task for index, task in enumerate(tasks) if index in evenly]
+    sample = [task for index, task in enumerate(tasks) if index in evenly]
     see = CountingPerception(plan.choice.models, cache_dir(), plan.judge_config, transcripts_of(out))
-    run_async(_listen(plan, some, see))
-    return see.estimate(len(some), Extrapolation(with_image / len(some), limits))
+    run_async(_count_questions(plan, sample, see))
+    return see.estimate(len(sample), Extrapolation(with_image / len(sample), limits))
 
 
-async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerception) -> None:
+async def _count_questions(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerception) -> None:
     gate = MemoryGate()
     async with see:
         for see.inclined in (True, False):
@@ -209,18 +212,18 @@ async def _listen(plan: RunPlan, tasks: Sequence[ScoringTask], see: CountingPerc
 
 
 def _left(plan: RunPlan, task: ScoringTask) -> list[Protocol]:
-    return [each for each in plan.protocols if each.name in task.protocols]
+    return [protocol for protocol in plan.protocols if protocol.name in task.protocols]
 
 
-def made_up_answer(question: Question[Any], inclined: bool) -> Answer[Any]:
-    """An answer of the asked form: yes and much, or no and little; never shown or stored.
+def made_up_answer(question: Question[Any], *, inclined: bool) -> Answer[Any]:
+    """Make up an answer of the requested form: yes and high, or no and low; never shown or stored.
 
-    Raises `NoAnswerError` where no such answer can be thought of.
+    Raises `NoAnswerError` where no such answer can be made up.
     """
-    return Answer(_value(question.form, inclined), _call(question))
+    return Answer(_value(question.form, inclined=inclined), _call(question))
 
 
-def _value(form: Any, inclined: bool) -> Any:
+def _value(form: Any, *, inclined: bool) -> Any:
     match form:
         case YesNo():
             return inclined
@@ -234,28 +237,30 @@ def _value(form: Any, inclined: bool) -> Any:
             return "Something is there."
         case Structured():
             try:
-                return form.model.model_validate(_field(form.model, inclined, 0))
+                return form.model.model_validate(_field(form.model, 0, inclined=inclined))
             except (ValidationError, TypeError) as error:
                 raise NoAnswerError("budget", "a dry run asks no judge") from error
     raise NoAnswerError("budget", "a dry run asks no judge")
 
 
-def _field(wanted: Any, inclined: bool, number: int) -> Any:
-    """A value of a type, as pydantic would read it."""
-    origin, parts = get_origin(wanted), get_args(wanted)
-    if isinstance(wanted, type) and issubclass(wanted, BaseModel):
-        return {name: _field(field.annotation, inclined, number) for name, field in wanted.model_fields.items()}
+def _field(annotation: Any, number: int, *, inclined: bool) -> Any:
+    """Make up a value of a type that pydantic accepts."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return {
+            name: _field(field.annotation, number, inclined=inclined) for name, field in annotation.model_fields.items()
+        }
     if origin is list:
-        return [_field(parts[0], inclined, each) for each in range(LISTED if inclined else 0)]
+        return [_field(parts[0], index, inclined=inclined) for index in range(ASSUMED_LIST_LENGTH if inclined else 0)]
     if origin is Literal:
         return parts[0] if inclined else parts[-1]
     if origin in (Union, types.UnionType):
-        others = [part for part in parts if part is not type(None)]
-        return _field(others[0], inclined, number) if inclined or len(others) == len(parts) else None
+        members = [part for part in parts if part is not type(None)]
+        return _field(members[0], number, inclined=inclined) if inclined or len(members) == len(parts) else None
     plain = {str: f"thing {number}", int: 1, float: 1.0, bool: inclined}
-    if wanted not in plain:
-        raise TypeError(f"no answer of the form {wanted} can be thought of")
-    return plain[wanted]
+    if annotation not in plain:
+        raise TypeError(f"no answer of the form {annotation} can be made up")
+    return plain[annotation]
 
 
 def _call(question: Question[Any]) -> Call:

@@ -128,11 +128,11 @@ def read_judge_config(
         dict(judge) if isinstance(judge, Mapping) else _parse_addresses([judge] if isinstance(judge, str) else judge)
     )
     if options.budget is not None and len(addresses) > 1:
-        raise BadInputError("--budget watches over one judge; give each judge a command of its own, into the same run.")
+        raise BadInputError("`budget` applies to one judge; run once per judge, into the same run folder.")
     if options.prompts is not None:
         check_prompts(Path(options.prompts))
     if options.quorum is not None and options.panel is None:
-        raise BadInputError("--quorum is for a panel; give --panel median, mean or majority too.")
+        raise BadInputError("`quorum` needs `panel`: median, mean or majority.")
     defaults = Parameters()
     return JudgeConfig(
         addresses=addresses,
@@ -185,13 +185,13 @@ def _parse_addresses(texts: Sequence[str]) -> dict[str, str]:
         match = _NAMED.fullmatch(text)
         if match is None or match["address"].partition(":")[0] not in judges:
             raise BadInputError(
-                "--judge takes an address such as openai:MODEL@URL or transformers:FOLDER, or NAME=ADDRESS; "
+                "`judge` takes an address such as openai:MODEL@URL or transformers:FOLDER, or NAME=ADDRESS; "
                 f"got '{without_secrets(text)}'."
             )
         name = match["name"] or judge_name(match["address"])
         if name in addresses:
             address = without_secrets(match["address"])
-            raise BadInputError(f"--judge names '{name}' twice; give one another name: --judge other={address}")
+            raise BadInputError(f"`judge` has '{name}' twice; give one another name, such as other={address}")
         addresses[name] = match["address"]
     return addresses
 
@@ -214,7 +214,7 @@ def _price(text: str | None) -> Price | None:
         prompt, completion = (float(part) for part in text.split(","))
     except ValueError as error:
         raise BadInputError(
-            f"--price takes what a million tokens of prompt and of completion cost, such as 2.5,10; got '{text}'."
+            f"`price` is the cost of a million prompt tokens and completion tokens, such as 2.5,10; got '{text}'."
         ) from error
     return Price(prompt, completion)
 

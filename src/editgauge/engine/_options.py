@@ -91,7 +91,7 @@ def open_protocols_with_models(
         protocols = [protocol.worded(prompts.stem, prompt_names(prompts)) for protocol in protocols]
     _check_judges(protocols, judges)
     if judges and not any(protocol.judge for protocol in protocols):
-        choice = replace(choice, remarks=(*choice.remarks, "--judge has no effect: no protocol asks one."))
+        choice = replace(choice, remarks=(*choice.remarks, "`judge` has no effect: no protocol uses one."))
     return list({protocol.name: protocol for protocol in protocols}.values()), choice
 
 

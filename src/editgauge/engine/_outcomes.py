@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by: str) -> None:
-    """Takes a new or empty folder, or one that was begun with the same settings, which are kept in the file.
+    """Create or reopen a folder for these settings, which are stored in `file`.
 
     `what` is a word for what the folder holds, such as `outcomes`; `made_by` is the command that fills such folders.
     """
@@ -51,7 +51,7 @@ def claim(folder: Path, file: str, settings: dict[str, Any], what: str, made_by:
 
 
 def _changed(earlier: Mapping[str, Any], settings: Mapping[str, Any], within: str = "") -> Iterator[str]:
-    """What differs, each setting by its name, however deep it lies."""
+    """Yield one line for each setting that differs, nested settings included."""
     for key, new in settings.items():
         old, name = earlier.get(key), f"{within}{key}"
         if isinstance(old, dict) and isinstance(new, dict):
@@ -103,7 +103,7 @@ class OutcomeLine:
         return OutcomeId(self.id, self.seed)
 
     def written(self) -> str:
-        """The line as it stands in the list."""
+        """Return the outcome as a line of JSON."""
         fields = {name: value for name, value in asdict(self).items() if value is not None}
         return json.dumps(fields, ensure_ascii=False) + "\n"
 
@@ -121,11 +121,11 @@ class OutcomeList:
         return iter(self._lines.values())
 
     def get(self, key: OutcomeId) -> OutcomeLine | None:
-        """What the list says about an outcome."""
+        """Return the line of an outcome, or None."""
         return self._lines.get(key)
 
     def add(self, line: OutcomeLine) -> None:
-        """Writes one more line behind the others."""
+        """Append one line to the file."""
         self._lines[line.key] = line
         try:
             with self._path.open("ab", buffering=0) as file:
@@ -138,9 +138,9 @@ class OutcomeList:
             ) from error
 
     def write(self, order: Iterable[str] = ()) -> None:
-        """Writes the whole list again, edits in this order, seeds upwards."""
-        places = {edit_id: place for place, edit_id in enumerate(order)}
-        lines = sorted(self, key=lambda line: (places.get(line.id, len(places)), line.seed))
+        """Rewrite the list, sorted by this order of edits and by seed."""
+        positions = {edit_id: position for position, edit_id in enumerate(order)}
+        lines = sorted(self, key=lambda line: (positions.get(line.id, len(positions)), line.seed))
         write_text(self._path, "".join(line.written() for line in lines))
 
 
@@ -161,14 +161,14 @@ def _is_true(line: OutcomeLine, folder: Path) -> bool:
 
 
 def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[str, Any]) -> MethodCard:
-    """The card of all outcomes in a folder, given the price of one; memory is the most that any card has seen."""
-    known = list(lines)
-    seconds = [line.seconds for line in known if line.seconds is not None and line.absence is None]
-    outcomes = sum(line.absence is None for line in known)
+    """Return the card of all outcomes in a folder, given the price of one; memory is the peak of any line."""
+    entries = list(lines)
+    seconds = [line.seconds for line in entries if line.seconds is not None and line.absence is None]
+    outcomes = sum(line.absence is None for line in entries)
     return MethodCard(
         outcomes=outcomes,
         failures=dict(
-            Counter(absence_reason(line.absence) for line in known if line.absence is not None).most_common()
+            Counter(absence_reason(line.absence) for line in entries if line.absence is not None).most_common()
         ),
         seconds_mean=round(fmean(seconds), 4) if seconds else None,
         seconds_median=round(median(seconds), 4) if seconds else None,
@@ -178,8 +178,8 @@ def card_of(lines: Iterable[OutcomeLine], price: float | None, earlier: Mapping[
     )
 
 
-def _most(*known: int | None) -> int | None:
-    return max((value for value in known if value), default=None)
+def _most(*values: int | None) -> int | None:
+    return max((value for value in values if value), default=None)
 
 
 def _peak_memory() -> int | None:
@@ -227,24 +227,24 @@ def jobs_of(edits: Iterable[Edit], seeds: Sequence[int]) -> list[Job]:
 
 
 def split(jobs: Iterable[Job], folder: Path, listed: OutcomeList, words: JobPrompts) -> tuple[list[Job], list[Job]]:
-    """What is there already, and what is left to make.
+    """Split jobs into those that are already done and those that remain.
 
     A refusal stays: a filter would refuse again. Other absences deserve another try. A picture without a line was
     written just before a kill: it is whole, and gets its line.
     """
-    kept: list[Job] = []
+    finished: list[Job] = []
     left: list[Job] = []
     for job in jobs:
         line = listed.get(job.key)
         if line is not None and line.absence is not None:
-            (kept if absence_reason(line.absence) == "refused" else left).append(job)
+            (finished if absence_reason(line.absence) == "refused" else left).append(job)
         elif not (folder / job.key.file).is_file():
             left.append(job)
         else:
-            kept.append(job)
+            finished.append(job)
             if line is None:
                 listed.add(words.line(job, image_path=job.key.file))
-    return kept, left
+    return finished, left
 
 
 class JobPrompts:
@@ -256,13 +256,13 @@ class JobPrompts:
         self.templates: set[str] = set()
 
     def tell(self, edit: Edit) -> tuple[Edit, str, str | None]:
-        """The edit as the method is handed it, and its prompt with that of the source."""
+        """Return the edit as the method receives it, its prompt and the caption of the source."""
         prompt = self._wording.tell(self._method, edit)
         self.templates.update(prompt.templates)
         return prompt.edit, prompt.prompt.text, prompt.prompt.source
 
     def line(self, job: Job, **what: Any) -> OutcomeLine:
-        """The line of an outcome; an edit that cannot be put into words has the words of its benchmark."""
+        """Return the line of an outcome; an edit without a prompt keeps the benchmark's instruction."""
         try:
             _, prompt, source = self.tell(job.edit)
         except BadInputError:
@@ -273,7 +273,7 @@ class JobPrompts:
 def make_all(
     method: Method, jobs: Sequence[Job], folder: Path, words: JobPrompts, done: Callable[[OutcomeLine], None]
 ) -> None:
-    """Makes them turn by turn; `done` is called with each as soon as it is on disk. One that fails costs no other."""
+    """Make the outcomes turn by turn and call `done` after each is written; one failure does not stop the others."""
     workers = method.at_once if method.at_once > 0 else os.cpu_count() or 1
     with _threads_of_opencv(1 if workers > 1 else None):
         pool = ThreadPoolExecutor(workers)
@@ -286,7 +286,7 @@ def make_all(
 
 
 def _turns(jobs: Iterable[Job]) -> list[list[Job]]:
-    """The jobs by turn: from the second on, the source is what the method itself made of the turn before."""
+    """Group the jobs by turn: from the second on, the source is the method's previous outcome."""
     by_turn: dict[int, list[Job]] = {}
     for job in jobs:
         by_turn.setdefault(job.edit.turn if job.edit.follows else 1, []).append(job)
@@ -294,7 +294,7 @@ def _turns(jobs: Iterable[Job]) -> list[list[Job]]:
 
 
 def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeLine:
-    """Writes the outcome, or gives the reason why there is none.
+    """Write the outcome and return its line; a failure is recorded as its reason.
 
     What a user can fix once for all edits, such as a missing key or weights, goes up and ends the work.
     """
@@ -312,7 +312,7 @@ def _make(method: Method, job: Job, folder: Path, words: JobPrompts) -> OutcomeL
 
 
 def _edited(method: Method, job: Job, folder: Path, words: JobPrompts) -> tuple[Any, float]:
-    """What the method gives, and the seconds it took."""
+    """Run the method and return the image and the seconds it took."""
     try:
         prompt, _, _ = words.tell(job.edit)
     except BadInputError as error:

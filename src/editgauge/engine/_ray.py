@@ -60,11 +60,10 @@ def cluster(address: str | None = None) -> Iterator[Any]:
             start one here and end it with the context.
 
     """
-    ray = library("ray", "--engine ray", "ray")
+    ray = library("ray", "`engine='ray'`", "ray")
     if address and address.startswith(CLIENT_SCHEME):
         raise BadInputError(
-            f"--address '{address}' is that of a Ray client server. Give this command on a node of the cluster, with "
-            "--address auto."
+            f"`address` '{address}' is a Ray client server. Run on a node of the cluster with `address='auto'`."
         )
     if ray.is_initialized():  # by the caller, who also shuts it down
         yield ray
@@ -86,7 +85,7 @@ def _connect(ray: Any, address: str | None) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         raise EditGaugeError(
             f"No Ray cluster can be used at '{address}': {str(error).splitlines()[0]} Start one with "
-            "`ray start --head`, or leave --address out to have one started on this machine."
+            "`ray start --head`, or leave out `address` to start one on this machine."
         ) from error
 
 
@@ -100,8 +99,8 @@ def _start_cluster(ray: Any) -> None:
             ray.shutdown()
             if attempt == MAX_START_ATTEMPTS:
                 raise EditGaugeError(
-                    f"Ray did not start on this machine, {MAX_START_ATTEMPTS} times: {str(error).splitlines()[0]} Run "
-                    "with --engine local, or start a cluster with `ray start --head` and give --address auto."
+                    f"Ray did not start on this machine, {MAX_START_ATTEMPTS} times: {str(error).splitlines()[0]} Use "
+                    "`engine='local'`, or start a cluster with `ray start --head` and pass `address='auto'`."
                 ) from error
         else:
             return

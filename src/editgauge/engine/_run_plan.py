@@ -106,7 +106,7 @@ class RunPlan:
         return sum(max(counts.values(), default=0) for counts in self.manifest.planned.values())
 
     def summary(self, out: Path) -> dict[str, Any]:
-        """Describe the plan as plain values, for `--dry-run`."""
+        """Describe the plan as plain values, for a dry run."""
         return {
             "benchmark": self.benchmark.name,
             "about": self.benchmark.about,
@@ -347,10 +347,14 @@ class _Turns:
 
     def __init__(self, plan: RunPlan) -> None:
         self._before: list[dict[tuple[str, int], Outcome]] = [
-            {(outcome.edit_id, outcome.seed): outcome for outcome in found.outcomes if outcome.edit_id in plan.followed}
+            {
+                (outcome.edit_id, outcome.seed): outcome
+                for outcome in outcomes.outcomes
+                if outcome.edit_id in plan.followed
+            }
             if plan.followed
             else {}
-            for found in plan.outcomes_of.values()
+            for outcomes in plan.outcomes_of.values()
         ]
 
     def resolve(self, method: int, edit: Edit, outcome: Outcome) -> tuple[Edit, Outcome]:
@@ -426,8 +430,8 @@ def _iter_tasks(plan: RunPlan) -> Iterator[tuple[_TaskIndex, ScoringTask]]:
     """Yield every task of the plan's shard with its indexes."""
     names = tuple(protocol.name for protocol in plan.protocols)
     turns = _Turns(plan)
-    for method, found in enumerate(plan.outcomes_of.values()):
-        for index, edit, number, outcome in outcomes_with_edits(plan.benchmark.edits, found):
+    for method, outcomes in enumerate(plan.outcomes_of.values()):
+        for index, edit, number, outcome in outcomes_with_edits(plan.benchmark.edits, outcomes):
             if plan.shard.holds(edit.origin):
                 check_encoding(outcome.image or Path())
                 task = ScoringTask(index, *turns.resolve(method, edit, outcome), names)

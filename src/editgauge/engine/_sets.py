@@ -30,7 +30,7 @@ KnownParts = dict[Key, "Part | Unscored"]
 
 
 def forget_sets(plan: RunPlan, folder: Path) -> None:
-    """Takes away what is about to be scored again, so that an unfinished run shows no number of other pictures."""
+    """Remove the set scores that are about to be computed again."""
     if (folder / FILE).exists():
         write_sets(folder, _of_others(plan, folder))
 
@@ -50,18 +50,20 @@ def score_sets(plan: RunPlan, folder: Path, cache: Path | None, parts: KnownPart
     judge_config = plan.judge_config.as_replay(plan.manifest.judges)
     with RunPerception(plan.choice.models, cache, judge_config, transcripts_of(folder)) as see:
         for protocol in scoring:
-            cells = run_async(_cells(protocol, plan, see, parts, quiet))
-            set_scores += [each for cell, known in cells.items() for each in scored(protocol, cell, known)]
+            cells = run_async(_cells(protocol, plan, see, parts, quiet=quiet))
+            set_scores += [
+                score for cell, parts_of_cell in cells.items() for score in scored(protocol, cell, parts_of_cell)
+            ]
     write_sets(folder, set_scores)
 
 
 def _of_others(plan: RunPlan, folder: Path) -> list[SetScore]:
-    """The set scores of methods and protocols that this plan leaves alone."""
+    """Return the stored set scores of methods and protocols that are not part of this plan."""
     mine = {(protocol.name, method) for protocol in plan.protocols for method in plan.outcomes_of}
     return [score for score in read_sets(folder) if (score.protocol, score.method) not in mine]
 
 
-async def _cells(protocol: Protocol, plan: RunPlan, see: RunPerception, parts: KnownParts, quiet: bool) -> Cells:
+async def _cells(protocol: Protocol, plan: RunPlan, see: RunPerception, parts: KnownParts, *, quiet: bool) -> Cells:
     cells: Cells = defaultdict(list)
     with progress(f"sets of {protocol.name}", plan.outcomes, quiet=quiet) as advance:
         for task in all_tasks(plan):
@@ -74,7 +76,7 @@ async def _cells(protocol: Protocol, plan: RunPlan, see: RunPerception, parts: K
 
 
 async def _part(protocol: Protocol, task: ScoringTask, see: RunPerception) -> Part | Unscored:
-    """What the protocol keeps of one outcome, or why it keeps nothing, whatever an image or a model does."""
+    """Return what the protocol needs of one outcome for its set scores, or why it cannot be read."""
     if task.outcome.image is None:
         return Unscored("missing_outcome", task.outcome.absence or "")
     try:
@@ -85,10 +87,10 @@ async def _part(protocol: Protocol, task: ScoringTask, see: RunPerception) -> Pa
 
 
 def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Unscored]) -> list[SetScore]:
-    """The scores of one set, each with how many outcomes it is made of and how many it lacks."""
-    known = [part for part in parts if not isinstance(part, Unscored)]
+    """Return the scores of one set with the number of scored and unscored outcomes."""
+    usable = [part for part in parts if not isinstance(part, Unscored)]
     reasons: Counter[str] = Counter(part.reason for part in parts if isinstance(part, Unscored))
-    scores = protocol.score_set(known)
+    scores = protocol.score_set(usable)
     set_scores = []
     for spec in protocol.sets:
         score = scores.get(spec.name, Unscored("crashed", f"the protocol gave no score named '{spec.name}'"))
@@ -104,7 +106,7 @@ def scored(protocol: Protocol, cell: tuple[str, str], parts: Sequence[Part | Uns
                 method=cell[0],
                 edit_type=cell[1],
                 value=value,
-                n=len(known),
+                n=len(usable),
                 higher_is_better=spec.higher_is_better,
                 about=spec.about,
                 reason=reason,

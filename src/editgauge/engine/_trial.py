@@ -35,26 +35,26 @@ from editgauge.models._service import MAX_BYTES_IN_MEMORY, MAX_BYTES_ON_DISK, Ca
 from editgauge.results import EncodedEntry, tables
 from editgauge.results._journal import decode_line
 
-SECONDS_OF_A_LOOK = 0.5
-"""For so long threads are kept busy to see how much of the machine they get."""
-A_LITTLE_WORK = bytes(1 << 20)
-HELPERS = ("ask-pool", "asyncio")
-"""How the names of threads begin that compute outside the event loop; models have threads of other names."""
+LOAD_SAMPLE_SECONDS = 0.5
+"""Duration of the load test that estimates the free cores."""
+HASHED_BYTES = bytes(1 << 20)
+HELPER_THREAD_PREFIXES = ("ask-pool", "asyncio")
+"""Names of threads that compute outside the event loop; models use other names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What a piece of work took."""
+    """Wall and CPU time of a piece of work."""
 
     seconds: float
     """Wall time."""
     cpu: float
     """Of all threads of the process together."""
     own: float = 0.0
-    """Of these, what was no model's: decoding, metrics and rules, outside the event loop too."""
+    """CPU seconds outside models: decoding, metrics and rules."""
 
     def without(self, other: Effort) -> Effort:
-        """What is left when the other is taken away; never less than nothing."""
+        """Subtract another effort; no field becomes negative."""
         return Effort(
             max(0.0, self.seconds - other.seconds), max(0.0, self.cpu - other.cpu), max(0.0, self.own - other.own)
         )
@@ -63,62 +63,64 @@ class Effort:
         return Effort(self.seconds + other.seconds, self.cpu + other.cpu, self.own + other.own)
 
     def scaled(self, share: float) -> Effort:
-        """A share of it."""
+        """Multiply all fields by a factor."""
         return Effort(self.seconds * share, self.cpu * share, self.own * share)
 
-    def eased(self, share: float) -> Effort:
-        """The same if others had not used the machine too, so that a busy thread got but a share of a core."""
+    def without_contention(self, share: float) -> Effort:
+        """Return the effort without contention, given the share of a core that a busy thread got."""
         return Effort(self.seconds * share, self.cpu, self.own)
 
 
-def so_far() -> Effort:
-    """What this process has taken so far; called in the thread that runs the event loop."""
-    return Effort(time.perf_counter(), time.process_time(), time.thread_time() + _of_helpers())
+def current_effort() -> Effort:
+    """Return the effort of this process so far; call it in the thread of the event loop."""
+    return Effort(time.perf_counter(), time.process_time(), time.thread_time() + _helper_seconds())
 
 
-def expected(work: Effort, times: float, processes: int, cores: float) -> float:
-    """Seconds of wall time for that many times the work, divided between processes that get that many cores.
+def expected_seconds(work: Effort, times: float, processes: int, cores: float) -> float:
+    """Estimate wall seconds for `times` the work, divided between processes that share the cores.
 
     The work was measured in one process, models with all their threads. Processes can divide it, so that it takes as
     much less time as there are processes; but not less than the cores need for it.
 
-    >>> expected(Effort(seconds=10, cpu=10), 6, processes=2, cores=2.0)
+    >>> expected_seconds(Effort(seconds=10, cpu=10), 6, processes=2, cores=2.0)
     30.0
-    >>> expected(Effort(seconds=10, cpu=20), 6, processes=2, cores=2.0)
+    >>> expected_seconds(Effort(seconds=10, cpu=20), 6, processes=2, cores=2.0)
     60.0
     """
     return times * max(work.cpu / cores, work.seconds / processes)
 
 
 def free_cores(threads: int) -> float:
-    """How many cores that many busy threads get now, while others use the machine too; never more than threads."""
-    deadline = time.perf_counter() + SECONDS_OF_A_LOOK
+    """Measure how many cores that many busy threads get at the current load."""
+    deadline = time.perf_counter() + LOAD_SAMPLE_SECONDS
     with ThreadPoolExecutor(threads) as pool:
         shares = list(pool.map(_share_until, [deadline] * threads))
     return sum(shares)
 
 
-def most_memory() -> int:
-    """The most memory, in bytes, that this process ever had."""
+def peak_memory() -> int:
+    """Return the peak memory of this process in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _share_until(deadline: float) -> float:
-    """How much of a core this thread gets; hashing leaves the interpreter to the others."""
-    began, own = time.perf_counter(), time.thread_time()
+    """Return the share of a core that this thread gets; hashing releases the GIL."""
+    began, cpu_began = time.perf_counter(), time.thread_time()
     while time.perf_counter() < deadline:
-        hashlib.sha256(A_LITTLE_WORK)
-    return (time.thread_time() - own) / max(time.perf_counter() - began, 1e-9)
+        hashlib.sha256(HASHED_BYTES)
+    return (time.thread_time() - cpu_began) / max(time.perf_counter() - began, 1e-9)
 
 
-def _of_helpers() -> float:
-    """CPU seconds of the threads that compute outside the event loop; where no thread has a clock, nothing."""
+def _helper_seconds() -> float:
+    """Return CPU seconds of threads outside the event loop; 0 on systems without thread clocks."""
     clock_of = getattr(time, "pthread_getcpuclockid", None)
     if clock_of is None:
         return 0.0
-    helpers = [each for each in threading.enumerate() if each.name.startswith(HELPERS) and each.ident]
-    return sum(time.clock_gettime(clock_of(each.ident)) for each in helpers)
+    helpers = [
+        thread for thread in threading.enumerate() if thread.name.startswith(HELPER_THREAD_PREFIXES) and thread.ident
+    ]
+    return sum(time.clock_gettime(clock_of(thread.ident)) for thread in helpers)
 
 
 FILE = "calibration.json"
@@ -127,7 +129,7 @@ FILE = "calibration.json"
 
 @dataclass(slots=True)
 class QuestionWork:
-    """What one model did for one kind of question."""
+    """Work of one model for one kind of question."""
 
     asked: int = 0
     """Answers it gave; a question that several outcomes share is asked once."""
@@ -139,7 +141,7 @@ class QuestionWork:
 
 @dataclass(frozen=True, slots=True)
 class ModelEffort:
-    """What one model did."""
+    """Work of one model."""
 
     name: str
     identity: str
@@ -151,46 +153,46 @@ class ModelEffort:
 
 
 class TimedModel(CachedModel):
-    """Notes what a model is asked and how long it takes. Keeps nothing on disk, so that no plan changes a later one."""
+    """A model that counts and times its answers; nothing is cached on disk, so plans do not affect each other."""
 
     def __init__(self, cached: CachedModel, memory: Memory, cache: Path | None) -> None:
         super().__init__(cached.model, memory, open_store(cache))
         self.work: dict[str, QuestionWork] = defaultdict(QuestionWork)
         self.recalled: set[str] = set()
-        """What was answered in an earlier run."""
-        self._mine: set[str] = set()
+        """Keys that an earlier run answered."""
+        self._answered: set[str] = set()
 
-    def begin_anew(self, memory: Memory) -> None:
-        """Forgets what was asked and answered."""
+    def reset(self, memory: Memory) -> None:
+        """Reset the counts and use a new memory."""
         self._memory = memory
         self.work.clear()
         self.recalled.clear()
-        self._mine.clear()
+        self._answered.clear()
 
     def effort(self) -> ModelEffort:
-        """What it did."""
+        """Return the work of this model so far."""
         card, device = self.card, getattr(self.model, "device", "cpu")
         identity = f"{card.id} {card.revision} {card.sha256[:12]} on {device}"
         answered = {question: work for question, work in self.work.items() if work.asked}
         return ModelEffort(self.name, identity, answered, len(self.recalled))
 
     def recall(self, key: str) -> Answer | None:
-        """What was answered before."""
+        """Return a cached answer and count it when an earlier run cached it."""
         answer = super().recall(key)
-        if answer is not None and key not in self._mine:
+        if answer is not None and key not in self._answered:
             self.recalled.add(key)
         return answer
 
     def answer(self, group: Hashable, requests: Sequence[Request]) -> list[Answer]:
-        """Asks the model, and looks at the clock."""
+        """Ask the model and measure the time."""
         assert isinstance(group, RequestGroup)  # noqa: S101 - the service makes no others
         work = self.work[group.question]
-        self._mine |= {str(request.key) for request in requests}
+        self._answered |= {str(request.key) for request in requests}
         started = time.perf_counter()
         answers = super().answer(group, requests)
         work.seconds += time.perf_counter() - started
         work.asked += len(requests)
-        work.bytes += sum(_kept_bytes(answer) for answer in answers)
+        work.bytes += sum(_cached_bytes(answer) for answer in answers)
         return answers
 
     def _keep(self, key: str, answer: Answer) -> None:
@@ -198,7 +200,7 @@ class TimedModel(CachedModel):
 
 
 class TimingPerception(CountingPerception):
-    """The models of a run, listened to; judges are asked nothing."""
+    """Perception that times its models and asks no judge."""
 
     def __init__(
         self, models: Mapping[str, str], cache: Path | None, judge_config: JudgeConfig, transcripts: Path | None
@@ -209,14 +211,14 @@ class TimingPerception(CountingPerception):
         self.timed_models = list(by_model.values())
         self._models = {role: by_model[id(cached)] for role, cached in self._models.items()}
 
-    def forget(self) -> None:
-        """Starts over with models that have loaded their weights: only from then on times tell anything."""
-        self.heard[self.inclined].clear()
+    def reset_counts(self) -> None:
+        """Reset the counts after the models have loaded their weights."""
+        self.recorded_questions[self.inclined].clear()
         for model in self.timed_models:
-            model.begin_anew(Memory(MAX_BYTES_IN_MEMORY))
+            model.reset(Memory(MAX_BYTES_IN_MEMORY))
 
 
-def _kept_bytes(answer: Answer) -> int:
+def _cached_bytes(answer: Answer) -> int:
     size = size_of(answer)
     return 0 if size > MAX_BYTES_ON_DISK or is_image(answer) else size
 
@@ -232,11 +234,11 @@ class ModelSpeeds:
         self._measured = _read(self.path)
 
     def add(self, efforts: Sequence[ModelEffort]) -> None:
-        """Takes in what these models did, and keeps it."""
+        """Add the measured speeds and save them."""
         for effort in efforts:
             for question, work in effort.work.items():
-                key, each = _key(effort, question), work.seconds / work.asked
-                self._measured[key] = min(each, self._measured.get(key, each))
+                key, seconds = _key(effort, question), work.seconds / work.asked
+                self._measured[key] = min(seconds, self._measured.get(key, seconds))
         write_json(self.path, self._measured)
 
     def seconds_each(self, effort: ModelEffort, question: str) -> float:
@@ -249,7 +251,7 @@ def _key(effort: ModelEffort, question: str) -> str:
 
 
 def _read(path: Path) -> dict[str, float]:
-    """What was measured before; a file that cannot be read is measured again."""
+    """Read earlier measurements; an unreadable file counts as none."""
     try:
         stored = json.loads(path.read_text("utf-8"))
         return {str(key): float(seconds) for key, seconds in stored.items()}
@@ -257,7 +259,7 @@ def _read(path: Path) -> dict[str, float]:
         return {}
 
 
-MOST_OF_A_SOURCE = 8
+MAX_OUTCOMES_PER_SOURCE = 8
 """Outcomes of one source image that are scored at most."""
 
 
@@ -265,37 +267,37 @@ class SampleSize(NamedTuple):
     """How many outcomes are scored for an estimate."""
 
     sources: int
-    of_a_source: int = MOST_OF_A_SOURCE
+    per_source: int = MAX_OUTCOMES_PER_SOURCE
 
 
 @dataclass(frozen=True, slots=True)
 class TrialOrder:
-    """What is to be scored, and how the whole follows from it."""
+    """A sample to score, and how to extrapolate from it."""
 
     setup: Setup
     tasks: Sequence[ScoringTask]
     by: Extrapolation
     at: float
-    """When it was given, in wall-clock time: it is taken up when the process has started."""
+    """When it was sent, in wall-clock time."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """What a sample took."""
+    """Measurements of a scored sample."""
 
     entries: list[EncodedEntry]
     efforts: tuple[ModelEffort, ...]
-    """What models did."""
+    """Work of each model."""
     judges: Mapping[str, Mapping[str, Any]]
     """What judges would be asked by the whole run."""
     start: Effort
     """Until the process could take up its work."""
     work: Effort
-    """When everything was loaded."""
+    """Effort once everything is loaded."""
     loading: Effort
-    """Beyond that, when nothing was loaded yet."""
+    """Additional effort while models are loading."""
     memory: int
-    """Bytes that the process held at most."""
+    """Peak memory in bytes."""
 
     @property
     def bytes(self) -> int:
@@ -307,20 +309,20 @@ class TrialResult:
         )
 
 
-def some_of(tasks: Iterable[ScoringTask], sources: Sequence[str], size: SampleSize) -> list[ScoringTask]:
-    """The first outcomes that have an image, of source images drawn evenly from all of them."""
+def sample_tasks(tasks: Iterable[ScoringTask], sources: Sequence[str], size: SampleSize) -> list[ScoringTask]:
+    """Return the first outcomes with an image, of source images drawn evenly from all of them."""
     many = min(size.sources, len(sources))
-    chosen = [sources[place * len(sources) // many] for place in range(many)]
-    by_source: dict[str, list[ScoringTask]] = {source: [] for source in chosen}
+    sampled = [sources[index * len(sources) // many] for index in range(many)]
+    by_source: dict[str, list[ScoringTask]] = {source: [] for source in sampled}
     for task in tasks:
-        these = by_source.get(task.edit.source.name)
-        if these is not None and task.outcome.image and len(these) < size.of_a_source:
-            these.append(task)
-    return [task for these in by_source.values() for task in these]
+        sampled_tasks = by_source.get(task.edit.source.name)
+        if sampled_tasks is not None and task.outcome.image and len(sampled_tasks) < size.per_source:
+            sampled_tasks.append(task)
+    return [task for sampled_tasks in by_source.values() for task in sampled_tasks]
 
 
-def score_some(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, processes: int) -> TrialResult:
-    """Scores them in a process of its own, with its share of the cores if the run has several processes."""
+def score_sample(setup: Setup, tasks: Sequence[ScoringTask], by: Extrapolation, processes: int) -> TrialResult:
+    """Score a sample in a separate process with its share of the cores."""
     order = TrialOrder(setup, tasks, by, time.time())
     ended = subprocess.run(
         [sys.executable, "-P", "-m", "editgauge.engine._trial"],
@@ -357,24 +359,24 @@ async def _score_sample(order: TrialOrder, start: Effort) -> TrialResult:
     loading = first.without(second.scaled(len(to_load) / len(order.tasks)))
     efforts = tuple(model.effort() for model in see.timed_models)
     judges = see.estimate(len(order.tasks), order.by)
-    return TrialResult(entries, efforts, judges, start, second, loading, most_memory())
+    return TrialResult(entries, efforts, judges, start, second, loading, peak_memory())
 
 
 async def _scored(
     setup: Setup, tasks: Sequence[ScoringTask], see: TimingPerception
 ) -> tuple[Effort, list[EncodedEntry]]:
-    see.forget()
+    see.reset_counts()
     gate = MemoryGate()
-    chosen = {protocol.name: protocol for protocol in open_protocols(setup.protocols, setup.models)}
-    before = so_far()
+    protocols = {protocol.name: protocol for protocol in open_protocols(setup.protocols, setup.models)}
+    before = current_effort()
     outcomes = await asyncio.gather(
-        *(score_task(task, [chosen[name] for name in task.protocols], see, gate) for task in tasks)
+        *(score_task(task, [protocols[name] for name in task.protocols], see, gate) for task in tasks)
     )
-    return so_far().without(before), [entry for scored in outcomes for entry in scored.entries]
+    return current_effort().without(before), [entry for scored in outcomes for entry in scored.entries]
 
 
 def main() -> None:
-    """Reads an order from standard input, and answers on standard output, where nothing else may come between."""
+    """Read an order from standard input and write the result to standard output."""
     configure_process()
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -391,6 +393,6 @@ def main() -> None:
 
 if __name__ == "__main__":
     # By its name: what is pickled by `__main__` could not be read elsewhere.
-    from editgauge.engine import _trial as sampling
+    from editgauge.engine import _trial
 
-    sampling.main()
+    _trial.main()

@@ -1,4 +1,4 @@
-"""The verb `changes`: what differs between two pictures, outlined and said in words."""
+"""The verb `changes`: describe and outline the differences between two images."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from editgauge.protocols._changes import Differences, Extent, differences
 
 ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
 GAP = 16
-"""Pixels of white between the two pictures that are drawn."""
+"""White pixels between the two images."""
 
 
 @dataclass(frozen=True, slots=True)
-class SeenThing:
-    """A thing in one of the pictures."""
+class SeenObject:
+    """An object in one of the images."""
 
     word: str | None
     """None when nothing was recognized."""
@@ -48,21 +48,21 @@ class SeenThing:
 
 
 @dataclass(frozen=True, slots=True)
-class OneChange:
-    """What happened to one thing, or in one place."""
+class ObjectChange:
+    """A change of one object or region."""
 
     kind: str
     """appeared, vanished, moved, recolored, resized, replaced or altered."""
-    before: SeenThing | None
-    after: SeenThing | None
+    before: SeenObject | None
+    after: SeenObject | None
     colors: tuple[str, str] | None
     looks_like: str | None
-    """What a thing without a word looks like: now, or before it vanished."""
+    """What an unrecognized object looks like: now, or before it vanished."""
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedPlace:
+class ChangedRegion:
     """A region that changed, recognized or not."""
 
     box: tuple[int, int, int, int]
@@ -74,14 +74,14 @@ class ChangedPlace:
 
 @dataclass(frozen=True, slots=True)
 class WhatChanged:
-    """What differs between two pictures."""
+    """The differences between two images."""
 
     sentences: tuple[str, ...]
     extent: Extent
     share: float
     """How much of the picture changed."""
-    changes: tuple[OneChange, ...]
-    regions: tuple[ChangedPlace, ...]
+    changes: tuple[ObjectChange, ...]
+    regions: tuple[ChangedRegion, ...]
     frame: tuple[tuple[float, ...], ...]
     """2 x 3: where a point of the picture before is in the one after."""
     models: dict[str, dict[str, Any]]
@@ -112,30 +112,30 @@ def changes(
     """
     named = pairs(model, "model", "ROLE=NAME")
     faces = ["face_reader"] if "face_reader" in models_of(models) else []  # few profiles have one, and none needs it
-    chosen = choose_models(models, named, [*ROLES, *faces])
-    if "detector" not in chosen.models:
-        raise BadInputError("What changed cannot be named without a detector.", chosen.remarks)
+    models_by_role = choose_models(models, named, [*ROLES, *faces])
+    if "detector" not in models_by_role.models:
+        raise BadInputError("What changed cannot be named without a detector.", models_by_role.remarks)
     source, original = read_image(before, "image before"), read_image(after, "image after")
     require_measurable(source, "image before")
     require_measurable(original, "image after")
     edited = resize_image(original, source.shape[1], source.shape[0])
     own_size = None if original.shape == source.shape else to_working_size(original)
-    with ModelService(chosen.models) as service:
+    with ModelService(models_by_role.models) as service:
         differing = run_async(differences(source, edited, service, original=own_size))
     if out is not None:
-        write_png(_drawn(source, differing), Path(out))
+        write_png(_draw_both(source, differing), Path(out))
     return WhatChanged(
         sentences=differing.sentences,
         extent=differing.extent,
         share=round(differing.pixels.share, 4),
         changes=tuple(_one_change(change, source) for change in differing.changes),
         regions=tuple(
-            ChangedPlace(region.box, round(region.share, 4), round(region.strength, 2))
+            ChangedRegion(region.box, round(region.share, 4), round(region.strength, 2))
             for region in differing.pixels.regions
         ),
         frame=tuple(tuple(round(float(value), 4) for value in row) for row in differing.pixels.alignment.matrix),
-        models=describe(chosen.models),
-        remarks=(*_about_frames(source, original, differing), *chosen.remarks),
+        models=describe(models_by_role.models),
+        remarks=(*_about_frames(source, original, differing), *models_by_role.remarks),
     )
 
 
@@ -151,22 +151,22 @@ def _about_frames(source: Pixels, original: Pixels, differing: Differences) -> l
     return remarks
 
 
-def _one_change(change: Change, picture: Pixels) -> OneChange:
+def _one_change(change: Change, picture: Pixels) -> ObjectChange:
     height, width = picture.shape[:2]
     (sentence,) = sentences([change], width, height)
-    things = _seen(change.before), _seen(change.after)
-    return OneChange(change.kind, *things, change.colors, change.looks_like, sentence)
+    objects = _seen_object(change.before), _seen_object(change.after)
+    return ObjectChange(change.kind, *objects, change.colors, change.looks_like, sentence)
 
 
-def _seen(thing: DetectedObject | None) -> SeenThing | None:
-    if thing is None:
+def _seen_object(detected: DetectedObject | None) -> SeenObject | None:
+    if detected is None:
         return None
-    left, top, right, bottom = (round(side, 1) for side in thing.box)
-    return SeenThing(thing.label, (left, top, right, bottom), round(thing.confidence, 4))
+    left, top, right, bottom = (round(side, 1) for side in detected.box)
+    return SeenObject(detected.label, (left, top, right, bottom), round(detected.confidence, 4))
 
 
-def _drawn(source: Pixels, differing: Differences) -> Pixels:
-    """The picture before and the picture after, side by side."""
+def _draw_both(source: Pixels, differing: Differences) -> Pixels:
+    """Draw both images side by side."""
     left = draw(source, _evidence(differing, "source"))
     right = draw(differing.pixels.alignment.aligned, _evidence(differing, "edited"))
     return np.hstack([left, np.full((left.shape[0], GAP, 3), 255, np.uint8), right])
@@ -179,8 +179,8 @@ def _evidence(differing: Differences, on: Side) -> list[Evidence]:
     rim = mask.any() and differing.extent != "whole"
     pieces: list[Evidence] = [Region(on, mask & dilate_mask(~mask, 1), "changed")] if rim else []
     for change in differing.changes:
-        thing = change.before if on == "source" else change.after
-        if thing is not None:
-            label = thing.label or "something"
-            pieces.append(Box(on, *thing.box, f"{label}: {change.kind}", thing.confidence or None))
+        detected = change.before if on == "source" else change.after
+        if detected is not None:
+            label = detected.label or "something"
+            pieces.append(Box(on, *detected.box, f"{label}: {change.kind}", detected.confidence or None))
     return pieces

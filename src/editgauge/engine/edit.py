@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from editgauge.methods import Method
     from editgauge.types import Benchmark
 
-MOVES_PIXELS = ("torch", "diffusers", "transformers")
+RECORDED_LIBRARIES = ("torch", "diffusers", "transformers")
 Swept = Mapping[str, Sequence[object]] | Sequence[str]
-MOST_SEED = 10**18
+MAX_SEED = 10**18
 """The finder of outcomes reads seeds of at most 18 digits from file names."""
 
 
@@ -110,20 +110,20 @@ def edit(
         quiet: print no progress or remarks.
 
     """
-    if seeds < 1 or seed < 0 or seed + seeds > MOST_SEED:
-        raise BadInputError(f"There must be at least one seed, from 0 to {MOST_SEED:,}; got {seeds} from {seed}.")
+    if seeds < 1 or seed < 0 or seed + seeds > MAX_SEED:
+        raise BadInputError(f"There must be at least one seed, from 0 to {MAX_SEED:,}; got {seeds} from {seed}.")
     fixed = pairs(option, "option", "NAME=VALUE")
     combinations = _read_sweep(sweep, fixed)
     opened = open_method(method, command)
-    chosen = opened.variant(fixed) if fixed else opened
-    if chosen.warning:
-        log_info(chosen.warning, quiet=quiet)
+    configured = opened.variant(fixed) if fixed else opened
+    if configured.warning:
+        log_info(configured.warning, quiet=quiet)
     wording = read_wording(form, template, prompts)
     source = open_benchmark(benchmark, data, images)
     order = _Order(source, limit, range(seed, seed + seeds), wording, quiet)
     if combinations:
-        return _sweep(chosen.name, _variants_of(chosen, combinations), Path(out), order)
-    return _make(chosen, chosen.name, Path(out), order)
+        return _sweep(configured.name, _variants_of(configured, combinations), Path(out), order)
+    return _make(configured, configured.name, Path(out), order)
 
 
 def _read_sweep(sweep: Swept, fixed: Mapping[str, str]) -> list[dict[str, str]]:
@@ -138,18 +138,18 @@ def _read_sweep(sweep: Swept, fixed: Mapping[str, str]) -> list[dict[str, str]]:
     problems = []
     for name, values in values_of.items():
         if name in fixed:
-            problems.append(f"{name} is also given by --option")
+            problems.append(f"{name} is also set by `option`")
         if not all(values):
             problems.append(f"{name} has an empty value")
         if len(set(values)) < len(values):
             problems.append(f"{name} has the same value twice")
     if problems:
-        raise BadInputError("--sweep takes NAME=VALUE,VALUE,… and cannot be used.", problems)
+        raise BadInputError("`sweep` needs NAME=VALUE,VALUE,…", problems)
     return [dict(zip(values_of, values, strict=True)) for values in product(*values_of.values())]
 
 
 def _variants_of(method: Method, combinations: Sequence[Mapping[str, str]]) -> dict[str, Method]:
-    """The variants by name, such as `imagic[eta=0.8]`; what is wrong with any of them is reported at once."""
+    """Return the variants by name, such as `imagic[eta=0.8]`; report all problems at once."""
     made: dict[str, Method] = {}
     problems: list[str] = []
     for options in combinations:
@@ -165,7 +165,7 @@ def _variants_of(method: Method, combinations: Sequence[Mapping[str, str]]) -> d
         except BadInputError as error:
             problems += [f"{name}: {fault}" for fault in (error.problems or (str(error),))]
     if problems:
-        raise BadInputError(f"'{method.name}' cannot be swept like that.", problems)
+        raise BadInputError(f"'{method.name}' cannot be swept with these values.", problems)
     return made
 
 
@@ -185,8 +185,8 @@ def _sweep(base: str, variants: dict[str, Method], folder: Path, order: _Order) 
     while variants:  # a variant may hold a model: it is let go before the next one loads its own
         name = next(iter(variants))
         made[name] = _make(variants.pop(name), name, folder / name, order)
-    absences = {f"{name}: {key}": why for name, each in made.items() for key, why in each.absences.items()}
-    counts = sum(each.made for each in made.values()), sum(each.kept for each in made.values())
+    absences = {f"{name}: {key}": why for name, outcomes in made.items() for key, why in outcomes.absences.items()}
+    counts = sum(outcomes.made for outcomes in made.values()), sum(outcomes.kept for outcomes in made.values())
     return MadeOutcomes(base, folder, *counts, absences, None, made)
 
 
@@ -194,10 +194,10 @@ def _make(method: Method, name: str, folder: Path, order: _Order) -> MadeOutcome
     claimed = _settings(method, name, order)
     jobs = jobs_of(order.benchmark.edits[: order.limit], order.seeds)
     claim(folder, SETTINGS, claimed, "outcomes", "editgauge edit")
-    with _alone(folder):
+    with _lock_folder(folder):
         listed, words = OutcomeList(folder), JobPrompts(method, order.wording)
         listed.write()
-        kept, left = split(jobs, folder, listed, words)
+        finished, left = split(jobs, folder, listed, words)
         made: list[OutcomeLine] = []
         with progress(f"{name}: editing", len(left), quiet=order.quiet) as advance:
 
@@ -209,14 +209,16 @@ def _make(method: Method, name: str, folder: Path, order: _Order) -> MadeOutcome
             make_all(method, left, folder, words, done)
         listed.write(edit.id for edit in order.benchmark.edits)
         card = _finish(folder, claimed, listed, words, method.price)
-    wanted = {job.key for job in jobs}
-    absences = {line.key.name: line.absence for line in listed if line.absence is not None and line.key in wanted}
-    made_outcomes = MadeOutcomes(name, folder, sum(line.absence is None for line in made), len(kept), absences, card)
-    _tell(made_outcomes, order.quiet)
+    keys = {job.key for job in jobs}
+    absences = {line.key.name: line.absence for line in listed if line.absence is not None and line.key in keys}
+    made_outcomes = MadeOutcomes(
+        name, folder, sum(line.absence is None for line in made), len(finished), absences, card
+    )
+    _log_outcomes(made_outcomes, quiet=order.quiet)
     return made_outcomes
 
 
-def _tell(outcomes: MadeOutcomes, quiet: bool) -> None:
+def _log_outcomes(outcomes: MadeOutcomes, *, quiet: bool) -> None:
     counts = f"{outcomes.made} outcomes made, {outcomes.kept} kept, {len(outcomes.absences)} absent"
     log_info(f"{outcomes.name}: {counts}, in {outcomes.folder}", quiet=quiet)
     for key, absence in list(outcomes.absences.items())[:1]:
@@ -228,7 +230,7 @@ def _tell(outcomes: MadeOutcomes, quiet: bool) -> None:
 def _finish(
     folder: Path, claimed: dict[str, Any], listed: OutcomeList, words: JobPrompts, price: float | None
 ) -> MethodCard:
-    """Writes the method's manifest: its options, what it needed, and its card."""
+    """Write the method's manifest with its options, environment and card."""
     earlier = json.loads((folder / SETTINGS).read_text("utf-8"))
     card = card_of(listed, price, earlier.get("card", {}))
     more = {
@@ -242,12 +244,12 @@ def _finish(
 
 
 def _libraries() -> dict[str, str]:
-    """The versions of what a method brought in that can move its pixels."""
-    return {name: str(sys.modules[name].__version__) for name in MOVES_PIXELS if name in sys.modules}
+    """Return the versions of imported libraries that can affect a method's pixels."""
+    return {name: str(sys.modules[name].__version__) for name in RECORDED_LIBRARIES if name in sys.modules}
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     lock = FileLock(folder / ".lock")
     try:
         lock.acquire(timeout=0)
@@ -262,7 +264,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _settings(method: Method, name: str, order: _Order) -> dict[str, Any]:
-    """What all outcomes of a folder must have been made with."""
+    """Return the settings that all outcomes of a folder share."""
     edits = order.benchmark.edits
     recipes = repr([edit.recipe for edit in edits]).encode()
     settings = {

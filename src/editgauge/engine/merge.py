@@ -19,11 +19,11 @@ from editgauge.engine._run_plan import read_shard
 from editgauge.errors import BadInputError, BadRunError, EditGaugeError
 from editgauge.protocols import open_protocol
 from editgauge.results import Key, Run, RunWriter, tables
-from editgauge.results.edits import INPUTS
+from editgauge.results.edits import INPUTS_FILE
 from editgauge.results.manifest import Manifest
 from editgauge.results.sets import SetScore, write_sets
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Differing scores that a message names at most."""
 
 
@@ -59,15 +59,15 @@ def merge(runs: Sequence[str | Path], *, out: str | Path, quiet: bool = False) -
         if sets:
             write_sets(Path(out), sets)
         for run in opened:
-            if (listed := run.folder / INPUTS).is_file():
-                write_bytes(Path(out) / INPUTS, listed.read_bytes())
+            if (listed := run.folder / INPUTS_FILE).is_file():
+                write_bytes(Path(out) / INPUTS_FILE, listed.read_bytes())
         writer.finish()
-    whole = Run.open(Path(out))
-    log_info(f"{whole.planned} records of {len(opened)} runs are in {out}.", quiet=quiet)
+    merged = Run.open(Path(out))
+    log_info(f"{merged.planned} records of {len(opened)} runs are in {out}.", quiet=quiet)
     if lacking:
-        again = "give the `run` command once more, with this --out and without --shard; nothing is scored twice"
+        again = "run again with the same output folder and without a shard; nothing is scored twice"
         log_info(f"Scores of whole sets by {', '.join(lacking)} are not made yet: {again}.", quiet=quiet)
-    return whole
+    return merged
 
 
 def _is_done(run: Run) -> bool:
@@ -108,24 +108,24 @@ def _missing_shards(runs: Sequence[Run]) -> list[str]:
         return [f"they are parts of different divisions: {', '.join(sorted(set(map(str, shards))))}"]
     of = shards[0].of
     missing = sorted(set(range(1, of + 1)) - {shard.number for shard in shards})
-    whole = any(not run.manifest.shard for run in runs)
+    has_complete_run = any(not run.manifest.shard for run in runs)
     return [f"shard {number}/{of} is not among them" for number in missing] + (
-        ["some are shards and some are whole runs"] if whole else []
+        ["some are shards and some are whole runs"] if has_complete_run else []
     )
 
 
 def _unite(writer: RunWriter, runs: Sequence[Run]) -> None:
     """Brings all records together, those of each part of a run at once."""
-    known: dict[bytes, bytes] = {}
+    digest_of: dict[bytes, bytes] = {}
     for scores, _ in Run.open(writer.folder).parts():  # what an earlier command brought before it was stopped
-        known |= dict(_digests(scores))
+        digest_of |= dict(_digests(scores))
     for run in runs:
         for scores, evidence in run.parts():
             digests = dict(_digests(scores))
-            twice = digests.keys() & known.keys()
-            if any(digests[key] != known[key] for key in twice):
-                raise BadRunError(_differing(scores, digests, known, run.folder))
-            known |= digests
+            twice = digests.keys() & digest_of.keys()
+            if any(digests[key] != digest_of[key] for key in twice):
+                raise BadRunError(_differing(scores, digests, digest_of, run.folder))
+            digest_of |= digests
             writer.adopt(*(_without(table, twice) for table in (scores, evidence)))
 
 
@@ -147,11 +147,11 @@ def _without(table: pa.Table, twice: set[bytes]) -> pa.Table:
     return table.filter(pa.array([_mark(key) not in twice for key in keys], pa.bool_()))
 
 
-def _differing(scores: pa.Table, digests: dict[bytes, bytes], known: dict[bytes, bytes], folder: Path) -> str:
+def _differing(scores: pa.Table, digests: dict[bytes, bytes], digest_of: dict[bytes, bytes], folder: Path) -> str:
     keys = dict.fromkeys(tables.iter_rows(scores, Key._fields))
-    other = [key for key in keys if (mark := _mark(key)) in known and digests[mark] != known[mark]]
-    named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:MOST_NAMED])
-    more = f" and {len(other) - MOST_NAMED} more" if len(other) > MOST_NAMED else ""
+    other = [key for key in keys if (mark := _mark(key)) in digest_of and digests[mark] != digest_of[mark]]
+    named = ", ".join("'{}' by '{}', seed {}, {}".format(*key) for key in other[:MAX_NAMED])
+    more = f" and {len(other) - MAX_NAMED} more" if len(other) > MAX_NAMED else ""
     return f"'{folder}' says something else than another of the runs about {named}{more}; leave one of the two away."
 
 
@@ -164,7 +164,7 @@ def _copy_transcripts(runs: Sequence[Run], out: Path) -> None:
 
 
 def _sets(runs: Sequence[Run]) -> tuple[list[SetScore], list[str]]:
-    """The set scores of whole runs, and the protocols whose sets are not known yet because they were divided."""
+    """Return the set scores of complete runs, and the protocols whose sets were split over shards."""
     scores = {(score.protocol, score.name, score.method, score.edit_type): score for run in runs for score in run.sets}
     if not any(run.manifest.shard for run in runs):
         return list(scores.values()), []

@@ -16,27 +16,27 @@ from editgauge.engine._machine import this_machine, worker_count_for
 from editgauge.engine._run_plan import COMPLETE, RemainingTasks, RunPlan, Shard, build_plan, read_shard
 from editgauge.engine._schedule import Setup
 from editgauge.engine._trial import (
-    MOST_OF_A_SOURCE,
+    MAX_OUTCOMES_PER_SOURCE,
     ModelEffort,
     ModelSpeeds,
     SampleSize,
     TrialResult,
-    expected,
+    expected_seconds,
     free_cores,
-    score_some,
-    some_of,
+    sample_tasks,
+    score_sample,
 )
 from editgauge.errors import BadInputError
 from editgauge.models._cache import cache_dir
 from editgauge.options import Amount, Count, DataOptions, JudgeOptions, ModelOptions, Natural, Pairs, Paths
 from editgauge.results.manifest import Manifest, is_run
 
-SOURCES = 6
+MAX_SAMPLED_SOURCES = 6
 """Maximum number of source images whose outcomes are scored for the estimate, unless another number is given."""
-SHARE = 10
+SAMPLING_DIVISOR = 10
 """By default at most one outcome in ten is scored for the estimate, but at least one."""
-BYTES_OF_THE_PARENT = 200_000_000
-"""Of the process that hands out and writes (`benchmarks/scale.py`: 190 MB with hardly anything to hold)."""
+PARENT_PROCESS_BYTES = 200_000_000
+"""Memory of the process that distributes tasks and writes results (`benchmarks/scale.py`: 190 MB)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def plan(
     judges = JudgeOptions(
         judge=request.judge, price=price, max_tokens=request.max_tokens, prompts=prompts, panel=panel, quorum=quorum
     )
-    wanted = build_plan(
+    run_plan = build_plan(
         request.benchmark,
         request.outcomes,
         request.protocol,
@@ -173,12 +173,12 @@ def plan(
         judge_config=read_judge_config(judges, judges_of(request.out)),
         shard=request.shard,
     )
-    return _forecast(wanted, request.out, call_seconds, processes, sources)
+    return _forecast(run_plan, request.out, call_seconds, processes, sources)
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is to be planned. Either the benchmark is itself a run folder, or `out` may be one."""
+    """Options of a plan; the benchmark or `out` may be a run folder."""
 
     out: Path
     benchmark: str | Path
@@ -194,7 +194,7 @@ class _Request:
     seed: int = 0
 
     def completed(self, *, has_models: bool) -> _Request:
-        """What is not given, as the run has it; its models only where no profile is asked for."""
+        """Fill missing options from the run's manifest; its models only if no profile was requested."""
         folder = Path(self.benchmark) if is_run(self.benchmark) else self.out
         run = Manifest.load(folder)
         tokens = (judge["parameters"]["max_tokens"] for judge in run.judges.values())
@@ -216,40 +216,42 @@ class _Request:
 
 
 def _known_benchmark(run: Manifest, folder: Path) -> str:
-    """The run's benchmark by its name, or where the run found it."""
+    """Return the run's benchmark by name, or by its path if it has no name."""
     name = run.places.get("benchmark", run.benchmark)
     if not Path(name).exists() and base_name(name) not in benchmarks:
         raise BadInputError(
             f"'{folder}' was run on '{name}', which is neither the name of a benchmark nor a folder here. "
-            f"Give the benchmark's folder: editgauge plan FOLDER --out {folder}, with the run's "
+            f"Pass the benchmark's folder, `out='{folder}'` and the run's "
             "outcomes, protocols and models."
         )
     return name
 
 
-def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int | None) -> Forecast:
-    tasks = RemainingTasks(wanted, out)
+def _forecast(
+    run_plan: RunPlan, out: Path, call_seconds: float | None, processes: int, sources: int | None
+) -> Forecast:
+    tasks = RemainingTasks(run_plan, out)
     of_sources = Counter(task.edit.source.name for task in tasks)
     left = of_sources.total()
     machine = this_machine()
     if not left:
         cores = machine.cores
         return Forecast(
-            benchmark=wanted.benchmark.name, done=wanted.outcomes, cores=cores, free_cores=free_cores(cores)
+            benchmark=run_plan.benchmark.name, done=run_plan.outcomes, cores=cores, free_cores=free_cores(cores)
         )
     with_image = Counter(task.edit.source.name for task in tasks if task.outcome.image)
     if not with_image:
         raise BadInputError("No outcome has an image, so nothing can be estimated.")
-    some = some_of(tasks, list(with_image), _sample_size(with_image, sources))
-    times = with_image.total() / len(some)
+    sample = sample_tasks(tasks, list(with_image), _sample_size(with_image, sources))
+    times = with_image.total() / len(sample)
     workers = worker_count_for(
-        processes, left, wanted.choice.models, machine, judges=bool(wanted.judge_config.addresses)
+        processes, left, run_plan.choice.models, machine, judges=bool(run_plan.judge_config.addresses)
     )
-    names = tuple(each.name for each in wanted.protocols)
-    setup = Setup(names, wanted.choice.models, cache_dir(), wanted.judge_config, transcripts_of(out))
+    names = tuple(protocol.name for protocol in run_plan.protocols)
+    setup = Setup(names, run_plan.choice.models, cache_dir(), run_plan.judge_config, transcripts_of(out))
     before = free_cores(machine.cores)
-    limits = questions_at_most(wanted.protocols, tasks)
-    took = score_some(setup, some, Extrapolation(times, limits, call_seconds), workers.processes)
+    limits = questions_at_most(run_plan.protocols, tasks)
+    took = score_sample(setup, sample, Extrapolation(times, limits, call_seconds), workers.processes)
     free = (before + free_cores(machine.cores)) / 2
     speeds = ModelSpeeds()
     speeds.add(took.efforts)
@@ -258,12 +260,12 @@ def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes:
     share = free / machine.cores
     alone = _Clock.of(took, times, workers.processes, machine.cores, share)
     return Forecast(
-        benchmark=wanted.benchmark.name,
+        benchmark=run_plan.benchmark.name,
         outcomes=left,
-        done=wanted.outcomes - left,
+        done=run_plan.outcomes - left,
         source_images=len(of_sources),
-        sampled=len(some),
-        models=tuple(each for effort in took.efforts for each in _work(effort, speeds, times)),
+        sampled=len(sample),
+        models=tuple(work for effort in took.efforts for work in _work(effort, speeds, times)),
         recalled=round(sum(effort.recalled for effort in took.efforts) * times),
         own_seconds=took.work.own * times,
         cpu_seconds=took.work.cpu * times,
@@ -273,7 +275,7 @@ def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes:
         start_seconds=now.start,
         seconds=now.start + max(now.work, asking),
         seconds_alone=alone.start + max(alone.work, asking),
-        memory=BYTES_OF_THE_PARENT + workers.processes * took.memory,
+        memory=PARENT_PROCESS_BYTES + workers.processes * took.memory,
         run_bytes=round(took.bytes * times),
         cache_bytes=round(sum(work.bytes for effort in took.efforts for work in effort.work.values()) * times),
         judges=took.judges,
@@ -281,12 +283,12 @@ def _forecast(wanted: RunPlan, out: Path, call_seconds: float | None, processes:
 
 
 def _sample_size(with_image: Counter[str], sources: int | None) -> SampleSize:
-    """How much to score: all of a few sources, as outcomes of one source share the work on it."""
+    """Choose all outcomes of a few sources, as outcomes of one source share work."""
     if sources is not None:
         return SampleSize(sources)
-    few = max(1, with_image.total() // SHARE)
-    of_a_source = min(MOST_OF_A_SOURCE, with_image.total() / len(with_image))
-    return SampleSize(min(SOURCES, max(1, int(few / of_a_source))), min(few, MOST_OF_A_SOURCE))
+    few = max(1, with_image.total() // SAMPLING_DIVISOR)
+    per_source = min(MAX_OUTCOMES_PER_SOURCE, with_image.total() / len(with_image))
+    return SampleSize(min(MAX_SAMPLED_SOURCES, max(1, int(few / per_source))), min(few, MAX_OUTCOMES_PER_SOURCE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,10 +301,10 @@ class _Clock:
 
     @classmethod
     def of(cls, took: TrialResult, times: float, processes: int, cores: float, share: float = 1.0) -> _Clock:
-        """With that many cores; and if others had not taken all but a share of each from us."""
-        start, loading, work = (each.eased(share) for each in (took.start, took.loading, took.work))
-        starting = start.seconds + expected(start + loading, processes, processes, cores)
-        return cls(starting, expected(work, times, processes, cores))
+        """Estimate wall time for that many cores; `share` removes the load of other processes."""
+        start, loading, work = (effort.without_contention(share) for effort in (took.start, took.loading, took.work))
+        starting = start.seconds + expected_seconds(start + loading, processes, processes, cores)
+        return cls(starting, expected_seconds(work, times, processes, cores))
 
 
 def _work(effort: ModelEffort, speeds: ModelSpeeds, times: float) -> list[ModelWork]:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 OWN_PROTOCOL = "editgauge"
 """Its score is meant where a name without a protocol fits several."""
-MOST_BOXES = 8
+MAX_BOXES = 8
 """Boxes drawn on one picture."""
-LONGER_SIDE = 360
+PREVIEW_PIXELS = 360
 """Pixels of a picture in a notebook."""
 FRAME = "display:inline-block;margin:0 12px 8px 0;text-align:center"
 
@@ -64,31 +64,31 @@ class ScoreResult:
         return isinstance(name, str) and bool(self._named(name))
 
     def __getitem__(self, name: str) -> ScoreRecord:
-        """The score of this name, or of `PROTOCOL/NAME`; of several protocols, our own `editgauge` comes first."""
+        """Return the score of this name, or of `PROTOCOL/NAME`; `editgauge` wins over other protocols."""
         matches = self._named(name)
-        own = [each for each in matches if base_name(each.protocol) == OWN_PROTOCOL]
-        if len(matches) > 1 and len(own) != 1:
-            full = ", ".join(f"'{each.protocol}/{each.name}'" for each in matches)
+        preferred = [score for score in matches if base_name(score.protocol) == OWN_PROTOCOL]
+        if len(matches) > 1 and len(preferred) != 1:
+            full = ", ".join(f"'{score.protocol}/{score.name}'" for score in matches)
             raise KeyError(f"Several protocols have a score '{name}': {full}.")
         if not matches:
-            known = ", ".join(dict.fromkeys(each.name for each in self))
-            raise KeyError(f"There is no score '{name}'; there are {known}.")
-        return own[0] if len(matches) > 1 else matches[0]
+            names = ", ".join(dict.fromkeys(score.name for score in self))
+            raise KeyError(f"There is no score '{name}'; there are {names}.")
+        return preferred[0] if len(matches) > 1 else matches[0]
 
     def _named(self, name: str) -> list[ScoreRecord]:
-        return [each for each in self if name in {each.name, f"{each.protocol}/{each.name}"}]
+        return [score for score in self if name in {score.name, f"{score.protocol}/{score.name}"}]
 
     @property
     def headlines(self) -> list[ScoreRecord]:
         """The few scores that determine the verdict; all scores if there are none of those."""
         steps = self.edit.reading.steps if self.edit.reading else ()
         names = HEADLINES if len(steps) > 1 else HEADLINES - {"steps_done"}
-        main = [each for each in self if each.name in names and each.reason != "not_applicable"]
-        answers = [each for each in main if each.reason != NO_RULE]
+        main = [score for score in self if score.name in names and score.reason != "not_applicable"]
+        answers = [score for score in main if score.reason != NO_RULE]
         if not any(
-            each.name == "edit" for each in answers
+            score.name == "edit" for score in answers
         ):  # that no protocol has a rule is the answer then, said once
-            answers = [*[each for each in main if each.name == "edit"][-1:], *answers]
+            answers = [*[score for score in main if score.name == "edit"][-1:], *answers]
         return answers or list(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,28 +98,28 @@ class ScoreResult:
         return {
             "verdict": {**asdict(self.verdict), "sentence": self.verdict.sentence},
             "reading": parsed_to_json(self.edit.reading) if self.edit.reading else None,
-            "scores": [each.to_dict() for each in self],
+            "scores": [score.to_dict() for score in self],
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas table with a row per score; needs `pip install pandas`."""
+        """Return a pandas table with a row per score; needs `pip install pandas`."""
         from editgauge.results.tables import data_frame
 
         columns = ("protocol", "name", "value", "reason", "higher_is_better", "range", "note")
-        return data_frame({column: [getattr(each, column) for each in self] for column in columns})
+        return data_frame({column: [getattr(score, column) for score in self] for column in columns})
 
     def __repr__(self) -> str:
-        shown = self.headlines
-        width = max((len(f"{each.protocol}/{each.name}") for each in shown), default=0)
-        rows = [f"  {f'{each.protocol}/{each.name}':<{width}}  {each}" for each in shown]
-        more = len(self) - len(shown)
+        headlines = self.headlines
+        width = max((len(f"{score.protocol}/{score.name}") for score in headlines), default=0)
+        rows = [f"  {f'{score.protocol}/{score.name}':<{width}}  {score}" for score in headlines]
+        more = len(self) - len(headlines)
         return "\n".join([self.verdict.sentence, *rows, *([f"  and {more} more in .to_frame()"] if more else [])])
 
     def _repr_html_(self) -> str:
         """Both pictures with the evidence drawn on them, the verdict, and the main scores."""
         from markupsafe import Markup
 
-        rows = ((f"{each.protocol}/{each.name}", str(each), _folded(each.note)) for each in self.headlines)
+        rows = ((f"{score.protocol}/{score.name}", str(score), _folded(score.note)) for score in self.headlines)
         cell = Markup('<td style="text-align:left">{}</td>')
         return Markup("<div><p><b>{}</b></p>{}{}<table>{}</table></div>").format(
             self.verdict.sentence,
@@ -135,21 +135,23 @@ class ScoreResult:
         from editgauge._util.drawing import draw
         from editgauge._util.images import resize_image
 
-        scale = LONGER_SIDE / max(pixels.shape[:2])
+        scale = PREVIEW_PIXELS / max(pixels.shape[:2])
         small = resize_image(pixels, round(pixels.shape[1] * scale), round(pixels.shape[0] * scale))
         encoded = io.BytesIO()
-        Image.fromarray(draw(small, self._boxes(side, scale), at_least=LONGER_SIDE)).save(encoded, "JPEG", quality=88)
+        Image.fromarray(draw(small, self._boxes(side, scale), at_least=PREVIEW_PIXELS)).save(
+            encoded, "JPEG", quality=88
+        )
         address = f"data:image/jpeg;base64,{base64.b64encode(encoded.getvalue()).decode()}"
         form = Markup('<figure style="{}"><img src="{}" alt="{}"><figcaption>{}</figcaption></figure>')
         return form.format(FRAME, address, caption, caption)
 
     def _boxes(self, side: Side, scale: float) -> list[Evidence]:
-        """What the scores of the edit itself detected on one of the pictures, each label once."""
+        """Return the detections on one image, one per label."""
         from editgauge.evidence import Box
 
         boxes: dict[str, Evidence] = {}
-        for each in self:
-            for piece in each.evidence if each.name == "edit" else ():
+        for score in self:
+            for piece in score.evidence if score.name == "edit" else ():
                 if isinstance(piece, Box) and piece.on == side:
                     box = replace(
                         piece,
@@ -159,12 +161,16 @@ class ScoreResult:
                         bottom=piece.bottom * scale,
                     )
                     boxes.setdefault(piece.label, box)
-        return list(boxes.values())[:MOST_BOXES]
+        return list(boxes.values())[:MAX_BOXES]
 
 
 def _folded(note: str) -> str:
-    """The first sentence; a longer note opens on a click."""
+    """Return the first sentence; a longer note opens on a click."""
     from markupsafe import Markup
 
-    first, stop, rest = note.partition(". ")
-    return Markup("<details><summary>{}</summary>{}</details>").format(first + stop.strip(), rest) if rest else note
+    first, stop, remainder = note.partition(". ")
+    return (
+        Markup("<details><summary>{}</summary>{}</details>").format(first + stop.strip(), remainder)
+        if remainder
+        else note
+    )

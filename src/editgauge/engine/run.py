@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from editgauge._util.profiling import begin, gather
 from editgauge._util.progress import log_info, progress
 from editgauge.engine import _schedule
-from editgauge.engine._judge_cost import asking_cost
+from editgauge.engine._judge_cost import estimate_judge_cost
 from editgauge.engine._judges import FOLDER, count_judge_usage, judges_of, keep_prompts, read_judge_config
 from editgauge.engine._machine import worker_count_for
 from editgauge.engine._run_plan import COMPLETE, build_plan, check_shard, read_shard, remaining_tasks
@@ -32,12 +32,13 @@ from editgauge.options import (
     select_options,
 )
 from editgauge.results import Run, RunWriter
-from editgauge.results.edits import each_line, write_inputs
+from editgauge.results.edits import iter_lines, write_inputs
 
 if TYPE_CHECKING:
+    from editgauge.engine._run_plan import RunPlan
     from editgauge.engine._scoring import ScoredTask, ScoringTask
 
-MOST_FAULTS = 8
+MAX_LISTED_FAULTS = 8
 PLAN_OPTIONS = ("seed", "layout", "allow_outside", "attributes", "fields", "captions")
 """Options that a plan takes as `run` is given them."""
 
@@ -136,19 +137,9 @@ def run(
         shard=part,
     )
     check_shard(Path(out), part)
-    if plan.benchmark.about:
-        log_info(f"{plan.benchmark.name}: {plan.benchmark.about}", quiet=quiet)
-    for name, these in plan.outcomes_of.items():
-        log_info(these.sentence(name), quiet=quiet)
-        for row in _fault_rows(these):
-            log_info(row, quiet=quiet)
-    models_used = (f"{role}: {name}" for role, name in plan.choice.models.items())
-    for remark in (*plan.choice.remarks, *models_used, *_judge_lines(plan.manifest.judges)):
-        log_info(remark, quiet=quiet)
-    if part != COMPLETE:
-        of = sum(len(these.outcomes) for these in plan.outcomes_of.values())
-        log_info(f"shard {part}: {plan.outcomes} of {of} outcomes", quiet=quiet)
-    with RunWriter(Path(out), plan.manifest, each_line(plan.benchmark.edits)) as writer:
+    for line in _describe(plan):
+        log_info(line, quiet=quiet)
+    with RunWriter(Path(out), plan.manifest, iter_lines(plan.benchmark.edits)) as writer:
         for note in writer.notes:
             log_info(note, quiet=quiet)
         keep_prompts(plan.judge_config.prompts, Path(out))
@@ -159,7 +150,7 @@ def run(
             log_info(f"{done} of {done + len(tasks)} outcomes were scored before; {then}.", quiet=quiet)
         if tasks:
             forget_sets(plan, Path(out))
-        names = tuple(each.name for each in plan.protocols)
+        names = tuple(protocol.name for protocol in plan.protocols)
         timed = begin(Path(out)) if timings and tasks else None
         parts: KnownParts = {}
         with (
@@ -184,7 +175,7 @@ def run(
 
 
 def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], **options: Any) -> dict[str, Any]:
-    """What `run` would do with the same options, for `--dry-run`; writes nothing."""
+    """Return what `run` would do with the same options, without writing anything."""
     out = Path(options["out"])
     plan = build_plan(
         benchmark,
@@ -196,19 +187,31 @@ def preview(benchmark: str | Path, *, outcomes: Paths, protocol: Sequence[str], 
         shard=read_shard(options["shard"]),
         **{name: options[name] for name in PLAN_OPTIONS},
     )
-    asking = asking_cost(plan, out)
+    asking = estimate_judge_cost(plan, out)
     return plan.summary(out) | ({"asking": asking} if asking else {})
 
 
-def _judge_lines(judges: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [f"judge {name}: {entry['model']} at {entry['endpoint']}" for name, entry in judges.items()]
+def _describe(plan: RunPlan) -> Iterator[str]:
+    """Yield lines about the benchmark, outcomes, models and judges of a run."""
+    if plan.benchmark.about:
+        yield f"{plan.benchmark.name}: {plan.benchmark.about}"
+    for name, outcomes in plan.outcomes_of.items():
+        yield outcomes.sentence(name)
+        yield from _fault_rows(outcomes)
+    yield from plan.choice.remarks
+    yield from (f"{role}: {name}" for role, name in plan.choice.models.items())
+    for name, judge in plan.manifest.judges.items():
+        yield f"judge {name}: {judge['model']} at {judge['endpoint']}"
+    if plan.shard != COMPLETE:
+        total = sum(len(outcomes.outcomes) for outcomes in plan.outcomes_of.values())
+        yield f"shard {plan.shard}: {plan.outcomes} of {total} outcomes"
 
 
 def _fault_rows(outcomes: FoundOutcomes) -> list[str]:
-    """The first few faults as a table."""
-    rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in outcomes.faults[:MOST_FAULTS]]
+    """Return the first few problems as table rows."""
+    rows = [f"  {fault.kind:<13}{fault.where}: {fault.detail}" for fault in outcomes.faults[:MAX_LISTED_FAULTS]]
     more = len(outcomes.faults) - len(rows)
-    return [*rows, f"  and {more} more; --dry-run lists all"] if more else rows
+    return [*rows, f"  and {more} more"] if more else rows
 
 
 ENGINES = ("local", "ray")
@@ -219,7 +222,7 @@ def check_engine(engine: str, address: str | None) -> None:
     if engine not in ENGINES:
         raise UnknownNameError("engine", engine, ENGINES)
     if address is not None and engine != "ray":
-        raise BadInputError(f"--address '{address}' is that of a Ray cluster; give --engine ray with it.")
+        raise BadInputError(f"`address` '{address}' needs `engine='ray'`.")
 
 
 def scored(
@@ -231,13 +234,11 @@ def scored(
     *,
     quiet: bool = False,
 ) -> Generator[ScoredTask, None, None]:
-    """The result of every task as it arrives, in no fixed order. Closing the generator ends the workers."""
+    """Yield scored tasks as they complete, in arbitrary order; closing the generator stops the workers."""
     if not tasks:
         return
     if engine == "ray" and setup.judge_config.addresses:
-        log_info(
-            "Judges are asked by one process of this machine, the keeper of pace and budget; not by Ray.", quiet=quiet
-        )
+        log_info("Judges run in one local process, which enforces rate limit and budget; Ray is not used.", quiet=quiet)
     elif engine == "ray":
         from editgauge.engine import _ray as ray_engine
 

@@ -244,8 +244,12 @@ def _path_of(image: ImageLike) -> Path:
 
 
 def _load_mask(mask: ImageLike | None) -> MaskFile | MaskPixels | None:
-    if mask is None or isinstance(mask, str | Path):
-        return MaskFile(Path(mask)) if mask else None
+    if mask is None:
+        return None
+    if isinstance(mask, str) and not mask:
+        raise BadInputError("`mask` is empty; pass the path of an image, or leave it out.")
+    if isinstance(mask, str | Path):
+        return MaskFile(Path(mask))
     if isinstance(mask, np.ndarray) and mask.dtype == np.bool_:
         mask = mask.astype(np.uint8) * np.uint8(255)
     return MaskPixels(bright_pixels(load_image(mask, "mask").pixels, "The mask"))

@@ -24,7 +24,7 @@ from editgauge.models.interfaces import Perception
 from editgauge.models.profiles import choose_models
 from editgauge.options import Pairs
 
-MOST_BOXES = 10
+MAX_CLASSIFIED_BOXES = 10
 """This many objects, most confident first, are shown to the classifier individually."""
 Area = tuple[float, float, float, float]
 """Left, top, right, bottom in pixels."""
@@ -87,7 +87,7 @@ class SeenPicture:
     cannot_tell: dict[str, str]
     """Phrase to the reason."""
     classes: dict[str, float]
-    """What the classifier calls the whole picture, likeliest first."""
+    """What the classifier calls the image_classes picture, likeliest first."""
     named: dict[str, float]
     """Phrases that only the classifier knows, with the highest probability that the picture or an object got."""
     text: tuple[SeenText, ...] | None
@@ -102,10 +102,10 @@ class SeenPicture:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What the models answered about one picture."""
+    """The models' answers about one image."""
 
     objects: dict[str, Instances | Detections | UnscorableError]
-    whole: ClassScores | None
+    image_classes: ClassScores | None
     boxes: list[ClassScores]
     """Of the most confident objects."""
     text: TextLines | None
@@ -145,22 +145,22 @@ def see(
     """
     requested = [role for role, flag in (("text_reader", text), ("face_reader", faces), ("pose_reader", pose)) if flag]
     roles = ["detector", "segmenter", "classifier", *requested]
-    chosen = choose_models(models, pairs(model, "model", "ROLE=NAME"), roles)
+    models_by_role = choose_models(models, pairs(model, "model", "ROLE=NAME"), roles)
     for role in ("detector", *requested):
-        if role not in chosen.models:
-            raise BadInputError(f"Nothing can be seen without a {role.replace('_', ' ')}.", chosen.remarks)
+        if role not in models_by_role.models:
+            raise BadInputError(f"Nothing can be seen without a {role.replace('_', ' ')}.", models_by_role.remarks)
     picture = read_image(image)
-    with ModelService(chosen.models) as service:
-        answers = run_async(_look(service, picture, phrases, least, set(chosen.models)))
+    with ModelService(models_by_role.models) as service:
+        answers = run_async(_look(service, picture, phrases, least, set(models_by_role.models)))
     if out is not None:
         write_png(draw(picture, _evidence(answers)), Path(out))
-    return _sight(answers, describe(chosen.models), chosen.remarks)
+    return _sight(answers, describe(models_by_role.models), models_by_role.remarks)
 
 
 async def _look(
     see: Perception, picture: Pixels, phrases: Sequence[str], least: float | None, roles: set[str]
 ) -> _Answers:
-    """One answer per phrase, because one unknown word must not hide what the others find."""
+    """Ask for each phrase separately, so that one unknown word does not hide the other objects."""
 
     async def answer(phrase: str | None) -> Instances | Detections | UnscorableError:
         try:
@@ -174,13 +174,16 @@ async def _look(
     names: list[str | None] = [*dict.fromkeys(phrases)] or [None]
     objects = await asyncio.gather(*(answer(name) for name in names))
     boxes = [
-        box for each in objects if not isinstance(each, UnscorableError) for box in _detections(each).boxes.tolist()
+        box
+        for detections in objects
+        if not isinstance(detections, UnscorableError)
+        for box in _detections(detections).boxes.tolist()
     ]
-    if any(isinstance(each, UnscorableError) for each in objects) and "classifier" in roles:
+    if any(isinstance(detections, UnscorableError) for detections in objects) and "classifier" in roles:
         boxes += await _any_boxes(see, picture)  # where may be what the detector has no word for
-    named = boxes[:MOST_BOXES] if "classifier" in roles else []
+    named = boxes[:MAX_CLASSIFIED_BOXES] if "classifier" in roles else []
     return _Answers(
-        {name or "everything it knows": each for name, each in zip(names, objects, strict=True)},
+        {name or "everything it knows": detections for name, detections in zip(names, objects, strict=True)},
         await see.classify(picture) if "classifier" in roles else None,
         list(await asyncio.gather(*(see.classify(picture, box) for box in named))),
         await see.read_text(picture) if "text_reader" in roles else None,
@@ -198,16 +201,20 @@ async def _any_boxes(see: Perception, picture: Pixels) -> list[list[float]]:
 
 
 def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[str, ...]) -> SeenPicture:
-    objects = {name: each for name, each in answers.objects.items() if not isinstance(each, UnscorableError)}
-    unable = {name: each for name, each in answers.objects.items() if isinstance(each, UnscorableError)}
+    objects = {
+        name: detections for name, detections in answers.objects.items() if not isinstance(detections, UnscorableError)
+    }
+    unable = {
+        name: detections for name, detections in answers.objects.items() if isinstance(detections, UnscorableError)
+    }
     named = {name: share for name in unable if (share := _share(name, answers)) is not None}
     classes = iter(answers.boxes)
-    seen = [one for each in objects.values() for one in _each(each, classes)]
+    seen_objects = [one for detections in objects.values() for one in _seen_objects(detections, classes)]
     return SeenPicture(
-        seen=tuple(sorted(seen, key=lambda one: -one.confidence)),
-        not_seen=tuple(name for name, each in objects.items() if not len(each)),
-        cannot_tell={name: each.detail for name, each in unable.items() if name not in named},
-        classes=_top(answers.whole, 5),
+        seen=tuple(sorted(seen_objects, key=lambda one: -one.confidence)),
+        not_seen=tuple(name for name, detections in objects.items() if not len(detections)),
+        cannot_tell={name: detections.detail for name, detections in unable.items() if name not in named},
+        classes=_top(answers.image_classes, 5),
         named=named,
         text=None if answers.text is None else _lines(answers.text),
         faces=None if answers.faces is None else _faces(answers.faces),
@@ -218,9 +225,9 @@ def _sight(answers: _Answers, models: dict[str, dict[str, Any]], remarks: tuple[
 
 
 def _share(phrase: str, answers: _Answers) -> float | None:
-    """The highest probability of a phrase in the picture and its objects; None when the classifier does not know it."""
+    """Return the highest probability of a phrase in the image and its objects; None if the classifier lacks it."""
     try:
-        shares = [scores.share(phrase) for scores in (answers.whole, *answers.boxes) if scores is not None]
+        shares = [scores.share(phrase) for scores in (answers.image_classes, *answers.boxes) if scores is not None]
     except UnscorableError:
         return None
     return round(max(shares), 4) if shares else None
@@ -231,16 +238,16 @@ def _top(scores: ClassScores | None, count: int) -> dict[str, float]:
 
 
 def _evidence(answers: _Answers) -> list[Evidence]:
-    answered = [each for each in answers.objects.values() if not isinstance(each, UnscorableError)]
-    more = [each for each in (answers.text, answers.faces, answers.poses) if each is not None]
-    return [piece for each in (*answered, *more) for piece in each.evidence("source")]
+    answered = [detections for detections in answers.objects.values() if not isinstance(detections, UnscorableError)]
+    more = [detections for detections in (answers.text, answers.faces, answers.poses) if detections is not None]
+    return [piece for detections in (*answered, *more) for piece in detections.evidence("source")]
 
 
 def _detections(answer: Instances | Detections) -> Detections:
     return answer.detections if isinstance(answer, Instances) else answer
 
 
-def _each(answer: Instances | Detections, classes: Any) -> list[SeenObject]:
+def _seen_objects(answer: Instances | Detections, classes: Any) -> list[SeenObject]:
     objects = _detections(answer)
     shares = [float(mask.mean()) for mask in answer.masks] if isinstance(answer, Instances) else [None] * len(objects)
     rows = zip(objects.phrases, objects.words, objects.confidences, objects.boxes, shares, strict=True)
@@ -257,7 +264,7 @@ def _lines(lines: TextLines) -> tuple[SeenText, ...]:
 
 def _faces(faces: Faces) -> tuple[SeenFace, ...]:
     rows = zip(faces.smile, faces.open_mouth, faces.closed_eyes, faces.angles[:, 0], strict=True)
-    read = [[None if math.isnan(each) else round(float(each), 3) for each in row] for row in rows]
+    read = [[None if math.isnan(value) else round(float(value), 3) for value in row] for row in rows]
     return tuple(
         SeenFace(round(float(sure), 4), _area(box), *values)
         for sure, box, values in zip(faces.confidences, faces.boxes, read, strict=True)
@@ -271,12 +278,12 @@ def _poses(poses: Poses) -> tuple[SeenPose, ...]:
             round(float(sure), 4),
             _area(box),
             {
-                name: (round(float(place[0]), 1), round(float(place[1]), 1))
-                for name, place, is_seen in zip(JOINTS, joints, seen, strict=True)
+                name: (round(float(joint[0]), 1), round(float(joint[1]), 1))
+                for name, joint, is_seen in zip(JOINTS, joints, visible, strict=True)
                 if is_seen
             },
         )
-        for sure, box, joints, seen in rows
+        for sure, box, joints, visible in rows
     )
 
 

@@ -260,7 +260,7 @@ def _recompute(run: Run, sample: Sequence[SampledOutcome], location: BenchmarkLo
         edits = _open_edits(run, location)
     except EditGaugeError as error:
         moved = isinstance(error, UnknownNameError) or "benchmark" in run.manifest.places
-        hint = " Give its folder with --benchmark." if moved and not location.benchmark else ""
+        hint = " Pass its folder as `benchmark`." if moved and not location.benchmark else ""
         recomputed.skip(str(error).splitlines()[0] + hint, sum(outcome.count for outcome in sample))
         return recomputed
     run_async(_score_sample(run, sample, edits, recomputed, quiet=quiet))

@@ -236,6 +236,8 @@ MIN_TOUCHED_FRACTION = 0.03
 """Minimum changed fraction of a box for its outline to be segmented; outlines cost most of the time."""
 BOX_TOLERANCE = 0.015
 """Tolerance around an object, as a fraction of the longer image side, because differences are smoothed."""
+MIN_LARGE_OBJECT, MAX_LARGE_OBJECT = 0.25, 0.95
+"""Share of the image that a large object covers; its surroundings can still be compared."""
 MAX_CACHED_PAIRS = 8
 """Cached image pairs, about three megabytes each at 512 pixels."""
 CERTAIN_FACTOR = 2.0
@@ -286,11 +288,18 @@ async def differences(
 
     """
     result = await _local_differences(source, edited, perception, original)
-    disturbance = measure_disturbance(source, edited, result.pixels.alignment)
+    disturbance = measure_disturbance(source, edited, result.pixels.alignment, _large_objects(result.changes))
     if not disturbance.sentences:
         return result
     local = tuple(text for text in result.sentences if result.extent != "nothing")
     return replace(result, extent="whole", sentences=(*disturbance.sentences, *local))
+
+
+def _large_objects(changes: Sequence[Change]) -> BoolMask | None:
+    """Return where large recognized objects changed: such a change is not one of the image as a whole."""
+    objects = [each for change in changes for each in (change.before, change.after) if each is not None and each.label]
+    masks = [detected.mask for detected in objects if MIN_LARGE_OBJECT <= detected.mask.mean() <= MAX_LARGE_OBJECT]
+    return np.logical_or.reduce(masks) if masks else None
 
 
 async def _local_differences(

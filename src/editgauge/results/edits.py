@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def describe(edit: Edit) -> dict[str, Any]:
-    """The edit as a JSON value, without what it does not have."""
+    """Return the edit as a JSON value without empty fields."""
     fields = {
         "id": edit.id,
         "source": edit.source.name,
@@ -43,8 +43,8 @@ def describe(edit: Edit) -> dict[str, Any]:
         "mask": edit.mask.describe() if edit.mask else None,
         "mask_sha256": _content(edit.mask),
         "reference": edit.reference.name if edit.reference else None,
-        "inputs": [{"image": each.picture.name, "role": each.role} for each in edit.inputs] or None,
-        "inputs_sha256": [_sha256(each.picture.path) for each in edit.inputs] or None,
+        "inputs": [{"image": reference.picture.name, "role": reference.role} for reference in edit.inputs] or None,
+        "inputs_sha256": [_sha256(reference.picture.path) for reference in edit.inputs] or None,
         "turn": edit.turn,
         "follows": edit.follows,
         "photograph": edit.photograph,
@@ -55,12 +55,12 @@ def describe(edit: Edit) -> dict[str, Any]:
 
 
 def benchmark_entry(edit: Edit) -> dict[str, Any]:
-    """The edit as an entry of a benchmark's `edits`, which `editgauge.benchmarks` reads back.
+    """Return the edit as an entry of a benchmark's `edits`, which `editgauge.benchmarks` can load.
 
     What the format has no field for (how the instruction was read, checksums) is left out; reading finds it again.
     """
-    known = {field.alias or name for name, field in EditFields.model_fields.items()}
-    return {key: value for key, value in describe(edit).items() if key in known}
+    names = {field.alias or name for name, field in EditFields.model_fields.items()}
+    return {key: value for key, value in describe(edit).items() if key in names}
 
 
 def parsed_to_json(reading: ParsedInstruction) -> dict[str, Any]:
@@ -83,26 +83,26 @@ def _step_to_json(step: ParsedStep) -> dict[str, Any]:
 
 
 def to_lines(edits: Iterable[Edit]) -> bytes:
-    """One JSON line per edit; the same edits always give the same bytes."""
-    return b"".join(each_line(edits))
+    """Return one JSON line per edit; the same edits always give the same bytes."""
+    return b"".join(iter_lines(edits))
 
 
-def each_line(edits: Iterable[Edit]) -> Iterator[bytes]:
-    """The same, line by line: those of a million edits are never in memory together."""
+def iter_lines(edits: Iterable[Edit]) -> Iterator[bytes]:
+    """Yield the edits as JSON lines, one at a time to bound memory."""
     for edit in edits:
         yield json.dumps(describe(edit), ensure_ascii=False, sort_keys=True).encode() + b"\n"
 
 
 def edits_sha256(edits: Iterable[Edit]) -> str:
-    """The hash by which a run knows its edits: that of all lines."""
-    whole = hashlib.sha256()
-    for line in each_line(edits):
-        whole.update(line)
-    return whole.hexdigest()
+    """Return the hash that identifies the edits of a run."""
+    digest = hashlib.sha256()
+    for line in iter_lines(edits):
+        digest.update(line)
+    return digest.hexdigest()
 
 
 def _content(mask: Mask | None) -> list[str] | None:
-    """The hashes of the files a mask is read from, so that a mask drawn again makes another edit."""
+    """Return the hashes of the files that a mask is read from, so that a redrawn mask makes a different edit."""
     return [_sha256(path) for path in mask_files(mask)] or None
 
 
@@ -113,53 +113,56 @@ def _sha256(path: Path) -> str:
         return "missing"
 
 
-IN_MEMORY = 20_000
-"""This many are read at once: some thirty megabytes."""
+MAX_EDITS_IN_MEMORY = 20_000
+"""About thirty megabytes; larger files stay on disk."""
 
-INPUTS = "inputs.json"
+INPUTS_FILE = "inputs.json"
 
 EditJson = dict[str, Any]
-"""An edit as `core.edits.describe` writes it."""
+"""An edit as `describe` writes it."""
 
 
 def read_edits(path: Path) -> Mapping[str, EditJson]:
-    """The edits by id, in the benchmark's order."""
-    few: dict[str, EditJson] = {}
+    """Read the edits by id, in the benchmark's order."""
+    edits: dict[str, EditJson] = {}
     try:
-        for edit in _each(path):
-            few[edit["id"]] = edit
-            if len(few) > IN_MEMORY:
+        for edit in _iter_edits(path):
+            edits[edit["id"]] = edit
+            if len(edits) > MAX_EDITS_IN_MEMORY:
                 return ManyEdits(path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadRunError(f"'{path}' cannot be read: {error}.") from error
-    return few
+    return edits
 
 
 def write_inputs(folder: Path, edits: Iterable[Edit]) -> None:
-    """Keeps where the further pictures of edits lie, for those who show them; no file when no edit has any."""
+    """Write the paths of the edits' reference images; no file if there are none."""
     inputs = {
-        edit.id: [{"path": str(each.picture.path.absolute()), "role": each.role} for each in edit.inputs]
+        edit.id: [{"path": str(reference.picture.path.absolute()), "role": reference.role} for reference in edit.inputs]
         for edit in edits
         if edit.inputs
     }
     if inputs:
-        write_json(folder / INPUTS, inputs)
+        write_json(folder / INPUTS_FILE, inputs)
 
 
 def read_inputs(folder: Path) -> dict[str, list[dict[str, str]]]:
-    """Edit to path and role of each further picture."""
-    path = folder / INPUTS
+    """Read path and role of the reference images of each edit."""
+    path = folder / INPUTS_FILE
     if not path.is_file():
         return {}
     try:
         inputs = json.loads(path.read_text("utf-8"))
-        return {edit: [{"path": each["path"], "role": each["role"]} for each in some] for edit, some in inputs.items()}
+        return {
+            edit: [{"path": reference["path"], "role": reference["role"]} for reference in references]
+            for edit, references in inputs.items()
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadRunError(f"'{path}' cannot be read: {error}.") from error
 
 
 class ManyEdits(Mapping[str, EditJson]):
-    """Edits that stay on disk: a million of them take sixteen megabytes of memory."""
+    """Edits that stay on disk; their index takes 16 MB per million edits."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -175,50 +178,50 @@ class ManyEdits(Mapping[str, EditJson]):
 
     def __getitem__(self, name: str) -> EditJson:
         mark = np.uint64(short_hash(name))
-        place = int(np.searchsorted(self._marks, mark))
+        index = int(np.searchsorted(self._marks, mark))
         with open_regular(self._path) as lines:
-            while place < len(self._marks) and self._marks[place] == mark:
-                lines.seek(int(self._starts[place]))
+            while index < len(self._marks) and self._marks[index] == mark:
+                lines.seek(int(self._starts[index]))
                 edit: EditJson = json.loads(lines.readline())
                 if edit["id"] == name:
                     return edit
-                place += 1
+                index += 1
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (edit["id"] for edit in _each(self._path))
+        return (edit["id"] for edit in _iter_edits(self._path))
 
     def __len__(self) -> int:
         return len(self._marks)
 
     def values(self) -> ValuesView[EditJson]:
-        """The edits in the benchmark's order, in one pass."""
+        """Return the edits in the benchmark's order, read in one pass."""
         return _Values(self)
 
     def items(self) -> ItemsView[str, EditJson]:
-        """The edits with their ids, in one pass."""
+        """Return the edits with their ids, read in one pass."""
         return _Items(self)
 
-    def each(self) -> Iterator[EditJson]:
-        """One after the other, without looking any up."""
-        return _each(self._path)
+    def iter_edits(self) -> Iterator[EditJson]:
+        """Yield the edits in file order."""
+        return _iter_edits(self._path)
 
 
 class _Values(ValuesView[EditJson]):
     _mapping: ManyEdits
 
     def __iter__(self) -> Iterator[EditJson]:
-        return self._mapping.each()
+        return self._mapping.iter_edits()
 
 
 class _Items(ItemsView[str, EditJson]):
     _mapping: ManyEdits
 
     def __iter__(self) -> Iterator[tuple[str, EditJson]]:
-        return ((edit["id"], edit) for edit in self._mapping.each())
+        return ((edit["id"], edit) for edit in self._mapping.iter_edits())
 
 
-def _each(path: Path) -> Iterator[EditJson]:
+def _iter_edits(path: Path) -> Iterator[EditJson]:
     with open_text(path) as lines:
         for line in lines:
             if line.strip():

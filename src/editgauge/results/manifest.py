@@ -35,7 +35,7 @@ class ProtocolEntry:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> ProtocolEntry:
-        """The inverse of `asdict`."""
+        """Restore an entry from the JSON of `asdict`."""
         specs = (ScoreSpec(**{**spec, "range": tuple(spec["range"])}) for spec in stored["scores"])
         return cls(**{**stored, "deviations": tuple(stored["deviations"]), "scores": tuple(specs)})
 
@@ -74,12 +74,12 @@ class Manifest:
     schema: int = SCHEMA
 
     def save(self, folder: Path) -> None:
-        """Writes it into the run folder, whole or not at all."""
+        """Write the manifest into the run folder atomically."""
         write_json(folder / FILE, asdict(self))
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        """Reads it; says clearly when the folder is no run or of another schema."""
+        """Read the manifest of a run folder; raise `BadRunError` if it is not a run or has another schema."""
         path = folder / FILE
         if not path.is_file():
             raise BadRunError(f"'{folder}' is not a run folder: it has no {FILE}. `editgauge run` makes one.")
@@ -105,7 +105,7 @@ class Manifest:
             raise BadRunError(f"'{path}' is not complete: {error}.") from error
 
     def differences(self, other: Manifest) -> list[str]:
-        """What in `other` makes its scores not comparable with ours, one sentence each.
+        """Describe what makes the scores of `other` incomparable with this run's, one sentence each.
 
         More methods or protocols are no difference: they extend a run. Nor are models of further roles, unless a
         protocol that was there before asks them now.
@@ -153,7 +153,7 @@ def is_run(folder: str | Path) -> bool:
 
 
 def manifest_problems(stored: dict[str, Any]) -> list[str]:
-    """What is not as a manifest has it: a run folder may come from others, and every reader relies on these."""
+    """List the fields of an untrusted manifest that have the wrong form."""
     checks: dict[str, Callable[[Any], bool]] = {
         "benchmark": _is_text,
         "edits_sha256": _is_hash,
@@ -161,7 +161,7 @@ def manifest_problems(stored: dict[str, Any]) -> list[str]:
         "seed": _is_integer,
         "models": lambda value: _is_mapping(value, dict),
         "methods": lambda value: _is_mapping(value, str),
-        "planned": lambda value: _is_mapping(value, dict) and all(_are_counts(each) for each in value.values()),
+        "planned": lambda value: _is_mapping(value, dict) and all(_are_counts(counts) for counts in value.values()),
         "editgauge": _is_text,
         "environment": lambda value: _is_mapping(value, str),
         "started": _is_text,
@@ -203,7 +203,7 @@ def _are_counts(value: dict[str, object]) -> bool:
 
 
 def _is_mapping(value: object, kind: type) -> bool:
-    return isinstance(value, dict) and all(_is_text(name) and isinstance(each, kind) for name, each in value.items())
+    return isinstance(value, dict) and all(_is_text(name) and isinstance(entry, kind) for name, entry in value.items())
 
 
 def _is_segment(entry: tuple[str, dict[str, object]]) -> bool:
@@ -231,7 +231,7 @@ def _is_number(value: object) -> bool:
 
 
 def _unlike(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """What differs between two judges; where a model is served makes no difference."""
+    """Describe the differences between two judges; the endpoint of a model is ignored."""
     return [what for what in ("model", "parameters", "prompts") if one.get(what) != other.get(what)]
 
 
@@ -240,13 +240,15 @@ def _listed(roles: list[str]) -> str:
 
 
 def _in_words(models: dict[str, dict[str, str]]) -> str:
-    """The models in a line; the manifest has all about them."""
-    known = (f"{role} {model.get('name', '')} {model.get('revision', '')}".strip() for role, model in models.items())
-    return ", ".join(known)
+    """Join the models' roles, names and revisions into one line."""
+    descriptions = (
+        f"{role} {model.get('name', '')} {model.get('revision', '')}".strip() for role, model in models.items()
+    )
+    return ", ".join(descriptions)
 
 
 def environment() -> dict[str, str]:
-    """The versions that can move a number."""
+    """Return the versions of libraries that can affect a number."""
     versions = {"python": platform.python_version(), "platform": platform.platform()}
     for package in RECORDED_PACKAGES:
         try:
@@ -257,5 +259,5 @@ def environment() -> dict[str, str]:
 
 
 def now() -> str:
-    """The time in UTC, to the second."""
+    """Return the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")

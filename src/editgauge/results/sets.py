@@ -42,7 +42,7 @@ class SetScore:
 
 
 def write_sets(folder: Path, scores: Sequence[SetScore]) -> None:
-    """Keeps them in the run folder, all at once."""
+    """Write the set scores into the run folder, atomically."""
     write_json(folder / FILE, [asdict(score) for score in scores])
 
 

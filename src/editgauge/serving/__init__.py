@@ -1,11 +1,12 @@
-"""Scores over HTTP: models are loaded once, and questions of all requests share their batches.
+"""Scores over HTTP and during training; models are loaded once, and all requests share their batches.
 
-| file | what it does |
+| file | content |
 |---|---|
-| `schema.py` | what a request holds and what comes back |
-| `scoring.py` | one scorer here, or several in processes of their own |
-| `worker.py` | such a process |
-| `app.py` | addresses, limits, tokens, measurements |
-| `verb.py` | `editgauge serve` |
+| `_schema.py` | requests and responses |
+| `_scoring.py` | one scorer in this process, or several in worker processes |
+| `_worker.py` | a worker process |
+| `_app.py` | endpoints, limits, tokens, measurements |
+| `serve.py` | `editgauge serve` |
 | `client.py` | `editgauge.client(url)` |
+| `monitor.py` | `editgauge.Monitor` |
 """

@@ -48,11 +48,11 @@ class ScoreClient:
         self.close()
 
     def close(self) -> None:
-        """Closes its connections."""
+        """Close the connections."""
         self._http.close()
 
     def score(self, before: ImageLike, after: ImageLike, instruction: str, **fields: Any) -> dict[str, Any]:
-        """The verdict, reward and scores of one edited image.
+        """Return the verdict, reward and scores of one edited image.
 
         Args:
             before: source image: a path, a PIL image or an array.
@@ -91,7 +91,7 @@ class ScoreClient:
 
 
 def client(url: str, token: str | None = None, timeout: float = 150) -> ScoreClient:
-    """A client of the score service at an address.
+    """Create a client of the score service at a URL.
 
     >>> service = editgauge.client("http://127.0.0.1:8080")  # doctest: +SKIP
     >>> service.score("before.png", "after.png", "make the cat black")["reward"]  # doctest: +SKIP
@@ -106,7 +106,7 @@ def _request(before: ImageLike, after: ImageLike, instruction: str, **fields: An
 
 
 def _encoded(image: ImageLike) -> str:
-    """A file as it is; anything else as PNG."""
+    """Encode a file as it is, and anything else as PNG."""
     content = Path(image).read_bytes() if isinstance(image, str | Path) else png_bytes(read_image(image))
     return base64.b64encode(content).decode()
 

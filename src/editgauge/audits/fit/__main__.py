@@ -21,7 +21,6 @@ import numpy as np
 from editgauge._util.concurrency import run_async
 from editgauge._util.files import write_text
 from editgauge._util.progress import log_info
-from editgauge.audits import _probe_set as build_probes
 from editgauge.audits.fit._fit import (
     REPEATS,
     FittedScores,
@@ -44,6 +43,7 @@ from editgauge.audits.fit._measure import (
     text_guided,
     write_magicbrush,
 )
+from editgauge.audits.probes import probes as build_probes
 from editgauge.models._factory import describe
 from editgauge.models.profiles import choose_models
 from editgauge.protocols import editgauge

@@ -161,7 +161,7 @@ def fit_success(records: Sequence[MeasuredOutcome]) -> tuple[Floats, Floats]:
 
 def fit_kept(records: Sequence[MeasuredOutcome]) -> Floats:
     """Fit that nothing else was changed, on a judge's answers about over-editing; no feature raises it."""
-    usable = [record for record in records if "kept" in record.labels]
+    usable = [record for record in records if "kept" in record.labels and record.kept_severities is not None]
     target = np.array([record.labels["kept"] for record in usable])
     bounds: list[Bound] = [*([(None, 0.0)] * len(FEATURES["kept"])), (None, None)]
     return _fit_logistic(design(usable, "kept"), target, np.ones(len(usable)), bounds, L2, standardize=True)
@@ -342,8 +342,8 @@ def _predict_one(record: MeasuredOutcome, models: FittedModels) -> tuple[float, 
         fallback = models.fallback.predict(values["fallback"]).value
         if record.is_local and not FALLBACK_NO <= fallback <= FALLBACK_YES:
             success = fallback
-    kept_values = values["kept"] | {"median_changed": values["fallback"]["median_changed"]}
-    kept = models.kept(kept_values, record.severities).value
+    severities = record.kept_severities
+    kept = float("nan") if severities is None else models.kept(values["kept"], severities).value
     token = None if record.token is None else np.array(record.token, np.float32)
     return edit, success, kept, models.quality(values["quality"], token, record.severities).value
 

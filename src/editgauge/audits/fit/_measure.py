@@ -22,10 +22,11 @@ from editgauge.instructions.parsed import edit_steps
 from editgauge.models._cache import cache_dir
 from editgauge.models._service import ModelService
 from editgauge.models.profiles import choose_models
+from editgauge.protocols.editgauge import kept_inputs
 from editgauge.protocols.editgauge._features import features
 from editgauge.protocols.editgauge._request import explain_missing_request
 from editgauge.protocols.editgauge._view import build_view
-from editgauge.types import Edit, Outcome
+from editgauge.types import Edit, Outcome, Unscored
 
 ROLES = ("detector", "segmenter", "image_embedder", "classifier", "text_reader")
 SOURCE, REFERENCE, PROBES = "the source", "the reference", "probes"
@@ -55,6 +56,8 @@ class MeasuredOutcome:
     is_local: bool
     severities: dict[str, float]
     """Disturbances of the whole image."""
+    kept_severities: dict[str, float] | None
+    """Disturbances of what must stay; None if `kept` has no answer."""
     values: Mapping[str, Mapping[str, float | None]]
     token: list[float] | None = None
     """Of the changed region."""
@@ -98,6 +101,10 @@ async def _measure_one(outcome: RatedOutcome, service: ModelService) -> Measured
     steps = edit_steps(item.edit)
     view = await build_view(replace(item, edit=steps[0]), service)
     token = view.region_token
+    values = {str(name): each for name, each in features(view).items() if name != "edit"}
+    kept = kept_inputs([view])
+    if not isinstance(kept, Unscored):
+        values["kept"] = kept[0]
     return MeasuredOutcome(
         dataset=outcome.dataset,
         edit=outcome.edit.id,
@@ -107,7 +114,8 @@ async def _measure_one(outcome: RatedOutcome, service: ModelService) -> Measured
         is_looked_for=len(steps) == 1 and explain_missing_request(view) is None,
         is_local=view.is_local,
         severities=view.disturbance.severities(),
-        values={name: values for name, values in features(view).items() if name != "edit"},
+        kept_severities=None if isinstance(kept, Unscored) else kept[1].severities(),
+        values=values,
         token=None if token is None else [round(float(number), TOKEN_DIGITS) for number in token],
     )
 

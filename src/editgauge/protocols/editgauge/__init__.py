@@ -42,6 +42,8 @@ NO_TOKENS = Unscored(
     "no_model", "no image embedder with patch tokens; choose one with --model image_embedder=dinov2-s14"
 )
 PASS_MARK = 0.5
+MIN_LARGE_OBJECT, MAX_LARGE_OBJECT = 0.25, 0.95
+"""Share of the image that an object to edit covers, from which and up to which only the rest is compared."""
 FALLBACK_NO = 0.1
 FALLBACK_YES = 0.9
 """Probabilities of success between which the fallback gives no answer."""
@@ -223,6 +225,17 @@ def _score_success(view: View, values: Mapping[Model, Values]) -> Score | Unscor
 
 def _score_kept(views: Sequence[View]) -> Score | Unscored:
     """Score how well everything but the edit was kept."""
+    inputs = kept_inputs(views)
+    if isinstance(inputs, Unscored):
+        return inputs
+    values, disturbance = inputs
+    answer = fitted().kept(values, disturbance.severities())
+    notes = [Note(sentence) for sentence in disturbance.sentences]
+    return Score(answer.value, (*notes, *reasons(answer, values, "everything but the edit was kept")))
+
+
+def kept_inputs(views: Sequence[View]) -> tuple[Values, Disturbance] | Unscored:
+    """Return what `kept` is computed from, one view per step; or why there is no answer."""
     view = views[0]
     if not view.tokens or view.change is None:
         return NO_TOKENS
@@ -231,22 +244,26 @@ def _score_kept(views: Sequence[View]) -> Score | Unscored:
     behind = next((step for step in views if step.roles.behind), None)
     if behind is not None and not behind.has_subject and view.mask is None:
         return Unscored("not_detected", "the subject before the background was not detected in the source")
-    values: Values = {name: view.tokens[name] for name in ("mean_changed", "unmatched", "median_changed")}
-    disturbance: Disturbance = view.disturbance
     preserved = _preserved_region(view, behind)
-    if preserved is not None:
-        values = {"mean_changed": _mean_change(view, preserved), "unmatched": None, "median_changed": None}
-        disturbance = measure_disturbance(view.source, view.edited, view.changes.alignment, ~preserved)
-    answer = fitted().kept(values, disturbance.severities())
-    notes = [Note(sentence) for sentence in disturbance.sentences]
-    return Score(answer.value, (*notes, *reasons(answer, values, "everything but the edit was kept")))
+    if preserved is None:
+        return {name: view.tokens[name] for name in ("mean_changed", "unmatched", "median_changed")}, view.disturbance
+    values: Values = {"mean_changed": _mean_change(view, preserved), "unmatched": None, "median_changed": None}
+    return values, measure_disturbance(view.source, view.edited, view.changes.alignment, ~preserved)
 
 
 def _preserved_region(view: View, behind: View | None) -> BoolMask | None:
-    """Return the pixels that must stay: outside a mask, or the subject of a new background; None for most of them."""
+    """Return the pixels that must stay; None for most of the image, whose statistics a small object hardly moves.
+
+    These are the pixels outside a mask, the subject of a new background, or those around a large object to edit.
+    """
     if view.mask is not None and view.mask.any() and not view.mask.all():
         return ~view.mask
-    return None if behind is None else behind.pairs["stays"].before[0].mask
+    if behind is not None:
+        return behind.pairs["stays"].before[0].mask
+    outlined = view.outlined
+    if outlined is None or not MIN_LARGE_OBJECT <= outlined.mean() <= MAX_LARGE_OBJECT:
+        return None
+    return ~outlined
 
 
 def _mean_change(view: View, preserved: BoolMask) -> float:

@@ -154,16 +154,17 @@ class View:
             return EditableRegion(self.mask, "the edit's mask")
         if self.roles.everywhere:
             return EditableRegion(None, "an edit of this type may change everything")
-        outlined = self._outlined()
-        if outlined is not None:
-            return EditableRegion(outlined, "the objects that the edit names")
+        if self.outlined is not None:
+            return EditableRegion(self.outlined, "the objects that the edit names")
         if self.changes.regions and not self.roles.behind:
             return EditableRegion(
                 dilate_mask(self.changes.regions[0].mask, self.margin), "the largest region that changed"
             )
         return EditableRegion(None, "unknown")
 
-    def _outlined(self) -> BoolMask | None:
+    @cached_property
+    def outlined(self) -> BoolMask | None:
+        """Where the objects that the edit names are detected in either image; None where none is."""
         roles = ("comes",) if self.roles.adds else ("comes", "goes", "stays")
         pairs = [self.pairs[role] for role in roles if role in self.pairs]
         detections = [detection for pair in pairs for detection in (*pair.before, *pair.after)]

@@ -1,6 +1,6 @@
 """A process that scores for the service: questions as pickles on standard input, answers on standard output.
 
-Started as `python -m editgauge.serving.worker`; it ends when its input does.
+Started as `python -m editgauge.serving._worker`; it ends when its input does.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from editgauge.engine._scoring import crash
 from editgauge.engine._worker import PIPE_ERRORS, open_pipes
 from editgauge.engine.scorer import ScorerOptions
 from editgauge.errors import EditGaugeError
-from editgauge.serving.schema import ScoreRequest
-from editgauge.serving.scoring import STOP, OneScorer
+from editgauge.serving._schema import ScoreRequest
+from editgauge.serving._scoring import STOP, OneScorer
 
 Message = tuple[int, ScoreRequest | str] | None
 

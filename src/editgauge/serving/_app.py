@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import hmac
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from typing import Any, TypeVar
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -20,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from editgauge import __version__
 from editgauge._util.http import bounded
 from editgauge.errors import EditGaugeError
-from editgauge.serving.schema import (
+from editgauge.serving._schema import (
     BatchRequest,
     BatchResponse,
     BatchResult,
@@ -29,14 +32,17 @@ from editgauge.serving.schema import (
     ScoreRequest,
     ScoreResponse,
 )
-from editgauge.serving.scoring import ProcessEnded, Scoring, SharedScoring
+from editgauge.serving._scoring import ProcessEndedError, Scoring, SharedScoring
 
-OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json")
+PUBLIC_PATHS = ("/healthz", "/readyz", "/docs", "/openapi.json")
 """Answered without a token: a load balancer has none, nor has a browser that opens a page."""
-CLIENT_GONE = 499
+CLIENT_CLOSED_REQUEST = 499
 """Counted as the status of a request whose client did not wait for the answer."""
+MAX_WARM_UPS = 3
+"""Attempts to load the models when a process is killed meanwhile."""
+PROCESS_ENDED = "A process that loads the models ended; is memory short?"
 T = TypeVar("T")
-PAGE = resources.files("editgauge.serving").joinpath("docs.html")
+DOCS_PAGE = resources.files("editgauge.serving").joinpath("docs.html")
 """Shows the schema; unlike FastAPI's own page it needs nothing from other hosts."""
 
 
@@ -52,7 +58,7 @@ class ServiceLimits:
     """For one request; then 503."""
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """A request that is answered with a status and a reason."""
 
     def __init__(self, status: int, reason: str, detail: str) -> None:
@@ -86,36 +92,41 @@ class ScoreService:
         self._at_once = 0
 
     async def warm_up(self) -> None:
-        """Loads the models; until then `/readyz` says that the service is not ready."""
-        try:
-            await self.scoring.warm_up()
-            self.is_ready = not self.problem
-        except EditGaugeError as error:
-            self.problem = str(error)
-        except ProcessEnded:
-            self.problem = "A process that loads the models ended; is memory short?"
-        except Exception as error:
-            self.problem = f"The models cannot be loaded: {type(error).__name__}: {error}"
+        """Load the models; until then `/readyz` reports that the service is not ready."""
+        for _ in range(MAX_WARM_UPS):
+            try:
+                await self.scoring.warm_up()
+                self.is_ready = not self.problem
+            except EditGaugeError as error:
+                self.problem = str(error)
+            except ProcessEndedError:  # the next attempt starts another process
+                continue
+            except Exception as error:
+                self.problem = f"The models cannot be loaded: {type(error).__name__}: {error}"
+            return
+        self.problem = self.problem or PROCESS_ENDED
 
     async def score(self, requests: list[ScoreRequest]) -> list[BatchResult]:
         """One result for each item; all are scored at once and share the models' batches."""
         most = self.limits.items_at_once
         if self._at_once + len(requests) > most:
-            raise Refusal(429, "busy", f"{self._at_once} items are being scored, {most} at most; try again.")
+            raise RefusalError(429, "busy", f"{self._at_once} items are being scored, {most} at most; try again.")
         self._count(len(requests))
         try:
             async with asyncio.timeout(self.limits.seconds):
                 results = await asyncio.gather(*(self.scoring.score(request) for request in requests))
         except TimeoutError as error:
             detail = f"Scoring took longer than {self.limits.seconds:g} seconds and was stopped."
-            raise Refusal(503, "timeout", detail) from error
-        except ProcessEnded as error:
+            raise RefusalError(503, "timeout", detail) from error
+        except ProcessEndedError as error:
             detail = "The process that scored it ended, maybe for lack of memory; another takes its place. Try again."
-            raise Refusal(503, "process_ended", detail) from error
+            raise RefusalError(503, "process_ended", detail) from error
         finally:
             self._count(-len(requests))
-        for each in results:
-            self.measured.items.labels(_kind(each)).inc()
+        if self.problem == PROCESS_ENDED:  # the processes that replaced it work
+            self.problem, self.is_ready = "", True
+        for result in results:
+            self.measured.items.labels(_kind(result)).inc()
         return results
 
     def _count(self, more: int) -> None:
@@ -126,7 +137,7 @@ class ScoreService:
 def make_app(
     scoring: Scoring, *, tokens: tuple[str, ...] = (), limits: ServiceLimits | None = None, lacks: str = ""
 ) -> FastAPI:
-    """The application; with tokens, requests need `Authorization: Bearer TOKEN`.
+    """Create the application; with tokens, requests need `Authorization: Bearer TOKEN`.
 
     Args:
         scoring: who scores.
@@ -145,9 +156,6 @@ def make_app(
         warming.cancel()
         await asyncio.to_thread(scoring.close)
 
-    refusals: dict[int | str, dict[str, object]] = {
-        status: {"model": ErrorResponse} for status in (401, 408, 413, 422, 429, 503)
-    }
     app = FastAPI(
         title="EditGauge",
         version=__version__,
@@ -156,42 +164,40 @@ def make_app(
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.add_middleware(BodyLimit, most_bytes=limits.request_bytes)
-    app.add_exception_handler(Refusal, _refused)  # type: ignore[arg-type] # the handler of this very kind
+    app.add_middleware(BodyLimit, max_bytes=limits.request_bytes)
+    app.add_exception_handler(RefusalError, _refused)  # type: ignore[arg-type] # the handler of this very kind
     app.add_exception_handler(HTTPException, _http_error)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _invalid)  # type: ignore[arg-type]
+    app.router.route_class = _StrictRoute
+    _add_routes(app, service)
+    _add_middleware(app, service, tokens)
+    return app
 
-    @app.middleware("http")
-    async def measured(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        path = request.url.path if request.url.path in PATHS else "other"
-        with service.measured.seconds.labels(path).time():
-            if request.url.path not in OPEN and not _has_token(request, tokens):
-                detail = "This service needs a token: send 'Authorization: Bearer TOKEN'."
-                response: Response = _error(401, Problem(reason="no_token", detail=detail))
-            else:
-                response = await call_next(request)
-        service.measured.requests.labels(path, str(response.status_code)).inc()
-        return response
+
+def _add_routes(app: FastAPI, service: ScoreService) -> None:
+    refusals: dict[int | str, dict[str, object]] = {
+        status: {"model": ErrorResponse} for status in (401, 408, 413, 422, 429, 503)
+    }
 
     @app.post("/v1/score", responses=refusals)
     async def score(request: ScoreRequest, connection: Request) -> ScoreResponse:
         """Score one edited picture."""
-        (only,) = await _unless_gone(connection, service.score([request]))
+        (only,) = await _until_disconnect(connection, service.score([request]))
         if only.result is None:
-            raise Refusal(422, "bad_input", only.error.detail if only.error else "")
+            raise RefusalError(422, "bad_input", only.error.detail if only.error else "")
         return only.result
 
     @app.post("/v1/batch", responses=refusals)
     async def batch(request: BatchRequest, connection: Request) -> BatchResponse:
         """Score several edited pictures; each has a result or an error of its own."""
-        if len(request.items) > limits.batch_items:
-            detail = f"{len(request.items)} items, {limits.batch_items} at most; send several batches."
-            raise Refusal(413, "too_many_items", detail)
-        return BatchResponse(results=await _unless_gone(connection, service.score(request.items)))
+        if len(request.items) > service.limits.batch_items:
+            detail = f"{len(request.items)} items, {service.limits.batch_items} at most; send several batches."
+            raise RefusalError(413, "too_many_items", detail)
+        return BatchResponse(results=await _until_disconnect(connection, service.score(request.items)))
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(PAGE.read_text("utf-8"))
+        return HTMLResponse(DOCS_PAGE.read_text("utf-8"))
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -202,26 +208,70 @@ def make_app(
     async def readyz() -> JSONResponse:
         """Whether the models are loaded."""
         if service.is_ready:
-            return JSONResponse({"status": "ready", "models": dict(scoring.models)})
+            return JSONResponse({"status": "ready", "models": dict(service.scoring.models)})
         return JSONResponse({"status": "unusable" if service.problem else "loading", "problem": service.problem}, 503)
 
     @app.get("/metrics")
     async def metrics() -> PlainTextResponse:
-        """Counts and times for Prometheus."""
+        """Return counts and times for Prometheus."""
         return PlainTextResponse(generate_latest(service.measured.registry), media_type=CONTENT_TYPE_LATEST)
 
-    PATHS = frozenset(route.path for route in app.routes if hasattr(route, "path"))  # noqa: N806 - known once all are
-    return app
+
+def _add_middleware(app: FastAPI, service: ScoreService, tokens: tuple[str, ...]) -> None:
+    """Check tokens and count requests; call it after all routes are added."""
+    paths = frozenset(route.path for route in app.routes if hasattr(route, "path"))
+
+    @app.middleware("http")
+    async def measured(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+        requested = request.scope["path"]  # `request.url` is built from the Host header, which clients control
+        path = requested if requested in paths else "other"
+        with service.measured.seconds.labels(path).time():
+            if requested not in PUBLIC_PATHS and not _has_token(request, tokens):
+                detail = "This service needs a token: send 'Authorization: Bearer TOKEN'."
+                response: Response = _error(401, Problem(reason="no_token", detail=detail))
+            else:
+                try:
+                    response = await call_next(request)
+                except Exception:
+                    service.measured.requests.labels(path, "500").inc()
+                    raise
+        service.measured.requests.labels(path, str(response.status_code)).inc()
+        return response
 
 
-async def _unless_gone(connection: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work, which is stopped when the client disconnects."""
+class _StrictRequest(Request):
+    """A request whose JSON must not repeat a key, since clients and proxies disagree on which value counts."""
+
+    async def json(self) -> Any:
+        return json.loads(await self.body(), object_pairs_hook=_unique_keys)
+
+
+class _StrictRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(_StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        repeated = next(key for key, count in collections.Counter(key for key, _ in pairs).items() if count > 1)
+        raise HTTPException(422, f"The key {ascii(repeated)[:100]} is repeated in an object.")
+    return content
+
+
+async def _until_disconnect(connection: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Await the work, and cancel it when the client disconnects."""
     working, gone = asyncio.ensure_future(work), asyncio.ensure_future(_disconnected(connection))
     try:
         await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise Refusal(
-                CLIENT_GONE, "disconnected", "The client disconnected before the answer; scoring was stopped."
+            raise RefusalError(
+                CLIENT_CLOSED_REQUEST, "disconnected", "The client disconnected before the answer; scoring was stopped."
             )
         return working.result()
     finally:
@@ -237,16 +287,16 @@ async def _disconnected(connection: Request) -> None:
 class BodyLimit:
     """Refuses requests that are too large or too slow, before they are parsed."""
 
-    def __init__(self, app: ASGIApp, most_bytes: int) -> None:
-        self.app, self.most_bytes = app, most_bytes
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self.app, self.max_bytes = app, max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hands the request on with a bounded body."""
-        await self.app(scope, bounded(receive, self.most_bytes) if scope["type"] == "http" else receive, send)
+        await self.app(scope, bounded(receive, self.max_bytes) if scope["type"] == "http" else receive, send)
 
 
 def _kind(item: BatchResult) -> str:
-    """What became of an item, as `/metrics` counts it."""
+    """Return the label under which `/metrics` counts an item."""
     if item.result is None:
         return "refused"
     return "abstained" if item.result.reward.abstained else "scored"
@@ -262,7 +312,7 @@ def _error(status: int, problem: Problem) -> JSONResponse:
     return JSONResponse(ErrorResponse(error=problem).model_dump(), status, headers)
 
 
-def _refused(_: Request, error: Refusal) -> JSONResponse:
+def _refused(_: Request, error: RefusalError) -> JSONResponse:
     return _error(error.status, error.problem)
 
 
@@ -272,5 +322,7 @@ def _http_error(_: Request, error: HTTPException) -> JSONResponse:
 
 def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
     """Names the fields at fault; what they held is not repeated, for it may be an image."""
-    faults = "; ".join(f"{'.'.join(str(part) for part in each['loc'][1:])}: {each['msg']}" for each in error.errors())
+    faults = "; ".join(
+        f"{'.'.join(str(part) for part in fault['loc'][1:])}: {fault['msg']}" for fault in error.errors()
+    )
     return _error(422, Problem(reason="bad_input", detail=faults[:2000]))

@@ -15,10 +15,10 @@ from editgauge.engine.scorer import ScorerOptions
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.options import Amount, Count, Natural, Pairs, Port
 
-TOKENS = "EDITGAUGE_SERVE_TOKENS"
+TOKENS_VARIABLE = "EDITGAUGE_SERVE_TOKENS"
 """Environment variable with tokens, separated by commas."""
-SECONDS_TO_FINISH = 30
-LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
+SHUTDOWN_SECONDS = 30
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def serve(
@@ -59,21 +59,21 @@ def serve(
 
     """
     try:
-        app, scoring = (import_module(f"editgauge.serving.{name}") for name in ("app", "scoring"))
+        app, scoring = (import_module(f"editgauge.serving.{name}") for name in ("_app", "_scoring"))
         from editgauge._util.http import GracefulServer, server_config
     except ImportError as error:
         raise EditGaugeError(f"Serving needs `pip install 'editgauge[serve]'`; it lacks '{error.name}'.") from error
-    known = _tokens(Path(tokens) if tokens else None)
-    if host not in LOCAL and not known:
+    accepted_tokens = _tokens(Path(tokens) if tokens else None)
+    if host not in LOOPBACK_HOSTS and not accepted_tokens:
         raise BadInputError(
-            f"Serving at {host} without tokens is open to everyone: give --tokens FILE, or set {TOKENS}."
+            f"Serving at {host} without tokens is open to everyone: pass `tokens`, or set {TOKENS_VARIABLE}."
         )
     options = ScorerOptions(protocol=protocol, models=models, model=model, judge=judge, prompts=prompts)
     scorer = options.scorer()
     if scorer.remark:
         log_info(scorer.remark, quiet=quiet)
-    number = _processes(processes, scorer.models, bool(judge))
-    names = ", ".join(each.name for each in scorer.protocols)
+    number = _choose_processes(processes, scorer.models, judges=bool(judge))
+    names = ", ".join(protocol.name for protocol in scorer.protocols)
     scorers = f"{number} processes" if number > 1 else "one process"
     log_info(f"http://{host}:{port} scores with {names} in {scorers}.", quiet=quiet)
     with ExitStack() as stack:
@@ -83,22 +83,22 @@ def serve(
             else scoring.OneScorer(stack.enter_context(scorer))
         )
         limits = app.ServiceLimits(seconds=timeout, items_at_once=items)
-        served = app.make_app(work, tokens=known, limits=limits, lacks=scorer.remark)
-        GracefulServer(server_config(served, host=host, port=port, seconds_to_finish=SECONDS_TO_FINISH)).run()
+        served = app.make_app(work, tokens=accepted_tokens, limits=limits, lacks=scorer.remark)
+        GracefulServer(server_config(served, host=host, port=port, seconds_to_finish=SHUTDOWN_SECONDS)).run()
 
 
-def _processes(wanted: int, models: Mapping[str, str], judges: bool) -> int:
-    """How many processes score; models of GPUs stay in one, which fills its batches."""
-    if not wanted and uses_gpus(models):
+def _choose_processes(requested: int, models: Mapping[str, str], *, judges: bool) -> int:
+    """Return the number of scoring processes; GPU models stay in one, which fills its batches."""
+    if not requested and uses_gpus(models):
         return 1
     weights = weight_bytes(models)
-    return choose_worker_count(wanted, sys.maxsize, this_machine(), judges=judges, weights=weights).processes
+    return choose_worker_count(requested, sys.maxsize, this_machine(), judges=judges, weights=weights).processes
 
 
 def _tokens(file: Path | None) -> tuple[str, ...]:
-    """The tokens of a file, or of the environment; too short ones are refused, for they can be guessed."""
+    """Read the tokens of a file or of the environment; refuse short ones, which can be guessed."""
     try:
-        texts = file.read_text("utf-8").splitlines() if file else os.environ.get(TOKENS, "").split(",")
+        texts = file.read_text("utf-8").splitlines() if file else os.environ.get(TOKENS_VARIABLE, "").split(",")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"The tokens in '{file}' cannot be read: {error}.") from error
     tokens = tuple(text.strip() for text in texts if text.strip())

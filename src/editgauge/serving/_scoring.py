@@ -1,9 +1,10 @@
-"""Who scores the items of a service: a scorer in this process, or several in processes of their own."""
+"""Scoring backends of the service: one scorer in this process, or several in worker processes."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import pickle
 import subprocess
 import threading
@@ -18,22 +19,22 @@ from typing import Any, Protocol
 from editgauge.engine._schedule import start_process
 from editgauge.engine.scorer import Scorer, ScorerOptions
 from editgauge.errors import EditGaugeError
-from editgauge.serving.schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
+from editgauge.serving._schema import BatchResult, Problem, ScoreRequest, arguments_of, response_of
 from editgauge.types import Reason
 
 WARM_UP, STOP = "warm up", "stop"
 """Sent to a process instead of a request: load the models; give up the item of this number."""
-FURTHER_ITEMS = 4
-"""A process that knows the source image may have this many more items in hand than the least busy one."""
-SOURCES_REMEMBERED = 64
-SECONDS_TO_LEAVE = 5
-ANSWERS_KEPT = 1024
-"""Of the latest requests, at some ten kilobytes each."""
-TRANSIENT: frozenset[Reason] = frozenset({"unreachable", "refused", "unparsable", "budget", "crashed"})
+AFFINITY_SLACK = 4
+"""A process that has seen the source image may have this many more items in flight than the least busy one."""
+MAX_REMEMBERED_SOURCES = 64
+EXIT_TIMEOUT_SECONDS = 5
+MAX_CACHED_ANSWERS = 1024
+"""About ten kilobytes each."""
+TRANSIENT_REASONS: frozenset[Reason] = frozenset({"unreachable", "refused", "unparsable", "budget", "crashed"})
 """Reasons for a missing score that may be gone at the next request."""
 
 
-class ProcessEnded(Exception):
+class ProcessEndedError(Exception):
     """The process that scored an item ended before it had an answer."""
 
 
@@ -46,15 +47,15 @@ class Scoring(Protocol):
         ...
 
     async def warm_up(self) -> None:
-        """Loads the models."""
+        """Load the models."""
         ...
 
     async def score(self, request: ScoreRequest) -> BatchResult:
-        """What became of an item."""
+        """Score one item."""
         ...
 
     def close(self) -> None:
-        """Ends what was started."""
+        """Release all resources."""
         ...
 
 
@@ -65,46 +66,55 @@ class SharedScoring:
     score that is missing for a reason that may pass.
     """
 
-    def __init__(self, scoring: Scoring, kept: int = ANSWERS_KEPT) -> None:
-        self._scoring, self._most = scoring, kept
-        self._under_way: dict[bytes, _Shared] = {}
-        self._kept: OrderedDict[bytes, BatchResult] = OrderedDict()
+    def __init__(self, scoring: Scoring, max_answers: int = MAX_CACHED_ANSWERS) -> None:
+        self._scoring, self._max_answers = scoring, max_answers
+        self._in_flight: dict[bytes, _Shared] = {}
+        self._answers: OrderedDict[bytes, BatchResult] = OrderedDict()
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """The model of each role."""
+        return self._scoring.models
 
     async def warm_up(self) -> None:
-        """Loads the models."""
+        """Load the models."""
         await self._scoring.warm_up()
 
     async def score(self, request: ScoreRequest) -> BatchResult:
-        """What became of an item. The work is stopped when all who wait for it have given up."""
-        key = hashlib.sha256(request.model_dump_json().encode()).digest()
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
-        if key not in self._under_way:
-            self._under_way[key] = _Shared(asyncio.create_task(self._scoring.score(request)))
-        shared = self._under_way[key]
+        """Score one item, sharing the work of equal requests; it is canceled when all waiting clients have left."""
+        key = hashlib.sha256(json.dumps(request.model_dump()).encode()).digest()  # ASCII: takes lone surrogates
+        if key in self._answers:
+            self._answers.move_to_end(key)
+            return self._answers[key]
+        if key not in self._in_flight:
+            self._in_flight[key] = _Shared(asyncio.create_task(self._scoring.score(request)))
+        shared = self._in_flight[key]
         shared.waiting += 1
         try:
             result = await asyncio.shield(shared.task)
         finally:
             shared.waiting -= 1
             if not shared.waiting:
-                self._under_way.pop(key)
+                self._in_flight.pop(key)
                 shared.task.cancel()  # does nothing to a task that is done
-        self._keep(key, request, result)
+        self._cache(key, request, result)
         return result
 
-    def _keep(self, key: bytes, request: ScoreRequest, result: BatchResult) -> None:
-        if request.evidence or result.result is None or any(each.reason in TRANSIENT for each in result.result.scores):
+    def _cache(self, key: bytes, request: ScoreRequest, result: BatchResult) -> None:
+        if (
+            request.evidence
+            or result.result is None
+            or any(score.reason in TRANSIENT_REASONS for score in result.result.scores)
+        ):
             return
-        self._kept[key] = result
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        self._answers[key] = result
+        while len(self._answers) > self._max_answers:
+            self._answers.popitem(last=False)
 
 
 @dataclass(slots=True)
 class _Shared:
-    """Work that one or several wait for."""
+    """Work that one or more requests await."""
 
     task: asyncio.Task[BatchResult]
     waiting: int = 0
@@ -117,24 +127,24 @@ class OneScorer:
         self._scorer, self.models = scorer, scorer.models
 
     async def warm_up(self) -> None:
-        """Loads the models; raises `EditGaugeError` where one cannot be used."""
+        """Load the models; raise `EditGaugeError` if one cannot be used."""
         scores = await asyncio.wrap_future(self._scorer.warm_up())
-        crashes = [each for each in scores if each.reason == "crashed"]
+        crashes = [score for score in scores if score.reason == "crashed"]
         if crashes:
             raise EditGaugeError(f"{crashes[0].protocol} cannot score: {crashes[0].detail}")
 
     async def score(self, request: ScoreRequest) -> BatchResult:
-        """What became of an item."""
+        """Score one item."""
         try:
             # In a thread: a judge may be asked what the instruction means.
             future = await asyncio.to_thread(lambda: self._scorer.submit(**arguments_of(request)))
             scores = await asyncio.wrap_future(future)
         except EditGaugeError as error:
             return BatchResult(error=Problem(reason="bad_input", detail=str(error)))
-        return BatchResult(result=response_of(scores, request.evidence))
+        return BatchResult(result=response_of(scores, with_evidence=request.evidence))
 
     def close(self) -> None:
-        """Nothing was started here."""
+        """Do nothing: the creator closes the scorer."""
 
 
 class ScorerProcesses:
@@ -152,48 +162,50 @@ class ScorerProcesses:
         self._options = options
         self._number = processes
         self._processes: list[ScoringProcess] = []
-        self._knows: dict[int, set[ScoringProcess]] = {}
-        """Which processes had the latest source images, by their hash."""
+        self._warm_processes: dict[int, set[ScoringProcess]] = {}
+        """Processes that had the latest source images, by the hash of the image."""
 
     async def warm_up(self) -> None:
-        """Starts the processes and loads the models of each."""
+        """Start the processes and load the models in each."""
         self._replace_ended()
-        await asyncio.gather(*(each.ask(WARM_UP) for each in self._processes))
+        await asyncio.gather(*(process.ask(WARM_UP) for process in self._processes))
 
     async def score(self, request: ScoreRequest) -> BatchResult:
-        """What became of an item; raises `ProcessEnded` when its process did not live to tell."""
+        """Score one item in a process; raise `ProcessEndedError` if the process died."""
         self._replace_ended()
         result: BatchResult = await self._process_for(request.sources[0]).ask(request)
         return result
 
     def close(self) -> None:
-        """Ends the processes."""
-        for each in self._processes:
-            each.close()
+        """Stop the processes."""
+        for process in self._processes:
+            process.close()
 
     def _process_for(self, source: str) -> ScoringProcess:
-        """One that knows the source image, unless another is idle or has far less to do."""
+        """Return a process that has seen the source image, unless another is much less busy."""
         name = hash(source)
-        know = [each for each in self._knows.pop(name, ()) if not each.has_ended]
-        least_busy, chosen = (min(some, key=_items_in_hand) for some in (self._processes, know or self._processes))
-        further = FURTHER_ITEMS if least_busy.waiting else 0
-        if len(chosen.waiting) > len(least_busy.waiting) + further:
-            chosen = least_busy
-        self._knows[name] = {*know, chosen}
-        while len(self._knows) > SOURCES_REMEMBERED:
-            del self._knows[next(iter(self._knows))]
-        return chosen
+        warm = [process for process in self._warm_processes.pop(name, ()) if not process.has_ended]
+        least_busy, least_busy_warm = (
+            min(group, key=_queue_length) for group in (self._processes, warm or self._processes)
+        )
+        further = AFFINITY_SLACK if least_busy.waiting else 0
+        if len(least_busy_warm.waiting) > len(least_busy.waiting) + further:
+            least_busy_warm = least_busy
+        self._warm_processes[name] = {*warm, least_busy_warm}
+        while len(self._warm_processes) > MAX_REMEMBERED_SOURCES:
+            del self._warm_processes[next(iter(self._warm_processes))]
+        return least_busy_warm
 
     def _replace_ended(self) -> None:
-        for each in self._processes:
-            if each.has_ended:
-                each.close()
-        alive = [each for each in self._processes if not each.has_ended]
+        for process in self._processes:
+            if process.has_ended:
+                process.close()
+        alive = [process for process in self._processes if not process.has_ended]
         missing = self._number - len(alive)
         self._processes = alive + [ScoringProcess(self._options, self._number) for _ in range(missing)]
 
 
-def _items_in_hand(process: ScoringProcess) -> int:
+def _queue_length(process: ScoringProcess) -> int:
     return len(process.waiting)
 
 
@@ -203,17 +215,17 @@ class ScoringProcess:
     def __init__(self, options: ScorerOptions, processes: int) -> None:
         self.has_ended = False
         self.waiting: dict[int, asyncio.Future[Any]] = {}
-        """Who waits for an answer, by the number of the question."""
+        """Pending answers by question number."""
         self._numbers = count()
         self._loop = asyncio.get_running_loop()
-        self._process = start_process("editgauge.serving.worker", processes)
+        self._process = start_process("editgauge.serving._worker", processes)
         self._sender = ThreadPoolExecutor(1, "to-scorer")
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         self._send(options)
 
     async def ask(self, question: ScoreRequest | str) -> Any:
-        """The answer of the process."""
+        """Send a question and return the answer of the process."""
         number = next(self._numbers)
         self.waiting[number] = answer = self._loop.create_future()
         self._send((number, question))
@@ -226,20 +238,20 @@ class ScoringProcess:
             del self.waiting[number]
 
     def close(self) -> None:
-        """Ends the process."""
+        """Stop the process."""
         self._sender.shutdown(cancel_futures=True)
         assert self._process.stdin is not None  # noqa: S101 - it was asked for
         with suppress(BrokenPipeError):  # it has ended
             self._process.stdin.close()
         try:
-            self._process.wait(SECONDS_TO_LEAVE)
+            self._process.wait(EXIT_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:  # it is at work for someone who has left
             self._process.kill()
             self._process.wait()
-        self._listener.join(SECONDS_TO_LEAVE)
+        self._listener.join(EXIT_TIMEOUT_SECONDS)
 
     def _send(self, message: object) -> None:
-        """In a thread, and in turn: a pipe that is full must not hold the service up."""
+        """Write in a thread, in order: a full pipe must not block the event loop."""
         self._sender.submit(self._write, message)
 
     def _write(self, message: object) -> None:
@@ -271,4 +283,4 @@ class ScoringProcess:
     def _end(self) -> None:
         self.has_ended = True
         for number in self.waiting:
-            self._deliver(number, ProcessEnded())
+            self._deliver(number, ProcessEndedError())

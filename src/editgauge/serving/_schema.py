@@ -15,8 +15,8 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from editgauge._util.variants import base_name
 from editgauge.engine.result import ScoreResult
 from editgauge.engine.scorer import EditDetails
-from editgauge.protocols.verdict import Verdict
 from editgauge.errors import BadInputError
+from editgauge.protocols.verdict import Verdict
 from editgauge.results import ScoreRecord
 from editgauge.types import ParsedStep, Position
 
@@ -24,11 +24,11 @@ REWARD = ("editgauge", "overall")
 """Protocol and score whose value is the reward: edit done and well made, fitted on people's ratings."""
 TEXT_FIELDS = set(EditDetails.__annotations__) - {"mask", "fields"}
 """Fields of a request that are passed on as they are."""
-DATA_ADDRESS = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,", re.ASCII)
-MOST_WORDS = 20_000
+DATA_URL = re.compile(r"data:[\w.+-]+/[\w.+-]+;base64,", re.ASCII)
+MAX_TEXT_CHARACTERS = 20_000
 """Characters of one text."""
 
-Text = Annotated[str, Field(max_length=MOST_WORDS)]
+Text = Annotated[str, Field(max_length=MAX_TEXT_CHARACTERS)]
 Base64Image = Annotated[str, Field(description="image file as base64, or a data: address of one")]
 
 
@@ -81,7 +81,7 @@ class VerdictAnswer(Verdict):
 
 
 class EditAnswer(BaseModel):
-    """How the instruction was read."""
+    """The parsed instruction."""
 
     edit_type: str
     subject: str | None
@@ -121,13 +121,13 @@ class Problem(BaseModel):
 
 
 class ErrorResponse(BaseModel):
-    """The body of every answer that is no success."""
+    """Body of every response that is not a success."""
 
     error: Problem
 
 
 class BatchResult(BaseModel):
-    """What became of one item of a batch: exactly one of the two is there."""
+    """Result of one item of a batch: exactly one field is set."""
 
     result: ScoreResponse | None = None
     error: Problem | None = None
@@ -140,34 +140,34 @@ class BatchResponse(BaseModel):
 
 
 def arguments_of(request: ScoreRequest) -> dict[str, Any]:
-    """The request as the arguments of `Scorer.submit`; raises `BadInputError` where an image is not base64."""
+    """Convert the request to arguments of `Scorer.submit`; raise `BadInputError` if an image is not base64."""
     if len(request.sources) > 1:
         raise BadInputError(f"Edits of one source image are scored, got {len(request.sources)} source images.")
     return {
         "before": _image(request.sources[0], "source image"),
         "after": _image(request.outcome, "outcome"),
         "instruction": request.instruction,
-        "mask": _image(request.mask, "mask") if request.mask else None,
+        "mask": None if request.mask is None else _image(request.mask, "mask"),
         **request.model_dump(include=TEXT_FIELDS),
     }
 
 
 def _image(text: str, name: str) -> bytes:
-    """The image file that a text holds as base64."""
-    start = DATA_ADDRESS.match(text[:100])
+    """Decode an image file from base64 or a data URL."""
+    start = DATA_URL.match(text[:100])
     try:
         return base64.b64decode(text[start.end() :] if start else text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadInputError(f"The {name} is not base64: {error}. Send the bytes of an image file as base64.") from error
 
 
-def response_of(result: ScoreResult, evidence: bool) -> ScoreResponse:
-    """What the service answers; evidence is large and comes only when it was asked for."""
+def response_of(result: ScoreResult, *, with_evidence: bool) -> ScoreResponse:
+    """Convert a result to a response; evidence is large and included only on request."""
     edit = result.edit
     return ScoreResponse(
         verdict=VerdictAnswer(**asdict(result.verdict)),
         reward=_reward(list(result)),
-        scores=[ScoreAnswer(**record.to_dict(with_evidence=evidence)) for record in result],
+        scores=[ScoreAnswer(**record.to_dict(with_evidence=with_evidence)) for record in result],
         edit=EditAnswer(
             edit_type=edit.type,
             subject=edit.subject,

@@ -25,10 +25,10 @@ from editgauge._util.http import server_config
 from editgauge._util.images import Pixels, png_bytes
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError
-from editgauge.serving.app import ServiceLimits, make_app
+from editgauge.serving._app import ServiceLimits, make_app
+from editgauge.serving._scoring import OneScorer
 from editgauge.serving.client import ScoreClient, ServiceError
-from editgauge.serving.scoring import OneScorer
-from editgauge.serving.verb import serve
+from editgauge.serving.serve import serve
 
 TOKEN = "a-token-of-some-length"
 
@@ -124,6 +124,7 @@ def test_items_of_a_batch_fail_alone(address: str, photo: Pixels, after: Pixels,
         ({"surprise": 1}, "surprise"),
         ({"instruction": "x" * 20_001}, "instruction"),
         ({"instruction": "\ud800"}, ""),
+        ({"mask": ""}, "mask"),
         ({"sources": []}, "sources"),
         ({"instruction": None}, "instruction"),
     ],
@@ -134,6 +135,34 @@ def test_bad_requests_get_a_reason(address: str, photo: Pixels, changes: dict[st
 
     assert response.status_code == 422
     assert detail in response.json()["error"]["detail"]
+
+
+def test_a_lone_surrogate_fails_its_own_item_only(address: str, photo: Pixels, after: Pixels) -> None:
+    good = body(photo, after)
+    content = json.dumps({"items": [good, {**good, "outcome": "\ud800"}]})
+    response = httpx.post(
+        f"{address}/v1/batch", content=content, headers={"Content-Type": "application/json"}, timeout=60
+    )
+
+    assert response.status_code == 200
+    first, second = response.json()["results"]
+    assert first["result"]
+    assert "not base64" in second["error"]["detail"]
+
+
+def test_duplicate_keys_are_refused(address: str, photo: Pixels) -> None:
+    content = json.dumps(body(photo, photo))[:-1] + ', "instruction": "Remove the dog."}'
+    response = httpx.post(f"{address}/v1/score", content=content, headers={"Content-Type": "application/json"})
+
+    assert response.status_code == 422
+    assert "'instruction'" in response.json()["error"]["detail"]
+
+
+def test_the_token_check_ignores_the_host_header(scorer: Scorer) -> None:
+    with Online(scorer, tokens=(TOKEN,)) as address:
+        response = httpx.get(f"{address}/metrics", headers={"Host": "x/healthz?"})
+
+    assert response.status_code in {400, 401}
 
 
 def test_two_source_images_are_refused_not_ignored(address: str, photo: Pixels) -> None:

@@ -13,9 +13,9 @@ import pytest
 import editgauge
 from editgauge._util.images import Pixels, png_bytes
 from editgauge.engine.scorer import ScorerOptions
-from editgauge.serving.app import Refusal, ScoreService, ServiceLimits
-from editgauge.serving.schema import ScoreRequest
-from editgauge.serving.scoring import FURTHER_ITEMS, ScorerProcesses
+from editgauge.serving._app import RefusalError, ScoreService, ServiceLimits
+from editgauge.serving._schema import ScoreRequest
+from editgauge.serving._scoring import AFFINITY_SLACK, ScorerProcesses
 
 T = TypeVar("T")
 OPTIONS = ScorerOptions(protocol=["preservation"])
@@ -38,7 +38,7 @@ def scored_by_one_process(work: Callable[[ScoreService], Awaitable[T]]) -> T:
 
 
 def children() -> list[psutil.Process]:
-    return [each for each in psutil.Process().children() if "editgauge.serving.worker" in " ".join(each.cmdline())]
+    return [each for each in psutil.Process().children() if "editgauge.serving._worker" in " ".join(each.cmdline())]
 
 
 def test_a_process_gives_the_scores_of_the_same_call_and_refuses_what_is_no_image(photo: Pixels) -> None:
@@ -65,7 +65,7 @@ def test_a_process_that_ends_is_said_and_replaced(photo: Pixels) -> None:
         lost = asyncio.create_task(service.score([request]))
         await asyncio.sleep(0)
         process.kill()
-        with pytest.raises(Refusal, match="another takes its place") as refusal:
+        with pytest.raises(RefusalError, match="another takes its place") as refusal:
             await lost
         return refusal.value.status, await service.score([request])
 
@@ -94,13 +94,13 @@ def test_outcomes_of_a_source_go_to_one_process_unless_it_is_much_busier() -> No
     busy(known, 1)
     assert scoring._process_for("another source") is other  # which is idle
     busy(other, 1)
-    busy(known, 1 + FURTHER_ITEMS)
+    busy(known, 1 + AFFINITY_SLACK)
     assert scoring._process_for("a source") is known
-    busy(known, 2 + FURTHER_ITEMS)
+    busy(known, 2 + AFFINITY_SLACK)
     assert scoring._process_for("a source") is other
     busy(known, 1)
     busy(other, 2)
-    assert scoring._process_for("a source") is known  # both know it now
+    assert scoring._process_for("a source") is known  # both warm it now
     busy(other, 0)
     assert scoring._process_for("another source") is other
     known.has_ended = True
