@@ -194,14 +194,23 @@ def _ignored(requests: Sequence[ClauseRequest], steps: Sequence[ParsedStep]) -> 
         for value in (step.subject, step.from_, step.to, step.position and step.position.anchor, *step.attributes)
         if value
     ]
-    stems = {singular(word.strip("'"))[:4] for value in fields for word in value.casefold().replace("'s", "").split()}
+    stems = {singular(word.strip("'"))[:3] for value in fields for word in value.casefold().replace("'s", "").split()}
+    clauses = [parse_clause(request.words, command=request.kind == "command") for request in requests]
     return sum(
-        word.tag[:2] in {"NN", "VB", "JJ"} and not is_function_word(word) and singular(str(word))[:4] not in stems
-        for request in requests
+        word.tag[:2] in {"NN", "VB", "JJ"} and not word.quoted and not _is_accounted(word, clause, stems)
+        for request, clause in zip(requests, clauses, strict=True)
         if request.kind != "description"
-        for word in parse_clause(request.words, command=request.kind == "command")
-        if not word.quoted
+        for word in clause
     )
+
+
+def _is_accounted(word: Word, clause: Sequence[Word], stems: set[str]) -> bool:
+    """Tell whether a word shapes the request, is in a field, or modifies a noun that is."""
+    if is_function_word(word) or singular(str(word))[:3] in stems:
+        return True
+    head = clause[word.head] if 0 <= word.head < len(clause) else word
+    is_modifier = word.dep in {"amod", "compound", "pobj", "prep", "acl", "relcl", "dobj", "poss", "conj"}
+    return is_modifier and head is not word and head.dep != "ROOT" and _is_accounted(head, clause, stems)
 
 
 def _recolored(step: ParsedStep, source: str, target: str) -> ParsedStep:

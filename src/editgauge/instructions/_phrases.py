@@ -227,6 +227,8 @@ def _is_pronoun(tokens: Words, at: int) -> bool:
         is_noun = following in words("noun_verbs") and following not in words("plain_verbs")
         if match_any(("wear", "hold", "have", "look"), tokens, at + 1)[1]:
             return True
+        if in_list("worn", following) or in_list("parts", following):
+            return False
         describes = all(known_kind(word) or word.tag in {"JJ", "JJR", "RB", "RBR", "VBG"} for word in tokens[at + 1 :])
         return (acts and (ends or not is_noun)) or describes
     return token.dep not in {"det", "nmod", "amod", "mark"} and following.tag[:2] not in {"NN", "JJ"}
@@ -482,6 +484,9 @@ def _modifier_end(tokens: Words, at: int, anchor: int) -> int:
     stop = subtree_end(tokens, anchor)
     if stop < len(tokens):
         return stop
+    inner = find_placement(tokens, at + 1)
+    if inner and inner.end < len(tokens) and tokens[inner.end] in {"a", "an"}:
+        return inner.end  # "the paper hanging on the wall | a mirror"
     for end in range(at + 2, len(tokens)):
         token = tokens[end]
         is_noun = (

@@ -118,7 +118,7 @@ def replacing(steps: Steps, old: Words, context: Discourse) -> Steps:
         return steps
     if len(old) == 1 and known_kind(old[0]) in {"color", "size", "shape"} and step.attributes:
         return [replace(step, from_=str(old[0]))]
-    new = Phrase(words=tuple(map(Word, step.to.split())), count=step.count)
+    new = Phrase(words=tuple(map(Word, step.to.split())), determiner="a", count=step.count)
     if new.head in words("moods"):
         return [build_step("style", from_=read_value(old).text, to=step.to, sure=True)]
     olds = [phrase for phrase in read_phrases(old)[0] if phrase.name != step.to]

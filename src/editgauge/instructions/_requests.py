@@ -312,7 +312,7 @@ def _without_purpose(clause: list[Word]) -> list[Word]:
             not (token == "so" and clause[0] in _PURPOSEFUL)
             and token in {"so", "because", "but", "such"}
             and following not in {"much", "in", "with", "as", "at"}
-            and not (token == "so" and following not in words("definite") | words("pronouns") | {"that"})
+            and not (token == "so" and following not in words("definite") | words("pronouns") | {"that", "there"})
             and not is_contrast
         )
         keeps_rest = token in {"while", "without"} and is_activity(following) and following != "wearing"

@@ -368,7 +368,7 @@ def read_value(tokens: Words) -> Value:
     if phrase.words == ("rainbow",):
         return Value("color", "rainbow")
     if value[0].endswith("ed") and value[0].tag[:2] != "NN" and end <= 1:
-        has_particle = len(value) == 2 and value[1] in {"out", "up", "down", "over", "off", "open", "shut"}
+        has_particle = len(value) == 2 and value[1] in {"up", "down", "over", "open", "shut"}
         return Value("action" if has_particle else "other", text_of(value))
     if len(value) == 1 and value[0].tag in {"JJ", "JJR"}:
         return Value("other", text_of(value))
