@@ -30,6 +30,8 @@ from editgauge.types import ParsedInstruction, ParsedStep
 
 _LATIN = range(0x250)
 _MAX_NAME_WORDS = 5
+_MAX_SURE_WORDS = 14
+_PERSONAL = frozenset({"i", "me", "my", "we", "us", "our"})
 _MAX_IGNORED = 1
 """Content words that a sure parse may leave out; with two, one in seven was right (150 labeled instructions)."""
 
@@ -175,15 +177,16 @@ def _is_plausible(step: ParsedStep) -> bool:
 
 
 def _is_doubtful(requests: Sequence[ClauseRequest]) -> bool:
-    """Tell whether the form of a text makes a wrong type likely: talk around the request, or misspelled words."""
+    """Tell whether the form of a text makes a wrong type likely.
+
+    Wishes, personal talk, long texts and respelled words hold most errors on labeled instructions.
+    """
     kinds = {request.kind for request in requests}
-    if "description" in kinds and len(kinds) > 1:
+    if "wish" in kinds or ("description" in kinds and len(kinds) > 1):
         return True
-    return any(
-        not word.quoted and word.isalpha() and word != word.raw.casefold()
-        for request in requests
-        for word in request.words
-    )
+    tokens = [word for request in requests for word in request.words if not word.quoted]
+    is_respelled = any(word.isalpha() and word != word.raw.casefold() for word in tokens)
+    return is_respelled or len(tokens) > _MAX_SURE_WORDS or bool(_PERSONAL & set(tokens))
 
 
 def _ignored(requests: Sequence[ClauseRequest], steps: Sequence[ParsedStep]) -> int:

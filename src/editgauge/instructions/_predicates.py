@@ -128,6 +128,8 @@ def replacing(steps: Steps, old: Words, context: Discourse) -> Steps:
 def relocate(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
     """Read where an object of the image goes: to a background, to a side, or next to something new."""
     subject, placement = context.resolve(phrase), find_placement(tail)
+    if tail and (is_activity(tail[0]) or (tail[0] == "in" and read_value(tail[1:]).kind == "color")):
+        return [becomes(phrase, tail[skip(tail, {"in"}) :], context)]  # "put the man sitting", "put the sky in blue"
     if list(tail) == ["on", "fire"]:
         return [build_step("action", subject, "on fire", sure=True)]
     if token_at(tail, 0) == "in" and (clothes := read_phrase(tail, 1)[0]).is_worn:

@@ -187,7 +187,9 @@ def command(clause: list[Word], context: Discourse) -> Steps:
         return []
     verb = text_of(clause[:length])
     verb = {"making": "make", "letting": "let", "having": "have"}.get(verb, verb)
-    group, verb, body = _regrouped(group, verb, _unfronted(parse_clause(clause, command=True)[length:]))
+    body = parse_clause(clause, command=True)[length:]
+    is_dative = group == "give" and body[0] == "me"
+    group, verb, body = _regrouped(group, verb, body if is_dative else _unfronted(body))
     if group == "write" or (group in {"add", "put"} and is_writing(body)):
         return write(body, context)
     articles = words("definite") | words("indefinite")
@@ -240,6 +242,8 @@ def _unfronted(body: Words) -> Words:
     """Move a prepositional phrase behind the object: "put in the sky some birds", "take off the hat"."""
     if (length := match("instead", body)) and (end := read_phrase(body, length)[1]) < len(body):
         return [*body[end:], *body[:end]]
+    if body[0] == "me" and token_at(body, 1) in words("definite") | words("indefinite"):  # "draw me a cat"
+        return body[1:]
     if body[0] in {"of", "away", "off", "out"} and len(body) > 1:
         return [*body[1:], body[0]]
     placement = read_placement(body, 0)
