@@ -451,10 +451,10 @@ def read_objects(tokens: Words, *, predicate: bool = False) -> list[tuple[Phrase
             continue
         placement = read_placement(tail, 0)
         end = placement.end if placement else read_phrase(tail, 1)[1] if tail[0] in {"to", "onto"} else -1
-        rest = tail[skip(tail, {"and"}, at + length) :]
-        others = read_objects(rest, predicate=predicate)
-        if others and (end == at or (predicate and all(after for _, after in others))):
-            return [*((phrase, tail[:at]) for phrase in phrases), *others]
+        remainder = tail[skip(tail, {"and"}, at + length) :]
+        next_pairs = read_objects(remainder, predicate=predicate)
+        if next_pairs and (end == at or (predicate and all(after for _, after in next_pairs))):
+            return [*((phrase, tail[:at]) for phrase in phrases), *next_pairs]
     return [(phrase, tail) for phrase in phrases]
 
 
