@@ -365,4 +365,4 @@ def plugged_in(plugin: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def _forget_plugins() -> None:
     registries: tuple[Registry[Any], ...] = (benchmarks, methods, metrics, models, protocols)
     for registry in registries:
-        vars(registry).pop("_from_others", None)
+        vars(registry).pop("_plugins", None)

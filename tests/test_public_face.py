@@ -197,8 +197,6 @@ def test_a_package_of_a_third_party_needs_the_public_face_alone(file: Path) -> N
 
 STILL_PRIVATE = {
     "editgauge.audits.cards.card",
-    "editgauge.audits.cards.card",
-    "editgauge.audits.cards.card",
     "editgauge.audits._probe_set",
     "editgauge.analysis.aggregation",
     "editgauge.methods.prompts",

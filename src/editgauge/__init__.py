@@ -1,4 +1,4 @@
-"""EditGauge evaluates text-guided image edits: was the requested change made, did everything else stay, is it well made.
+"""EditGauge evaluates text-guided image edits: was the change made, did everything else stay, is it well made.
 
 Every command of the command line is a function with the same options:
 
@@ -16,7 +16,7 @@ from importlib import import_module as _import_module
 from editgauge import _public
 
 __version__ = "0.2.0"
-__all__ = sorted(_public.PUBLIC_NAMES)  # noqa: PLE0605
+__all__ = sorted(_public.PUBLIC_NAMES)
 
 
 def __getattr__(name: str) -> object:

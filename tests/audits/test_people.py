@@ -145,8 +145,7 @@ def test_what_people_call_done_is_done(place: Path, tmp_path: Path) -> None:
     lines += ["e1,wild,0,r1,edit"]
     (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
     made = {
-        probe.id: probe.done
-        for probe in probes(out=tmp_path / "p", ratings=tmp_path / "ratings.csv", **spoken(place))
+        probe.id: probe.done for probe in probes(out=tmp_path / "p", ratings=tmp_path / "ratings.csv", **spoken(place))
     }
     assert made == {"e0--by-faithful": True, "e1--by-wild": False}  # two people are no majority for e0, wild
 

@@ -147,7 +147,7 @@ def test_the_command_line_uses_the_words_of_the_function(bench: Path, tmp_path: 
         ({"rules": True, "number": 10}, "Rules always give the same"),
         ({"judge": "openai:x", "seeds": 0}, "at least 1"),
         ({"judge": "openai:x", "length": "medium"}, "--length is one of short, long"),
-        ({"judge": "nobody"}, "--judge takes an address"),
+        ({"judge": "nobody"}, "`judge` takes an address"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -232,7 +232,7 @@ def test_as_users_type_it(scored: Path, tmp_path: Path) -> None:
     said = " ".join(ended.output.split())
     assert "351 answers of 3 raters to 'accuracy' on 117 outcomes of 30 source images" in said
     assert "0.5 becomes 0." in said
-    assert f"--protocol 'editgauge[calibration={out}]'" in said
+    assert f"--protocol 'editgauge[calibration={out}]'" in " ".join(said.split())
     drawn = ElementTree.fromstring(out.with_suffix(".svg").read_text("utf-8"))
     classes = [each.get("class") for each in drawn.iter()]
     assert (classes.count("curve"), classes.count("even")) == (2, 4)

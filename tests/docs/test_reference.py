@@ -16,4 +16,4 @@ NAMES = re.findall(r"^## `editgauge\.([\w.]+)`$", PAGE.read_text("utf-8"), re.MU
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_documented_name_exists(name: str) -> None:
-    assert reduce(getattr, name.split("."), editgauge) is not None  # type: ignore[arg-type]
+    assert reduce(getattr, name.split("."), editgauge) is not None

@@ -211,9 +211,9 @@ def test_a_node_that_misses_a_picture_is_no_missing_outcome(
     here.write_bytes(b"a picture")
     scores = {"gain": "missing_outcome", "loss": "missing_outcome"}
     missing, unseen = (make_record("e", scores, edited_image=ImageStamp(str(path))) for path in (gone, here))
-    check_visible_images([missing])
+    check_visible_images([missing.encode()])
     with pytest.raises(EditGaugeError, match="does not see"):
-        check_visible_images([missing, unseen])
+        check_visible_images([missing.encode(), unseen.encode()])
 
 
 def test_engines_and_addresses_that_cannot_be_used_are_told(

@@ -56,7 +56,8 @@ def test_every_way_of_scoring_gives_the_same_numbers(pair: tuple[Path, Path, str
     with editgauge.Scorer() as scorer:
         by_scorer = scorer.score(before, after, instruction)
         encoded = (base64.b64encode(path.read_bytes()).decode() for path in (before, after))
-        request = ScoreRequest(sources=[next(encoded)], outcome=next(encoded), instruction=instruction)
+        fields = {"sources": [next(encoded)], "outcome": next(encoded), "instruction": instruction}
+        request = ScoreRequest.model_validate(fields)
         served = asyncio.run(OneScorer(scorer).score(request)).result
     verified = editgauge.verify(run.folder, quiet=True)
 

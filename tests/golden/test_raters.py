@@ -73,6 +73,6 @@ def test_editinspector_s_annotators_agree_as_printed() -> None:
     """A majority on 96 and 97 % (levels), 80 to 86 % on the commonest answer, all three alike on 42 to 57 %."""
     found = [editinspector(question) for question in (*WITHOUT_MAJORITY, *YES_OR_NO)]
     assert [each.majority.value for each in found[:2]] == pytest.approx([0.96, 0.97], abs=0.01)
-    shares, alike = ([getattr(each, name).value for each in found] for name in ("on_the_commonest", "full_agreement"))
+    shares, alike = ([getattr(each, name).value for each in found] for name in ("modal_share", "full_agreement"))
     assert (min(shares), max(shares)) == pytest.approx((0.80, 0.86), abs=0.01)
     assert (min(alike), max(alike)) == pytest.approx((0.42, 0.57), abs=0.01)

@@ -42,7 +42,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets eight edits be very many."""
     monkeypatch.setattr(contexts, "MAX_OUTCOMES", 2 * EDITS - 1)
     monkeypatch.setattr(contexts, "SAMPLE_SIZE", SHOWN)
-    monkeypatch.setattr(run_edits, "IN_MEMORY", 2)
+    monkeypatch.setattr(run_edits, "MAX_EDITS_IN_MEMORY", 2)
 
 
 def told(run: Path) -> dict[str, object]:

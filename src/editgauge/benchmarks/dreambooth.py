@@ -57,7 +57,8 @@ def load(data: Path | None = None, edits: int = 0, seed: int = 0) -> Benchmark:
     )
     drawn = _drawn(made, edits, seed) if edits else made
     count = sum(len(pictures) for pictures in subjects.values())
-    about = f"{format_count(len(drawn), 'edit')} of {format_count(len(subjects), 'subject')} in {format_count(count, 'picture')}"
+    about = f"{format_count(len(drawn), 'edit')} of {format_count(len(subjects), 'subject')} in "
+    about += format_count(count, "picture")
     about += "" if len(subjects) == 30 else " (the paper says 30 subjects)"
     about += "" if file.is_file() else "; prompts by EditGauge, for there is no prompts_and_classes.txt"
     about += f"; drawn from {len(made)} with the seed {seed}, AugCLIP's own 50 are not public" if edits else ""

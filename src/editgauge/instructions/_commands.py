@@ -306,6 +306,8 @@ def _set_state(group: str) -> Rule:
         if group == "shape" and tail and tail[-1] in {"out", "off"}:
             return [remove(phrase, tail, context)]
         to = table(f"verbs.{group}")[verb]
+        if group == "parts" and (phrase.is_image or phrase.head in words("mood_subjects")):  # "fix the lighting"
+            return [build_step("style", to=to)]
         if tail and (list(tail[:2]) == ["in", "half"] or not find_placement(tail)):
             to = f"{to} {text_of(tail)}"
         return [build_step(_STATE_TYPES[group], context.resolve(phrase), to, sure=group != "parts")]

@@ -30,6 +30,8 @@ from editgauge.types import ParsedInstruction, ParsedStep
 
 _LATIN = range(0x250)
 _MAX_NAME_WORDS = 5
+_MAX_SURE_WORDS = 14
+_PERSONAL = frozenset({"i", "me", "my", "we", "us", "our"})
 _MAX_IGNORED = 1
 """Content words that a sure parse may leave out; with two, one in seven was right (150 labeled instructions)."""
 
@@ -175,15 +177,16 @@ def _is_plausible(step: ParsedStep) -> bool:
 
 
 def _is_doubtful(requests: Sequence[ClauseRequest]) -> bool:
-    """Tell whether the form of a text makes a wrong type likely: talk around the request, or misspelled words."""
+    """Tell whether the form of a text makes a wrong type likely.
+
+    Wishes, personal talk, long texts and respelled words hold most errors on labeled instructions.
+    """
     kinds = {request.kind for request in requests}
-    if "description" in kinds and len(kinds) > 1:
+    if "wish" in kinds or ("description" in kinds and len(kinds) > 1):
         return True
-    return any(
-        not word.quoted and word.isalpha() and word != word.raw.casefold()
-        for request in requests
-        for word in request.words
-    )
+    tokens = [word for request in requests for word in request.words if not word.quoted]
+    is_respelled = any(word.isalpha() and word != word.raw.casefold() for word in tokens)
+    return is_respelled or len(tokens) > _MAX_SURE_WORDS or bool(_PERSONAL & set(tokens))
 
 
 def _ignored(requests: Sequence[ClauseRequest], steps: Sequence[ParsedStep]) -> int:
@@ -194,14 +197,23 @@ def _ignored(requests: Sequence[ClauseRequest], steps: Sequence[ParsedStep]) -> 
         for value in (step.subject, step.from_, step.to, step.position and step.position.anchor, *step.attributes)
         if value
     ]
-    stems = {singular(word.strip("'"))[:4] for value in fields for word in value.casefold().replace("'s", "").split()}
+    stems = {singular(word.strip("'"))[:3] for value in fields for word in value.casefold().replace("'s", "").split()}
+    clauses = [parse_clause(request.words, command=request.kind == "command") for request in requests]
     return sum(
-        word.tag[:2] in {"NN", "VB", "JJ"} and not is_function_word(word) and singular(str(word))[:4] not in stems
-        for request in requests
+        word.tag[:2] in {"NN", "VB", "JJ"} and not word.quoted and not _is_accounted(word, clause, stems)
+        for request, clause in zip(requests, clauses, strict=True)
         if request.kind != "description"
-        for word in parse_clause(request.words, command=request.kind == "command")
-        if not word.quoted
+        for word in clause
     )
+
+
+def _is_accounted(word: Word, clause: Sequence[Word], stems: set[str]) -> bool:
+    """Tell whether a word shapes the request, is in a field, or modifies a noun that is."""
+    if is_function_word(word) or singular(str(word))[:3] in stems:
+        return True
+    head = clause[word.head] if 0 <= word.head < len(clause) else word
+    is_modifier = word.dep in {"amod", "compound", "pobj", "prep", "acl", "relcl", "dobj", "poss", "conj"}
+    return is_modifier and head is not word and head.dep != "ROOT" and _is_accounted(head, clause, stems)
 
 
 def _recolored(step: ParsedStep, source: str, target: str) -> ParsedStep:
@@ -215,9 +227,9 @@ def _recolored(step: ParsedStep, source: str, target: str) -> ParsedStep:
         return replace(step, from_=step.from_ or (old if new else None), to=new)
     if step.type != "object_addition" or step.subject or step.position is not None or not step.to:
         return step
-    shown = {singular(str(word)) for word in tokenize(source)}
+    source_nouns = {singular(str(word)) for word in tokenize(source)}
     for color, noun in fresh:
-        if color in step.attributes and singular(noun) in shown:
+        if color in step.attributes and singular(noun) in source_nouns:
             subject = " ".join(word for word in step.to.split() if word != color)
             return ParsedStep(type="color", subject=subject, to=color)
     return step

@@ -28,6 +28,8 @@ _WORD = r"\d+[.,:]\d+|[^\W_]+(?:[-'][^\W_]+)*'?"
 _TOKEN = re.compile(rf"(?P<quoted>{_QUOTED})|(?P<word>{_WORD})|(?P<mark>[,.;!?:&])")
 _NUMBERING = re.compile(r"(?:^|\s)\(?\d{1,2}[.)]\s+(?=[A-Za-z])")
 _ASIDE = re.compile(r"\([^()\"]*\)|\[[^\[\]\"]*\]")
+_ABBREVIATIONS = {"w/o": "without", "w/": "with ", "b&w": "black and white", "b/w": "black and white"}
+_ABBREVIATED = re.compile(r"(?<!\w)(?:w/o|w/|b&w|b/w)", re.IGNORECASE)
 _LABELED = re.compile(
     r"^\s*(?:change\s+)?((?:the\s+)?(?!request|edit|task|instruction|wish|note|title|prompt|step)[a-z]+)\s*:\s+",
     re.IGNORECASE,
@@ -101,7 +103,7 @@ def tokenize(text: str) -> list[Word]:
     ['make', 'the', 'man', "'s", 'sign', 'say', '"open"', '.']
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("‘", "'").replace("_", " ")
-    plain = _ASIDE.sub(" ", plain)
+    plain = _ASIDE.sub(" ", _ABBREVIATED.sub(lambda found: _ABBREVIATIONS[found[0].lower()], plain))
     plain = _LABELED.sub(r"change \1 to ", _NUMBERING.sub(" . ", plain.replace("->", " to ").replace("→", " to ")))
     tokens: list[Word] = []
     for part in _TOKEN.finditer(plain):

@@ -156,7 +156,7 @@ def _overridden(step: ParsedStep, edit: Edit) -> ParsedStep:
     fields = _stated(edit)
     if edit.subject and step.from_ == step.subject:
         fields = {"from_": edit.subject, **fields}
-    return replace(step, **fields, also=())
+    return replace(step, **fields, also=() if fields else step.also)
 
 
 def _first_of_type(parsed: ParsedInstruction, edit_type: str) -> ParsedStep | None:

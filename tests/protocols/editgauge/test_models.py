@@ -73,7 +73,8 @@ def test_an_object_that_is_not_seen_is_never_done(model: Model) -> None:
 
 
 def test_kept_is_one_for_an_untouched_image_and_falls_with_every_disturbance() -> None:
-    models, still = fitted(), dict.fromkeys(("mean_changed", "unmatched", "median_changed"), 0.0)
+    models = fitted()
+    still: dict[str, float | None] = dict.fromkeys(("mean_changed", "unmatched", "median_changed"), 0.0)
 
     assert models.kept(still, NO_DISTURBANCE).value == 1
     for name in still:

@@ -367,7 +367,7 @@ def test_every_feature_has_a_meaning_for_people() -> None:
 
 def test_reasons_list_what_speaks_for_and_against() -> None:
     answer = Prediction(0.7, {"presence": 1.2, "most_changed": -0.4, "region_look": 0.3, "unmatched": 0.01})
-    values = {"presence": 0.9, "most_changed": 0.1, "unmatched": 1.0}
+    values: dict[str, float | None] = {"presence": 0.9, "most_changed": 0.1, "unmatched": 1.0}
     texts = [piece.text for piece in reasons(answer, values, "it is there") if isinstance(piece, Note)]
 
     assert texts == [

@@ -146,7 +146,7 @@ class _Cells:
         if isinstance(values, list) and len(values) == RATERS and all(isinstance(one, kind) for one in values):
             return values
         self.wrong(
-            f"'{column}' must be a list with an answer of each of {RATERS} raters, got {format_value(self._row[column])}"
+            f"'{column}' must list the answers of {RATERS} raters, got {format_value(self._row[column])}"
         )
         return []
 

@@ -42,7 +42,7 @@ def load() -> Benchmark:
     available = photos.PHOTOS.info()
     if available.present < available.files:
         raise BadInputError(
-            f"The benchmark 'sample' needs {available.files} photographs, of which {available.present} are on this machine. "
+            f"The benchmark 'sample' needs {available.files} photographs, of which {available.present} are present. "
             f"Run `editgauge data pull photos` (fetches {available.bytes_to_fetch / 1e6:.0f} MB once)."
         )
     text = (resources.files(__name__) / "sample.yaml").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError
-from editgauge.instructions import parse_instruction as understand
+from editgauge.instructions import parse_instruction
 from editgauge.types import Position
 from tests.instructions.accuracy import SETS, counts
 
@@ -23,6 +23,7 @@ from tests.instructions.accuracy import SETS, counts
 @pytest.mark.parametrize(
     ("name", "types", "all_fields"),
     [
+        ("forms.jsonl", 0.95, 0.92),
         ("blind.tsv", 0.97, 0.95),
         ("editinspector.tsv", 0.97, 0.95),
         ("styles.tsv", 0.94, 0.94),
@@ -51,7 +52,7 @@ def test_on_real_instructions_the_types_agree_with_people(shared: Path) -> None:
     A replacement is often worded as an addition ("put a cake on the plate"), and a change of an attribute as anything.
     """
     with (shared / "editinspector" / "editinspector_benchmark.csv").open(encoding="utf-8", newline="") as file:
-        rows = [(row["action"], understand(row["instruction"]).steps[0]) for row in csv.DictReader(file)]
+        rows = [(row["action"], parse_instruction(row["instruction"]).steps[0]) for row in csv.DictReader(file)]
     assert len(rows) == 783
     assert sum(step.type == "unspecified" for _, step in rows) < 30
     agreed = Counter(action for action, step in rows if action in FAMILIES and step.type in FAMILIES[action])
@@ -68,9 +69,9 @@ def test_captions_of_real_edits_are_sure_only_where_they_agree_with_the_instruct
     sure = []
     for edit in json.loads(lookup.read_text("utf-8")).values():
         source, target = edit["source_global_caption"], edit["target_global_caption"]
-        steps = understand(target, source, form="caption").steps
+        steps = parse_instruction(target, source, form="caption").steps
         if all(step.sure for step in steps):
-            asked_for = understand(edit["instruction"], source).steps
+            asked_for = parse_instruction(edit["instruction"], source).steps
             sure.append([step.type for step in steps] == [step.type for step in asked_for])
     assert len(sure) >= 40
     assert sum(sure) / len(sure) >= 0.9
@@ -87,7 +88,7 @@ def test_captions_of_real_edits_are_sure_only_where_they_agree_with_the_instruct
     ],
 )
 def test_captions_are_aligned_word_by_word(before: str, after: str, kind: str, subject: str | None, to: str) -> None:
-    (step,) = understand(after, before, form="caption").steps
+    (step,) = parse_instruction(after, before, form="caption").steps
     assert (step.type, step.subject, step.to) == (kind, subject, to)
 
 
@@ -95,51 +96,53 @@ def test_the_labels_name_edit_types() -> None:
     for name in SETS:
         from tests.instructions.accuracy import labeled
 
-        for each in labeled(name):
-            assert {step[0] for step in each.steps} <= set(EDIT_TYPES), each.text
+        for example in labeled(name):
+            assert {step[0] for steps in example.accepted for step in steps} <= set(EDIT_TYPES), example.text
 
 
 def test_two_requests_are_two_steps_in_their_order() -> None:
-    first, second = understand("remove the tent and add a bonfire").steps
+    first, second = parse_instruction("remove the tent and add a bonfire").steps
     assert (first.type, first.subject) == ("object_removal", "tent")
     assert (second.type, second.to) == ("object_addition", "bonfire")
 
 
 def test_a_pronoun_is_resolved_from_the_source_caption_only() -> None:
-    assert understand("could he be in the forest?", "A man walks down a street.").steps[0].subject == "man"
-    assert understand("could he be in the forest?").steps[0].subject is None
+    assert parse_instruction("could he be in the forest?", "A man walks down a street.").steps[0].subject == "man"
+    assert parse_instruction("could he be in the forest?").steps[0].subject is None
 
 
 def test_what_must_stay_is_no_step() -> None:
-    steps = understand("Make the car red, but don't touch the background.").steps
+    steps = parse_instruction("Make the car red, but don't touch the background.").steps
     assert [(step.type, step.to) for step in steps] == [("color", "red")]
 
 
 def test_a_place_is_a_relation_with_its_anchor() -> None:
-    left, beside = (understand(f"add a ball {place} the dog").steps[0] for place in ("to the left of", "next to"))
+    left, beside = (
+        parse_instruction(f"add a ball {place} the dog").steps[0] for place in ("to the left of", "next to")
+    )
     assert (left.type, left.position) == ("positional_addition", Position("left", "dog"))
     assert (beside.type, beside.position) == ("object_addition", Position("next to", "dog"))
 
 
 def test_the_captions_say_what_the_instruction_leaves_open() -> None:
-    step = understand("change the color of the ball", "a boy with a blue ball", "a boy with a red ball").steps[0]
+    step = parse_instruction("change the color of the ball", "a boy with a blue ball", "a boy with a red ball").steps[0]
     assert (step.type, step.subject, step.from_, step.to) == ("color", "ball", "blue", "red")
 
 
 def test_the_instruction_wins_over_the_captions() -> None:
-    step = understand("make the ball green", "a boy with a blue ball", "a boy with a red ball").steps[0]
+    step = parse_instruction("make the ball green", "a boy with a blue ball", "a boy with a red ball").steps[0]
     assert step.to == "green"
 
 
 def test_what_is_not_understood_is_said() -> None:
-    reading = understand("blorp the frindle")
+    reading = parse_instruction("blorp the frindle")
     assert [step.type for step in reading.steps] == ["unspecified"]
     assert "frindle" in reading.left
 
 
 @pytest.mark.parametrize("text", ["add next to the cat", "add \N{DOG FACE} next to the cat", "put on the table"])
 def test_a_verb_is_not_the_thing_that_it_asks_for(text: str) -> None:
-    reading = understand(text)
+    reading = parse_instruction(text)
     assert [step.type for step in reading.steps] == ["unspecified"]
     assert reading.left
 
@@ -147,7 +150,7 @@ def test_a_verb_is_not_the_thing_that_it_asks_for(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "  \n"])
 def test_an_empty_instruction_is_refused(text: str) -> None:
     with pytest.raises(BadInputError, match="empty"):
-        understand(text)
+        parse_instruction(text)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +163,7 @@ def test_an_empty_instruction_is_refused(text: str) -> None:
     ],
 )
 def test_a_text_that_cannot_be_read_says_why(text: str, left: str) -> None:
-    reading = understand(text)
+    reading = parse_instruction(text)
     assert reading.steps[0].type == "unspecified"
     assert not reading.steps[0].sure
     assert left in reading.left
@@ -168,7 +171,7 @@ def test_a_text_that_cannot_be_read_says_why(text: str, left: str) -> None:
 
 @given(st.text(alphabet=string.ascii_letters + " ,.'\"-?!0123456789", min_size=1, max_size=120).filter(str.strip))
 def test_no_text_breaks_the_reader(text: str) -> None:
-    reading = understand(text)
+    reading = parse_instruction(text)
     assert reading.steps
     assert all(step.type in EDIT_TYPES for step in reading.steps)
 
@@ -181,12 +184,12 @@ def test_no_order_of_known_words_breaks_the_reader() -> None:
     for _ in range(600):
         text = " ".join(chance.choices(vocabulary, k=chance.randint(1, 9)))
         for caption in (None, "a red dog on a sofa"):
-            assert all(step.type in EDIT_TYPES for step in understand(text, source_caption=caption).steps), text
+            assert all(step.type in EDIT_TYPES for step in parse_instruction(text, source_caption=caption).steps), text
 
 
 @pytest.mark.parametrize("text", ["have a person hold an airplane", "add a person holding an airplane"])
 def test_what_somebody_new_holds_is_asked_for_too(text: str) -> None:
-    assert [step.to for step in understand(text).steps] == ["person", "airplane"]
+    assert [step.to for step in parse_instruction(text).steps] == ["person", "airplane"]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +203,7 @@ def test_what_somebody_new_holds_is_asked_for_too(text: str) -> None:
 def test_a_number_of_things_is_a_count_and_a_number_on_something_is_text(
     text: str, expected: tuple[str, str, int | None, bool]
 ) -> None:
-    (step,) = understand(text).steps
+    (step,) = parse_instruction(text).steps
     assert (step.type, step.to, step.count, step.sure) == expected
 
 
@@ -216,44 +219,42 @@ def test_a_number_of_things_is_a_count_and_a_number_on_something_is_text(
     ],
 )
 def test_an_indefinite_removal_is_of_one_of_several(text: str, step: tuple[str, str, int | None]) -> None:
-    (read,) = understand(text).steps
+    (read,) = parse_instruction(text).steps
     assert (read.type, read.subject, read.count) == step
 
 
 def test_everyone_is_there_already() -> None:
-    (smile,) = understand("make everyone smile").steps
+    (smile,) = parse_instruction("make everyone smile").steps
     assert (smile.type, smile.subject) == ("action", "person")
-    (hat,) = understand("let everyone wear a hat").steps
+    (hat,) = parse_instruction("let everyone wear a hat").steps
     assert (hat.type, hat.subject, hat.to) == ("object_addition", "person", "hat")
 
 
 def test_captions_say_what_a_pronoun_stands_for_where_they_differ_in_one_thing() -> None:
-    (step,) = understand("Make it a slice of pizza", "A plate with a sandwich", "A plate with a slice of pizza").steps
+    (step,) = parse_instruction(
+        "Make it a slice of pizza", "A plate with a sandwich", "A plate with a slice of pizza"
+    ).steps
     assert (step.type, step.from_, step.to) == ("object_replacement", "sandwich", "slice of pizza")
 
 
 def test_what_somebody_new_holds_and_is_there_already_is_not_asked_for() -> None:
-    assert [step.to for step in understand("make a kid hold the plate").steps] == ["kid"]
+    assert [step.to for step in parse_instruction("make a kid hold the plate").steps] == ["kid"]
 
 
 @pytest.mark.parametrize(
-    ("text", "step"),
+    ("text", "types"),
     [
-        ("把狗换成一只猫", ("object_replacement", "dog", "cat")),
-        ("去掉照片里的路人", ("object_removal", "passerby", None)),
-        ("给小女孩戴上一顶红色的帽子", ("object_addition", "girl", "red hat")),
-        ("背景换成海滩", ("background", None, "beach")),
-        ("变成水彩画风格", ("style", None, "watercolor painting")),
-        ("在黑板上写上“你好”", ("text", "blackboard", "你好")),
+        ("make the man who is wearing a hat smile", ["action"]),
+        ("There are three cups on the table, take one away.", ["single_instance_removal"]),
+        ("The lamp is ugly, swap it for a candle", ["object_replacement"]),
+        ("Give the girl a balloon instead of the umbrella", ["object_replacement"]),
+        ("make the chair look like it is made of glass", ["texture"]),
+        ("Hi all, can someone please remove the guy in the background? Thanks!", ["object_removal"]),
+        ("Paint the door green, the shutters white and the roof black", ["color", "color", "color"]),
+        ("on the table put an apple", ["object_addition"]),
+        ("Golden retriever instead of poodle", ["object_replacement"]),
+        ("I don't want the dog there", ["object_removal"]),
     ],
 )
-def test_common_chinese_patterns_are_parsed(text: str, step: tuple[str, str | None, str | None]) -> None:
-    (parsed,) = understand(text).steps
-    assert (parsed.type, parsed.subject, parsed.to) == step
-    assert parsed.sure
-
-
-def test_other_chinese_is_not_understood_and_advises_a_judge() -> None:
-    reading = understand("给这首诗配一段合适的旋律")
-    assert [step.type for step in reading.steps] == ["unspecified"]
-    assert "judge" in reading.left
+def test_requests_are_found_behind_and_between_other_words(text: str, types: list[str]) -> None:
+    assert [step.type for step in parse_instruction(text).steps] == types
