@@ -35,6 +35,7 @@ from editgauge.instructions._steps import (
     build_step,
     is_mood,
     is_style,
+    read_value,
     replace_by,
     set_background,
     size_or_text,
@@ -132,6 +133,9 @@ def read_caption(tokens: Sequence[Word]) -> ParsedStep:
     first = next((at for at, token in enumerate(tokens) if token in {".", "!", "?"}), len(tokens))
     body = parse_clause(without_frame(tokens[:first]))
     more = [token for token in tokens[first:] if token not in MARKS]
+    medium, depicted = _medium(tokens[:first])
+    if medium and not set(medium.split()) & _FRAMES:
+        return build_step("style", text_of(depicted), medium)
     phrase, end = read_phrase(body, predicate=True)
     if not phrase.words:
         return ParsedStep(type=NOT_UNDERSTOOD)
@@ -200,6 +204,12 @@ def read_predicate(phrase: Phrase, tail: Words) -> ParsedStep | None:
     if item.words and not (name == "hold" and item.owner):
         return add(item, phrase.name, Position("on", phrase.name) if name == "wear" else None)
     text = " ".join(token for token in tail if token not in _ARTICLES)
+    if text in words("states"):
+        return build_step("action", phrase.name, text, sure=True)
+    if (value := read_value(tail)).kind == "texture":
+        return build_step("texture", phrase.name, value.text, sure=True)
+    if tail[0] in words("say") and len(tail) > 1:
+        return build_step("text", phrase.name, text_of(tail[1:], raw=True), sure=True)
     if action_base(tail[0]) == "face":
         return build_step("viewpoint", phrase.name, text, sure=True)
     if tail[0] == "from" and len(tail) > 1:
@@ -230,6 +240,8 @@ def _located(phrase: Phrase, tail: Words) -> ParsedStep | None:
     if not placement or not placement.anchor:
         return None
     anchor, preposition = placement.anchor, placement.preposition
+    if anchor.head in words("moods") and not anchor.is_scene:
+        return build_step("style", phrase.name, anchor.name, sure=False)
     if "pose" in tail:
         return build_step("action", phrase.name, " ".join(tail))
     if preposition == "in" and tail[-1] in words("worn"):

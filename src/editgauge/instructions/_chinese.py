@@ -131,7 +131,7 @@ def _stripped(clause: str) -> str:
 
 def _read(clause: str, discourse: Discourse) -> Steps:
     for pattern, rule in _PATTERNS():
-        if (found := re.fullmatch(pattern, clause)) and (steps := rule(found.groupdict(), discourse)):
+        if (pattern_match := re.fullmatch(pattern, clause)) and (steps := rule(pattern_match.groupdict(), discourse)):
             return steps
     return []
 
@@ -300,18 +300,18 @@ def _made_of(groups: Groups, _: Discourse) -> Steps:
 
 
 def _moves(groups: Groups, discourse: Discourse) -> Steps:
-    phrase, place = _phrase(groups["x"]), groups.get("l") or ""
+    phrase, location = _phrase(groups["x"]), groups.get("l") or ""
     relation = _tables()["relations"].get(groups.get("r") or "", "")
     if not phrase.words:
         return []
-    if place in _tables()["places"]:
-        return [set_background(_phrase(place), phrase.name)]
-    anchor = _phrase(place) if place else Phrase()
-    if not relation or (place and not anchor.words):
+    if location in _tables()["places"]:
+        return [set_background(_phrase(location), phrase.name)]
+    anchor = _phrase(location) if location else Phrase()
+    if not relation or (location and not anchor.words):
         return []
-    to = relation if not place else f"{relation} {anchor.name}"
+    to = relation if not location else f"{relation} {anchor.name}"
     position = Position(cast("Relation", relation), anchor.name or None)
-    return [build_step("position_replacement", phrase.name, to, position=position, sure=not place)]
+    return [build_step("position_replacement", phrase.name, to, position=position, sure=not location)]
 
 
 def _views(groups: Groups, _: Discourse) -> Steps:
@@ -321,8 +321,8 @@ def _views(groups: Groups, _: Discourse) -> Steps:
 
 
 def _located(groups: Groups, _: Discourse) -> Steps:
-    place, phrase = _tables()["places"].get(groups["l"] or ""), _phrase(groups.get("x"))
-    return [build_step("background", phrase.name or None, place, sure=True)] if place else []
+    location, phrase = _tables()["places"].get(groups["l"] or ""), _phrase(groups.get("x"))
+    return [build_step("background", phrase.name or None, location, sure=True)] if location else []
 
 
 def _writes(groups: Groups, _: Discourse) -> Steps:

@@ -227,9 +227,9 @@ def _recolored(step: ParsedStep, source: str, target: str) -> ParsedStep:
         return replace(step, from_=step.from_ or (old if new else None), to=new)
     if step.type != "object_addition" or step.subject or step.position is not None or not step.to:
         return step
-    shown = {singular(str(word)) for word in tokenize(source)}
+    source_nouns = {singular(str(word)) for word in tokenize(source)}
     for color, noun in fresh:
-        if color in step.attributes and singular(noun) in shown:
+        if color in step.attributes and singular(noun) in source_nouns:
             subject = " ".join(word for word in step.to.split() if word != color)
             return ParsedStep(type="color", subject=subject, to=color)
     return step

@@ -277,7 +277,7 @@ def _core_end(tokens: Words, start: int, *, predicate: bool) -> int:
     if tokens[start].quoted:
         return start + 1
     for at in range(start + 1, stop):
-        if at in inside or "'s" in (tokens[at], tokens[at - 1]):
+        if at in inside or at + 1 in inside or "'s" in (tokens[at], tokens[at - 1]):
             continue
         if _begins_verb(tokens, start, at) or (predicate and _begins_predicate(tokens, start, at, stop)):
             return at
@@ -349,7 +349,7 @@ def _begins_predicate(tokens: Words, start: int, at: int, stop: int) -> bool:
         known_kind(word) or word in words("adverbs") | words("shades") | {"color", "colored", "colour"}
         for word in tokens[at:stop]
     )
-    if known_kind(token) and only_describes:
+    if known_kind(token) and only_describes and not (token.tag == "NN" and at - 1 == start and is_activity(before)):
         is_noun_missing = (
             at - 1 == start and before in adjective_kinds() and before not in words("materials") and is_last
         )
@@ -451,10 +451,10 @@ def read_objects(tokens: Words, *, predicate: bool = False) -> list[tuple[Phrase
             continue
         placement = read_placement(tail, 0)
         end = placement.end if placement else read_phrase(tail, 1)[1] if tail[0] in {"to", "onto"} else -1
-        rest = tail[skip(tail, {"and"}, at + length) :]
-        others = read_objects(rest, predicate=predicate)
-        if others and (end == at or (predicate and all(after for _, after in others))):
-            return [*((phrase, tail[:at]) for phrase in phrases), *others]
+        remainder = tail[skip(tail, {"and"}, at + length) :]
+        next_pairs = read_objects(remainder, predicate=predicate)
+        if next_pairs and (end == at or (predicate and all(after for _, after in next_pairs))):
+            return [*((phrase, tail[:at]) for phrase in phrases), *next_pairs]
     return [(phrase, tail) for phrase in phrases]
 
 

@@ -423,14 +423,14 @@ def _negated(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
         if action_base(tail[at]) and action_base(tail[1]):
             return [build_step("action", subject, to_activity(tail[at:]), sure=True)]
         return say_of(phrase, tail[at:], context)
-    rest = [token for token in tail if token not in words("not") | words("be")]
-    owns = bool(rest) and rest[0] in words("wear") | words("have") | words("hold")
+    remainder = [token for token in tail if token not in words("not") | words("be")]
+    owns = bool(remainder) and remainder[0] in words("wear") | words("have") | words("hold")
     if tail[0] == "without" or owns:
-        gone, _ = read_phrase(rest, int(owns))
+        gone, _ = read_phrase(remainder, int(owns))
         return [build_step("object_removal", gone.name, sure=True)] if gone else []
-    if rest and rest[0] in {"there", "visible", "present", "in"}:
+    if remainder and remainder[0] in {"there", "visible", "present", "in"}:
         return [remove(phrase, [], context)]
-    return [build_step("action", subject, f"not {to_activity(rest)}".strip())]
+    return [build_step("action", subject, f"not {to_activity(remainder)}".strip())]
 
 
 def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Steps:
@@ -449,8 +449,8 @@ def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Ste
     first, after = pairs[0]
     if first.is_scene and words("backgrounds") & set(after):
         return [set_background(first, sure=False)]
-    if first.is_definite and (seen := _is_seen_from(first, after, context)):
-        return seen
+    if first.is_definite and (view_steps := _is_seen_from(first, after, context)):
+        return view_steps
     placement = find_placement(after)
     if first.is_definite and placement and placement.anchor and placement.anchor.head in words("moods"):
         return [build_step("style", to=placement.anchor.name, sure=True)]  # "can we see the bridge at night?"
@@ -460,11 +460,11 @@ def comes_to_exist(tail: Words, context: Discourse, *, sure: bool = True) -> Ste
         return [replace(redescribe(same or first.without(colors), first, None), sure=same is not None)]
     return [
         step
-        for phrase, rest in pairs
+        for phrase, remainder in pairs
         for step in (
             [remove(phrase, [], context)]
             if phrase.determiner == "no"
-            else add_all(phrase, rest, context, sure=sure or same is None)
+            else add_all(phrase, remainder, context, sure=sure or same is None)
         )
     ]
 
@@ -505,12 +505,12 @@ def _shows(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
         value = Value("text", text_of(tail[1:], raw=True))
     if value.kind in {"color", "text"}:
         return [describe(phrase, value, subject)]
-    shown, _ = read_phrase(tail, 1)
-    if not shown or shown.is_definite:
+    content, _ = read_phrase(tail, 1)
+    if not content or content.is_definite:
         return None
     if singular(phrase.head) == "window":
-        return [set_background(shown, subject, sure=False)]
-    return [add(shown, position=Position("on", subject), sure=False)]
+        return [set_background(content, subject, sure=False)]
+    return [add(content, position=Position("on", subject), sure=False)]
 
 
 def _owns(phrase: Phrase, tail: Words, context: Discourse) -> Steps | None:
@@ -647,8 +647,8 @@ def _is_what(phrase: Phrase, tail: Words, context: Discourse) -> Steps:
         return steps
     if tail[0] in {"from", "seen"}:
         return _is_seen_from(phrase, tail[skip(tail, {"seen"}) :], context) or []
-    if (shown := _shows(phrase, tail, context)) is not None:
-        return shown
+    if (content := _shows(phrase, tail, context)) is not None:
+        return content
     if is_activity(tail[0]) and (known_kind(tail[0]) or "action") == "action":
         return _acts(phrase, tail, context) or []
     return [becomes(phrase, tail, context)]

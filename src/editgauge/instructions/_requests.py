@@ -181,20 +181,20 @@ def classify(clause: list[Word]) -> ClauseRequest:
     clause = _unfronted(clause)
     at = begin = 0
     if (
-        seen := next((at for at in range(len(clause)) if list(clause[at : at + 3]) == ["wants", "to", "see"]), None)
+        wish_at := next((at for at in range(len(clause)) if list(clause[at : at + 3]) == ["wants", "to", "see"]), None)
     ) is not None:
-        return ClauseRequest("wish", clause[seen + 3 :])
+        return ClauseRequest("wish", clause[wish_at + 3 :])
     if "if" in clause[2:] and clause[0] in {"i", "we", "it"}:  # "it would look better if", "I'd love it if"
         inner = classify(clause[list(clause).index(Word("if")) + 1 :])
         return inner if inner.kind == "command" else ClauseRequest("wish", inner.words)
     while at < len(clause):
         if wish := match("wishes", clause, at):
-            rest = clause[at + wish :]
+            remainder = clause[at + wish :]
             is_negated = clause[at] == "want" and bool({"n't", "not"} & set(clause[max(at - 2, 0) : at]))
             if is_negated:  # "I don't want the dog there"
-                return ClauseRequest("command", [Word("remove"), *rest])
-            command = classify(rest) if rest else None
-            return command if command and command.kind == "command" else ClauseRequest("wish", rest)
+                return ClauseRequest("command", [Word("remove"), *remainder])
+            command = classify(remainder) if remainder else None
+            return command if command and command.kind == "command" else ClauseRequest("wish", remainder)
         if opener := match("openers", clause, at):
             at = begin = at + opener
             continue
@@ -236,10 +236,10 @@ def classify(clause: list[Word]) -> ClauseRequest:
         },
         begin,
     )
-    rest = clause[start:]
-    if rest and rest[0] in words("modals") - {"to", "need", "needs"}:
-        return ClauseRequest("question", rest)
-    return ClauseRequest("description" if rest and _is_finite(rest) else "statement", rest)
+    remainder = clause[start:]
+    if remainder and remainder[0] in words("modals") - {"to", "need", "needs"}:
+        return ClauseRequest("question", remainder)
+    return ClauseRequest("description" if remainder and _is_finite(remainder) else "statement", remainder)
 
 
 def _unfronted(clause: list[Word]) -> list[Word]:

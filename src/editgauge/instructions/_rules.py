@@ -138,9 +138,9 @@ def _instead_first(tail: list[Word], context: Discourse) -> Steps:
     if is_activity(tail[0]) and "," in tail:
         return read_request(classify(tail[tail.index(Word(",")) + 1 :]), context)
     old, end = read_phrase(parse_clause(tail))
-    rest = [token for token in tail[end:] if token != ","]
-    steps = read_request(classify(rest), context) if old and rest else []
-    steps = steps or (comes_to_exist(parse_clause(rest), context) if rest else [])
+    remainder = [token for token in tail[end:] if token != ","]
+    steps = read_request(classify(remainder), context) if old and remainder else []
+    steps = steps or (comes_to_exist(parse_clause(remainder), context) if remainder else [])
     if len(steps) != 1 or not steps[0].to or steps[0].type not in {"object_addition", "positional_addition"}:
         return steps
     before = context.resolve(old)
@@ -187,7 +187,7 @@ def command(clause: list[Word], context: Discourse) -> Steps:
         return []
     verb = text_of(clause[:length])
     verb = {"making": "make", "letting": "let", "having": "have"}.get(verb, verb)
-    body = parse_clause(clause, command=True)[length:]
+    body: Words = parse_clause(clause, command=True)[length:]
     is_dative = group == "give" and body[0] == "me"
     group, verb, body = _regrouped(group, verb, body if is_dative else _unfronted(body))
     if group == "write" or (group in {"add", "put"} and is_writing(body)):
@@ -297,15 +297,15 @@ def read_fragment(clause: list[Word], context: Discourse) -> Steps:
     tail = parsed[end:]
     if not phrase.words or not tail:
         return []
-    known = replace(phrase, determiner="the")
+    named = replace(phrase, determiner="the")
     if tail[0] == "to" and len(tail) > 1:
-        return [unsure(becomes(known, tail[1:], context))]
+        return [unsure(becomes(named, tail[1:], context))]
     if tail[0] == "for" and (recipient := read_phrase(tail, 1)[0]):
         return [unsure(add_to(phrase, recipient, context))]
     if tail[0] == "without" or (list(tail) == ["off"] and phrase.is_worn):
-        return [unsure(remove(read_phrase(tail, 1)[0] if tail[1:] else known, [], context))]
+        return [unsure(remove(read_phrase(tail, 1)[0] if tail[1:] else named, [], context))]
     if read_value(tail).kind not in {"object", "other", "style"}:
-        return [unsure(step) for step in say_of(known, tail, context)]
+        return [unsure(step) for step in say_of(named, tail, context)]
     phrase, end = read_phrase(parsed)
     is_placed = read_placement(parsed, end) is not None and parsed[end] not in {"with", "from"}
     return [add_placed(phrase, parsed[end:], context, sure=False)] if is_placed else []

@@ -362,8 +362,8 @@ def read_value(tokens: Words) -> Value:
     if list(value[:2]) == ["shaped", "like"]:
         return Value("shape", text_of(value))
     for read in (_made_of, _color, _size, _listed, _activity, _manner):
-        if found := read(value):
-            return found
+        if parsed_value := read(value):
+            return parsed_value
     phrase, end = read_phrase(value)
     if phrase.words == ("rainbow",):
         return Value("color", "rainbow")
@@ -402,30 +402,30 @@ def _is_degree(tokens: Words, at: int) -> bool:
 def _made_of(tokens: Words) -> Value | None:
     for opening in map(str.split, _MADE_OF):
         if list(tokens[: len(opening)]) == opening:
-            rest = [token for token in tokens[len(opening) :] if token not in ARTICLES | {"pure", "solid"}]
-            if not rest or (opening == ["in"] and not all(token in words("materials") for token in rest)):
+            remainder = [token for token in tokens[len(opening) :] if token not in ARTICLES | {"pure", "solid"}]
+            if not remainder or (opening == ["in"] and not all(token in words("materials") for token in remainder)):
                 return None
-            return Value("texture", " ".join(rest))
+            return Value("texture", " ".join(remainder))
     return None
 
 
 def _color(tokens: Words) -> Value | None:
     """Read one or several colors: "light blue", "red and white", "a shade of green"."""
-    rest = [token for token in tokens if token not in ARTICLES | {"shade", "of"}]
+    remainder = [token for token in tokens if token not in ARTICLES | {"shade", "of"}]
     if tokens[0] in {"a", "an"} and not set(tokens) & {"color", "colour", "shade", "tone", "hue"}:
         return None
-    if not rest or match("compounds", tokens) == len(tokens):
+    if not remainder or match("compounds", tokens) == len(tokens):
         return None
-    if rest in (["black", "and", "white"], ["darker"], ["brighter"], ["lighter"]):
-        return Value("color", " ".join(rest))
+    if remainder in (["black", "and", "white"], ["darker"], ["brighter"], ["lighter"]):
+        return Value("color", " ".join(remainder))
     allowed = words("colors") | words("shades") | _AFTER_COLORS
-    if rest[0] in words("colors") and "with" in rest[1:-1]:  # "purple with yellow spots"
-        return Value("color", text_of(rest))
-    if not any(token in words("colors") for token in rest) or not all(
-        token in allowed or "-" in token for token in rest
+    if remainder[0] in words("colors") and "with" in remainder[1:-1]:  # "purple with yellow spots"
+        return Value("color", text_of(remainder))
+    if not any(token in words("colors") for token in remainder) or not all(
+        token in allowed or "-" in token for token in remainder
     ):
         return None
-    named = [token for token in rest if token in words("colors") | words("shades") | {"and"} or "-" in token]
+    named = [token for token in remainder if token in words("colors") | words("shades") | {"and"} or "-" in token]
     while named and named[-1] == "and":
         named.pop()
     return Value("color", " ".join(named))
@@ -444,10 +444,10 @@ def _size(tokens: Words) -> Value | None:
 
 def _listed(tokens: Words) -> Value | None:
     """Read adjectives of the lists: materials, patterns, shapes, states, feelings."""
-    rest = [token for token in tokens if token not in {"a", "an", "with"}]
-    if len(rest) > 2 and rest[-2] == "in":  # "oval in shape"
-        rest.pop(-2)
-    core = [token for token in rest if token not in _LOOKS | _SURFACES]
+    remainder = [token for token in tokens if token not in {"a", "an", "with"}]
+    if len(remainder) > 2 and remainder[-2] == "in":  # "oval in shape"
+        remainder.pop(-2)
+    core = [token for token in remainder if token not in _LOOKS | _SURFACES]
     if not core:
         return None
     has_article = tokens[0] in {"a", "an"}
@@ -455,15 +455,15 @@ def _listed(tokens: Words) -> Value | None:
     if text in words("states") | words("shapes") and not has_article:
         return Value("action" if text in words("states") else "shape", text)
     kinds = [known_kind(token) for token in core if token not in {"and", "or", ","}]
-    if kinds and all(kinds) and (not has_article or len(core) < len(rest)):
+    if kinds and all(kinds) and (not has_article or len(core) < len(remainder)):
         kind = (
             "texture"
             if "texture" in kinds
             else next((kind for kind in kinds if kind not in {"other", "age"}), None) or "other"
         )
-        return Value("shape" if {"shape", "form"} & set(rest) else kind, text)
-    if len(core) < len(rest) and _SURFACES & set(rest):
-        return Value("shape" if "shape" in rest else "texture", text.removeprefix("of ").removesuffix(" of"))
+        return Value("shape" if {"shape", "form"} & set(remainder) else kind, text)
+    if len(core) < len(remainder) and _SURFACES & set(remainder):
+        return Value("shape" if "shape" in remainder else "texture", text.removeprefix("of ").removesuffix(" of"))
     return None if has_article else _state_with_particle(core, text)
 
 
