@@ -55,7 +55,7 @@ FEWEST_OF_EACH = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionAnswers:
+class RatedQuestion:
     """What people say to one question, compared with the score that it is about."""
 
     spec: ScoreSpec
@@ -76,7 +76,7 @@ class QuestionAnswers:
 
 def answers_of(
     run: Run, file: Path, scores: Sequence[str], questions: Sequence[str], level: float | None, quiet: bool = False
-) -> list[QuestionAnswers]:
+) -> list[RatedQuestion]:
     """One for every question that is about a score; raises `BadInputError` where nothing can be fitted."""
     protocol = protocol_of(run)
     specs = {spec.name: spec for spec in run.manifest.protocols[protocol].scores}
@@ -192,7 +192,7 @@ def _answers(
     sources: Mapping[str, str],
     *,
     level: float | None,
-) -> QuestionAnswers:
+) -> RatedQuestion:
     by_outcome: dict[OutcomeKey, list[Rating]] = {}
     for (key,), rating in matched.pairs:
         if rating.question == question:
@@ -201,7 +201,7 @@ def _answers(
     values = scored.get(spec.name, {})
     rated = {key: ratings for key, ratings in by_outcome.items() if key in values}
     good = np.array([fmean(one.value >= good_from for one in ratings) for ratings in rated.values()], dtype=np.float64)
-    return QuestionAnswers(
+    return RatedQuestion(
         spec,
         question,
         good_from,
@@ -232,7 +232,7 @@ def _good_from(question: str, by_outcome: Mapping[OutcomeKey, Sequence[Rating]],
     return lowest
 
 
-def _few(answers: QuestionAnswers) -> list[str]:
+def _few(answers: RatedQuestion) -> list[str]:
     """Why nothing can be fitted, in words."""
     yes, no = float(answers.shares.sum()), float((1 - answers.shares).sum())
     sources = np.unique(answers.sources).size
@@ -463,7 +463,7 @@ def _listed(names: Sequence[str]) -> Sequence[str]:
     return [names] if isinstance(names, str) else names
 
 
-def _calibrated(answers: QuestionAnswers) -> Calibrated:
+def _calibrated(answers: RatedQuestion) -> Calibrated:
     curve, slope = fitted_curve(answers.question, answers.values, answers.shares, answers.sources)
     if curve.low + curve.high <= 0:
         raise BadInputError(
@@ -491,7 +491,7 @@ def _calibrated(answers: QuestionAnswers) -> Calibrated:
     )
 
 
-def role_weights(chances: Numbers, answers: QuestionAnswers) -> dict[str, float]:
+def role_weights(chances: Numbers, answers: RatedQuestion) -> dict[str, float]:
     """Fit the weights of the evidence of better models."""
     if not answers.further:
         return {}

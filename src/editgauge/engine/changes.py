@@ -37,7 +37,7 @@ GAP = 16
 
 
 @dataclass(frozen=True, slots=True)
-class SeenObject:
+class ChangedObject:
     """An object in one of the images."""
 
     word: str | None
@@ -53,8 +53,8 @@ class ObjectChange:
 
     kind: str
     """appeared, vanished, moved, recolored, resized, replaced or altered."""
-    before: SeenObject | None
-    after: SeenObject | None
+    before: ChangedObject | None
+    after: ChangedObject | None
     colors: tuple[str, str] | None
     looks_like: str | None
     """What an unrecognized object looks like: now, or before it vanished."""
@@ -62,7 +62,7 @@ class ObjectChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedRegion:
+class DescribedRegion:
     """A region that changed, recognized or not."""
 
     box: tuple[int, int, int, int]
@@ -81,7 +81,7 @@ class WhatChanged:
     share: float
     """How much of the picture changed."""
     changes: tuple[ObjectChange, ...]
-    regions: tuple[ChangedRegion, ...]
+    regions: tuple[DescribedRegion, ...]
     frame: tuple[tuple[float, ...], ...]
     """2 x 3: where a point of the picture before is in the one after."""
     models: dict[str, dict[str, Any]]
@@ -130,7 +130,7 @@ def changes(
         share=round(differing.pixels.share, 4),
         changes=tuple(_one_change(change, source) for change in differing.changes),
         regions=tuple(
-            ChangedRegion(region.box, round(region.share, 4), round(region.strength, 2))
+            DescribedRegion(region.box, round(region.share, 4), round(region.strength, 2))
             for region in differing.pixels.regions
         ),
         frame=tuple(tuple(round(float(value), 4) for value in row) for row in differing.pixels.alignment.matrix),
@@ -158,11 +158,11 @@ def _one_change(change: Change, picture: Pixels) -> ObjectChange:
     return ObjectChange(change.kind, *objects, change.colors, change.looks_like, sentence)
 
 
-def _seen_object(detected: DetectedObject | None) -> SeenObject | None:
+def _seen_object(detected: DetectedObject | None) -> ChangedObject | None:
     if detected is None:
         return None
     left, top, right, bottom = (round(side, 1) for side in detected.box)
-    return SeenObject(detected.label, (left, top, right, bottom), round(detected.confidence, 4))
+    return ChangedObject(detected.label, (left, top, right, bottom), round(detected.confidence, 4))
 
 
 def _draw_both(source: Pixels, differing: Differences) -> Pixels:

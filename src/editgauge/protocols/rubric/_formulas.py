@@ -26,14 +26,14 @@ class RubricPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Bounds(RubricPart):
+class FormulaBounds(RubricPart):
     """Limits of a value in a condition, at least one."""
 
     at_most: Number | None = None
     at_least: Number | None = None
 
     @model_validator(mode="after")
-    def _require_limit(self) -> Bounds:
+    def _require_limit(self) -> FormulaBounds:
         if self.at_most is None and self.at_least is None:
             raise ValueError("a condition needs at_most or at_least")
         return self
@@ -43,7 +43,7 @@ class Bounds(RubricPart):
         return (self.at_most is None or value <= self.at_most) and (self.at_least is None or value >= self.at_least)
 
 
-Condition = Annotated[dict[Name, Bounds], Field(min_length=1)]
+Condition = Annotated[dict[Name, FormulaBounds], Field(min_length=1)]
 """Names with the limits of their values; all must hold."""
 
 
@@ -94,7 +94,7 @@ class Minimum(_ListOperation):
         return min(numbers)
 
 
-class Mean(_ListOperation):
+class MeanFormula(_ListOperation):
     """`{mean: [a, b]}`, over the operands that apply to the edit."""
 
     mean: Annotated[list[Formula], Field(min_length=1)]
@@ -217,7 +217,7 @@ class Conditional(Operation):
 
 _OPERATIONS: dict[str, type[Operation]] = {
     "min": Minimum,
-    "mean": Mean,
+    "mean": MeanFormula,
     "root_of_product": RootOfProduct,
     "weighted": Weighted,
     "scaled": Scaled,
@@ -241,7 +241,7 @@ Formula = Annotated[
     Annotated[Number, Tag("number")]
     | Annotated[Name, Tag("name")]
     | Annotated[Minimum, Tag("min")]
-    | Annotated[Mean, Tag("mean")]
+    | Annotated[MeanFormula, Tag("mean")]
     | Annotated[RootOfProduct, Tag("root_of_product")]
     | Annotated[Weighted, Tag("weighted")]
     | Annotated[Scaled, Tag("scaled")]
@@ -279,7 +279,7 @@ def names_of(formula: Formula) -> Iterator[str]:
         yield formula
 
 
-def holds(condition: Mapping[str, Bounds], values: Values) -> bool | Unscored:
+def holds(condition: Mapping[str, FormulaBounds], values: Values) -> bool | Unscored:
     """Return whether a condition on values holds; unscored if a value is missing before it fails."""
     for name, bounds in condition.items():
         value = _lookup(name, values)

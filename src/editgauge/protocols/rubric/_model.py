@@ -114,7 +114,7 @@ class Rule(RubricPart):
     condition: Condition = Field(alias="if")
 
 
-class SetScore(RubricPart):
+class SetFormula(RubricPart):
     """A score of a set: the mean of group means, of the edits that a condition accepts."""
 
     name: Name
@@ -149,7 +149,7 @@ class Rubric(RubricPart):
     caps: dict[Name, Name] = Field(default_factory=dict)
     rules: list[Rule] = Field(default_factory=list)
     scores: list[RubricScore] = Field(default_factory=list)
-    sets: list[SetScore] = Field(default_factory=list)
+    sets: list[SetFormula] = Field(default_factory=list)
     answers: dict[Question, Name] = Field(default_factory=dict)
     """The dimension or score that answers a question about the edit."""
     repeat: int = Field(default=1, ge=1, le=64)
