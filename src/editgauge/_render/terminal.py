@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Literal
 
@@ -33,8 +34,13 @@ def make_columns(
 
 
 def print_text(text: str, style: Literal["", "bold", "dim"] = "") -> None:
-    """Print a paragraph, wrapped to the width of the terminal."""
-    _console(None if sys.stdout.isatty() else _columns_variable() or TEXT_WIDTH).print(Text(text, style=style))
+    """Print a paragraph, wrapped to the width of the terminal; in a pipe, paths and commands stay in one piece."""
+    if sys.stdout.isatty():
+        _console(None).print(Text(text, style=style))
+        return
+    width = _columns_variable() or TEXT_WIDTH
+    lines = (textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False) for line in text.splitlines())
+    _console(UNLIMITED_WIDTH).print(Text("\n".join(lines), style=style), soft_wrap=True)
 
 
 def print_table(table: ResultTable, *, stacked: bool = False) -> None:

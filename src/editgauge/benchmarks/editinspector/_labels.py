@@ -145,9 +145,7 @@ class _Cells:
         values = self.literal(column)
         if isinstance(values, list) and len(values) == RATERS and all(isinstance(one, kind) for one in values):
             return values
-        self.wrong(
-            f"'{column}' must list the answers of {RATERS} raters, got {format_value(self._row[column])}"
-        )
+        self.wrong(f"'{column}' must list the answers of {RATERS} raters, got {format_value(self._row[column])}")
         return []
 
     def literal(self, column: str) -> Any:
