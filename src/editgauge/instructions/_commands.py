@@ -169,7 +169,7 @@ def replace_object(verb: str, phrase: Phrase, tail: Words, context: Discourse) -
         or (phrase.words and phrase.words[-1].quoted)
     ):
         return [change_text(phrase, tail[:at], new, context)]
-    if phrase.head in words("backgrounds") | {"color", "colour"}:
+    if phrase.head in words("backgrounds") | words("properties.color"):
         return [becomes(phrase, new, context)]
     if verb.startswith("substitut") and tail[at] == "for" and after.is_definite and not phrase.is_definite:
         return [swap(after, phrase, context)]
@@ -386,7 +386,7 @@ def _change_into(phrase: Phrase, about: Words, new: Words, context: Discourse) -
 
 def _incomplete(verb: str, phrase: Phrase, context: Discourse) -> Steps:
     """Read a change without a value: "change the shirt", "make a hill", "make both the pizzas pepperoni"."""
-    if phrase.head in {"color", "colour"} | words("text_words") | words("backgrounds") | words("whole"):
+    if phrase.head in words("properties.color") | words("text_words") | words("backgrounds") | words("whole"):
         return [becomes(phrase, [], context)]
     if verb not in CAUSATIVES:
         return [build_step(NOT_UNDERSTOOD, context.resolve(phrase))]

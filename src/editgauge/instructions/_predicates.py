@@ -89,14 +89,10 @@ _DIRECTIONS = frozenset(
 _VIEWED = frozenset({"camera", "left", "right", "viewer", "front", "away", "us", "forward"})
 AS_IF = (["as", "if"], ["as", "though"], ["like", "it"], ["like", "they"])
 PROPERTIES = {
-    "color": frozenset({"color", "colour", "colors", "colours"}),
-    "style": frozenset({"style"}),
+    **{name: words(f"properties.{name}") for name in ("color", "style", "size", "surface", "pose")},
     "background": words("backgrounds"),
-    "size": frozenset({"size"}),
-    "surface": frozenset({"material", "texture", "pattern", "surface", "shape"}),
     "view": words("view_words"),
     "mood": words("mood_subjects") - {"sky", "light"},
-    "pose": frozenset({"pose", "posture", "expression", "gesture", "stance", "action", "activity"}),
 }
 """Nouns that name a property instead of an object."""
 
