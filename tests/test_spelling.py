@@ -26,6 +26,7 @@ BOTH_SPELLINGS = {
     "src/editgauge/benchmarks/sample/sample.yaml",
     "src/editgauge/builders/_training_attributes.yaml",
     "src/editgauge/instructions/_phrases.py",
+    "src/editgauge/instructions/_predicates.py",
     "src/editgauge/instructions/_rules.py",
     "src/editgauge/instructions/_steps.py",
     "src/editgauge/instructions/words.yaml",
