@@ -27,6 +27,8 @@ MIN_FINE = 0.4
 """Mean fine structure, in units of lightness out of 100, below which a cell is smooth."""
 MIN_CELLS = 0.05
 """Share of the cells that must be colored (or textured) to measure a change of color (or sharpness)."""
+MIN_TEXTURED_CELLS = 0.3
+"""The same for sharpness: one textured object on a plain background says nothing about the whole image."""
 MAX_FRAME_SHIFT = 0.03
 """Of the diagonal: a frame that moved no farther is aligned before the comparison."""
 MAX_FRAME_DISTORTION = 0.05
@@ -141,6 +143,7 @@ def measure_disturbance(
             np.log((edited_fine + MIN_FINE / 4) / (fine + MIN_FINE / 4)),
             cells & (np.maximum(fine, edited_fine) > MIN_FINE),
             cells,
+            MIN_TEXTURED_CELLS,
         ),
         structure=float(np.clip(1 - _cells(_local_correlation(light, edited_light))[cells].mean(), 0, 1)),
         is_mirrored=is_mirrored,
@@ -165,9 +168,9 @@ def _fine(light: NDArray[np.float32]) -> Grid:
     return _cells(np.asarray(cv2.absdiff(light, cv2.GaussianBlur(light, (0, 0), 1.2)), np.float32))
 
 
-def _median_of(values: Grid, where: NDArray[np.bool_], cells: NDArray[np.bool_]) -> float:
+def _median_of(values: Grid, where: NDArray[np.bool_], cells: NDArray[np.bool_], min_share: float = MIN_CELLS) -> float:
     """Return the median where there is enough to measure, else 0."""
-    return float(np.median(values[where])) if where.sum() >= MIN_CELLS * cells.sum() else 0.0
+    return float(np.median(values[where])) if where.sum() >= min_share * cells.sum() else 0.0
 
 
 def _local_correlation(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
