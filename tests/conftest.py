@@ -82,6 +82,8 @@ def _is_test(file: Path) -> bool:
     return re.fullmatch(r"test_\w+\.py", file.name) is not None
 
 
+os.environ.pop("COLUMNS", None)  # set in xdist workers; output in pipes uses its full width without it
+
 TOY = ProtocolEntry(
     about="A protocol for tests.",
     paper="none",
