@@ -36,7 +36,7 @@ def test_the_list_shows_every_set() -> None:
     table = models("list").stdout
     assert all(name in table for name in catalog_entries())
     row = next(line for line in table.splitlines() if line.strip().startswith("lpips-alex"))
-    assert row.split()[:4] == ["lpips-alex", "perceptual_distance", "9.9", "BSD-2-Clause*"]
+    assert row.split()[:6] == ["lpips-alex", "perceptual_distance", "9.9", "MB", "BSD-2-Clause*", "can"]
 
 
 def test_the_list_can_be_read_by_programs() -> None:
