@@ -44,7 +44,7 @@ VERBS: dict[str, dict[str, str]] = {
 _STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights._verbs", "editgauge.benchmarks.datasets"
 GROUPS: dict[str, dict[str, str]] = {
     "study": {
-        "create": "editgauge.studies.creation.create:create",
+        "create": "editgauge.studies._create:create",
         **{name: f"{_STUDY}:{name}" for name in ("invite", "serve", "status", "export")},
         "import": f"{_STUDY}:import_",
         **{name: f"{_STUDY}:{name}" for name in ("analyze", "exclude", "include", "forget")},

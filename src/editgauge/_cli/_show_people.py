@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from editgauge.analysis.power import Plan
     from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
     from editgauge.builders.calibration import BuiltCalibration, Calibrated
-    from editgauge.studies.analysis.status import Status
-    from editgauge.studies.answers.importing import Imported
     from editgauge.studies.raters import Invitation
-    from editgauge.studies.study import Study
+    from editgauge.studies.records import Imported
+    from editgauge.studies.study import Status, Study
     from editgauge.studies.verbs import Analysis
 
 CURVE_POINTS = (0.25, 0.5, 0.75)
@@ -218,7 +217,7 @@ def show_forgotten(result: None, options: Options) -> None:
 
 def show_status(status: Status) -> None:
     """Print the progress of a study, and every rater."""
-    share = f"{status.done} of {status.wanted} answers, {status.complete} of {status.items} items complete"
+    share = f"{status.done} of {status.requested} answers, {status.complete} of {status.items} items complete"
     more = f"{status.claimed} being answered, {status.surplus} surplus"
     print_text(f"{share}; {more}; {_remaining_time(status.seconds_left)}.")
     if not status.raters:

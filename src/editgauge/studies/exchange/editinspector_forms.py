@@ -18,10 +18,10 @@ from sqlalchemy import select
 from editgauge._util.datasets import read_text
 from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError
-from editgauge.studies.answers.records import AnswerRecord
 from editgauge.studies.errors import BadAnswersError
 from editgauge.studies.exchange import ExchangeFormat
-from editgauge.studies.exchange.tasks import validate_task_answers
+from editgauge.studies.exchange._tasks import validate_task_answers
+from editgauge.studies.records import AnswerRecord
 from editgauge.studies.store import StudyItem
 
 if TYPE_CHECKING:
