@@ -192,7 +192,7 @@ def test_nothing_of_a_file_but_its_pixels_reaches_a_rater(suffix: str, tmp_path:
     assert b"METHOD-0" in path.read_bytes()
     shelf = ImageStore(tmp_path / "study", {})
 
-    taken = shelf.folder / shelf.take(path)
+    taken = shelf.folder / shelf.add(path)
 
     assert taken.suffix == ".png"
     assert b"METHOD-0" not in taken.read_bytes()
@@ -204,4 +204,4 @@ def test_a_picture_that_changed_since_it_was_scored_is_not_shown(tmp_path: Path,
     scored = pixel_hash(photo[::-1])
 
     with pytest.raises(BadInputError, match=r"a\.png' has other pixels than were scored"):
-        ImageStore(tmp_path / "study", {tmp_path / "a.png": scored}).take(tmp_path / "a.png")
+        ImageStore(tmp_path / "study", {tmp_path / "a.png": scored}).add(tmp_path / "a.png")

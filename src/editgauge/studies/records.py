@@ -195,7 +195,8 @@ def _problems(page: AnswerRecord, item: StudyItem | None, design: Design) -> lis
         return [f"'state' must be one of {', '.join(ANSWERED)}, got {format_value(page.state)}"]
     page_answers = to_page_sides(page.answers, design, flipped=page.flipped)
     try:
-        fitting = validate_answers(*page_questions(design, page.check, item), page_answers)
+        # what was written elsewhere cannot be completed any more
+        fitting = validate_answers(*page_questions(design, page.check, item), page_answers, require_text=False)
     except BadAnswersError as error:
         return [f"'{question}': {problem}" for question, problem in error.problems.items()]
     if page.history and final_answers(page.history) != page.answers:

@@ -227,9 +227,9 @@ def test_a_bucket_fills_with_time_and_is_forgotten_when_full(monkeypatch: pytest
 
 
 def test_the_key_stays_and_is_its_owners_alone(tmp_path: Path) -> None:
-    first = Signer.of(tmp_path).seal("form", "a")
-    assert Signer.of(tmp_path).holds(first, "form", "a")
-    assert not Signer.of(tmp_path).holds(first, "form", "b")
-    assert not Signer.of(tmp_path).holds("é", "form", "a")
+    first = Signer.of(tmp_path).sign("form", "a")
+    assert Signer.of(tmp_path).verify(first, "form", "a")
+    assert not Signer.of(tmp_path).verify(first, "form", "b")
+    assert not Signer.of(tmp_path).verify("é", "form", "a")
     assert (tmp_path / KEY_FILE).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [KEY_FILE]

@@ -290,16 +290,18 @@ def validate_answers(
     entries: Mapping[str, Any],
     *,
     is_draft: bool = False,
+    require_text: bool = True,
 ) -> Answers:
     """Validate answers and return them as stored; raise `BadAnswersError` with the problem of each question.
 
     Answers to questions that `when` hides are left out: a form may still send what was chosen before it was hidden. All
-    checks must be answered; in the draft of a page anything may be missing.
+    checks must be answered; in the draft of a page anything may be missing, and text without `require_text`.
     """
     answers, problems = _read(questions, checks, entries)
     if not is_draft:
         visible = [question for question in questions if is_asked(question, answers)]
-        needed = [question.id for question in visible if question.required] + [check.id for check in checks]
+        needed = [item.id for item in visible if item.required and (require_text or item.kind != "text")]
+        needed += [check.id for check in checks]
         problems |= {name: "please answer this question" for name in needed if name not in answers | problems}
     if problems:
         raise BadAnswersError(problems)
