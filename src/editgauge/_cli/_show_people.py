@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from editgauge._stats.raters import Panel
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.accept import Acceptance
-    from editgauge.analysis.estimate import HumanMean
+    from editgauge.analysis.estimate import HumanMeanEstimate
     from editgauge.analysis.feedback import Feedback
-    from editgauge.analysis.power import Plan
+    from editgauge.analysis.power import PowerPlan
     from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
     from editgauge.builders.calibration import BuiltCalibration, Calibrated
-    from editgauge.studies.analysis.status import Status
-    from editgauge.studies.answers.importing import Imported
+    from editgauge.studies.analysis.status import StudyStatus
+    from editgauge.studies.answers.importing import ImportSummary
     from editgauge.studies.raters import Invitation
     from editgauge.studies.study import Study
-    from editgauge.studies.verbs import Analysis
+    from editgauge.studies.verbs import StudyAnalysis
 
 CURVE_POINTS = (0.25, 0.5, 0.75)
 """Scores whose calibrated value is printed."""
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 
 
-def show_estimates(estimates: Sequence[HumanMean]) -> None:
+def show_estimates(estimates: Sequence[HumanMeanEstimate]) -> None:
     """Print the mean rating by ratings alone and with the scores, side by side."""
     rows: list[list[TableCell]] = []
     for estimate in estimates:
@@ -88,7 +88,7 @@ def show_acceptance(result: Acceptance) -> None:
     print_table(ResultTable(make_columns(["method"], ["scored", "pass", "share"]), rows, legend=legend))
 
 
-def show_power(plans: Sequence[Plan]) -> int | None:
+def show_power(plans: Sequence[PowerPlan]) -> int | None:
     """Print the sample size of each question; exit with 1 if none can be computed."""
     headers = ["edits per source", "sources", "edits", "cautious: sources", "edits"]
     for plan in plans:
@@ -110,7 +110,7 @@ def show_power(plans: Sequence[Plan]) -> int | None:
     return None
 
 
-def _power_question(plan: Plan) -> str:
+def _power_question(plan: PowerPlan) -> str:
     name = f"{plan.protocol}/{plan.spec.name}"
     if len(plan.methods) == 2:
         several = f", one of {plan.comparisons} comparisons" if plan.comparisons > 1 else ""
@@ -190,7 +190,7 @@ def show_exported(lines: int, options: Options) -> None:
     typer.echo(f"{options['out']}: {format_count(lines, 'line')}.")
 
 
-def show_imported(result: Imported) -> None:
+def show_imported(result: ImportSummary) -> None:
     """Print how the imported answers count."""
     typer.echo(
         f"{result.done} count, {result.surplus} are surplus, {result.void} void; "
@@ -216,7 +216,7 @@ def show_forgotten(result: None, options: Options) -> None:
     typer.echo(f"{options['rater']} is forgotten{answers}")
 
 
-def show_status(status: Status) -> None:
+def show_status(status: StudyStatus) -> None:
     """Print the progress of a study, and every rater."""
     share = f"{status.done} of {status.wanted} answers, {status.complete} of {status.items} items complete"
     more = f"{status.claimed} being answered, {status.surplus} surplus"
@@ -251,7 +251,7 @@ def _remaining_time(seconds: float | None) -> str:
     return f"about {format_count(max(1, round(seconds / size)), unit)} left at the pace of the last day"
 
 
-def show_analysis(result: Analysis) -> None:
+def show_analysis(result: StudyAnalysis) -> None:
     """Print the status of a study, its answers, and how well scores agree with them."""
     from editgauge._cli._show_agreement import show_agreement
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from editgauge._util.datasets import read_text
 from editgauge.studies import quality, screening
-from editgauge.studies.analysis.status import Progress, Status, progress_of, status_of
+from editgauge.studies.analysis.status import Progress, StudyStatus, progress_of, status_of
 from editgauge.studies.answers import submission
 from editgauge.studies.assignment import AssignmentRules, claim, expire, release
 from editgauge.studies.design import Design, read_design
@@ -151,7 +151,7 @@ class Study:
         with self.database.read() as session:
             return progress_of(session, rater.id, self.design)
 
-    def status(self) -> Status:
+    def status(self) -> StudyStatus:
         """How far the study is: items, raters, exclusions, and when it will be done."""
         with self.database.read() as session:
             return status_of(session, self.manifest.raters, self.clock())

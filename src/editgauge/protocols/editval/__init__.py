@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
-from editgauge.protocols import Part, Protocol, format_variant, named_after
+from editgauge.protocols import Protocol, SetPart, format_variant, named_after
 from editgauge.protocols import _set_distances as sets
 from editgauge.protocols._comparison import compare_by_role
 from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
@@ -130,11 +130,11 @@ class EditVal(Protocol):
 
         return await (score_steps(item, score_step) if self._is_by_step else score_step(item))
 
-    async def part(self, item: Item, perception: Perception) -> Part:
+    async def part(self, item: Item, perception: Perception) -> SetPart:
         """Return the features of both images for FID and KID."""
         return await sets.part(item, perception)
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return the distances between edited images and source images."""
         return sets.score_set(parts, [spec.name for spec in self.sets])
 

@@ -54,7 +54,7 @@ class CellStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StudyStatus:
     """How far a study is."""
 
     items: int
@@ -77,7 +77,7 @@ def progress_of(session: Session, rater_id: int, design: Design) -> Progress:
     return Progress(session.scalar(mine) or 0, design.items_per_rater, int(left or 0))
 
 
-def status_of(session: Session, wanted_raters: int, now: float) -> Status:
+def status_of(session: Session, wanted_raters: int, now: float) -> StudyStatus:
     """Collect the status of all items, cells and raters."""
     rated = select(func.count()).select_from(Assignment).join(StudyItem).where(StudyItem.kind == "rated")
     count = {
@@ -86,7 +86,7 @@ def status_of(session: Session, wanted_raters: int, now: float) -> Status:
     items = session.scalar(select(func.count()).where(StudyItem.kind == "rated")) or 0
     cells = _cells(session)
     target = items * wanted_raters
-    return Status(
+    return StudyStatus(
         items=items,
         complete=_complete(session, wanted_raters),
         wanted=target,

@@ -20,7 +20,7 @@ from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportSummary:
     """What became of imported pages."""
 
     done: int = 0
@@ -34,7 +34,7 @@ class Imported:
     unchanged: int = 0
 
 
-def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> Imported:
+def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> ImportSummary:
     """Import all pages or none; `BadInputError` lists every problem. Importing again changes nothing."""
     items = {item.key: item for item in session.scalars(select(StudyItem))}
     problems = [
@@ -44,7 +44,7 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
     ]
     if problems:
         raise BadInputError("These answers do not fit the study.", problems)
-    result = Imported()
+    result = ImportSummary()
     raters: dict[str, Rater] = {}
     # Pages that counted come first: one that had come too late must not replace one that had not.
     for page in sorted(pages, key=lambda one: one.state != "done"):
