@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from editgauge._stats.resampling import half_sample_interval
 from editgauge.metrics.kid import kernel_distance
 from editgauge.protocols import Part
-from editgauge.protocols._set_distances import score_set
+from editgauge.protocols._comparison import score_set_distances
 from editgauge.types import Score
 
 
@@ -22,7 +22,7 @@ def parts(sources: int, edits: int = 2, shift: float = 0.5, seed: int = 0) -> li
 
 
 def test_both_distances_have_an_interval_over_source_images() -> None:
-    scores = score_set(parts(30))
+    scores = score_set_distances(parts(30))
     for name in ("fid", "kid"):
         score = scores[name]
         assert isinstance(score, Score)
@@ -32,7 +32,7 @@ def test_both_distances_have_an_interval_over_source_images() -> None:
 
 def test_more_source_images_make_it_narrower_more_edits_of_each_hardly() -> None:
     def width(some: list[Part]) -> float:
-        score = score_set(some)["kid"]
+        score = score_set_distances(some)["kid"]
         assert isinstance(score, Score)
         assert score.interval is not None
         return score.interval[1] - score.interval[0]
@@ -42,7 +42,7 @@ def test_more_source_images_make_it_narrower_more_edits_of_each_hardly() -> None
 
 
 def test_few_source_images_have_no_interval() -> None:
-    score = score_set(parts(9))["kid"]
+    score = score_set_distances(parts(9))["kid"]
     assert isinstance(score, Score)
     assert score.interval is None
 
