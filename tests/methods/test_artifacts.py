@@ -17,10 +17,9 @@ from editgauge._util.images import ImageFile, Pixels, read_image, resize_image
 from editgauge._util.masks import BoolMask, Polygons, dilate_mask
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
-from editgauge.methods.reference.apply import apply_recipe, recipe_mask
 from editgauge.methods.reference.artifacts import ARTIFACTS, ArtifactSite, add_artifact
-from editgauge.methods.reference.editors import classical, make_rng, recipe_of
-from editgauge.methods.reference.flawed import Flawed, artifact_site, flawed
+from editgauge.methods.reference.editors import Flawed, artifact_site, classical, flawed, make_rng, recipe_of
+from editgauge.methods.reference.operations import apply_recipe, recipe_mask
 from editgauge.recipes import MARGIN, Background, Move, Recipe, Recolor, Remove, Resize, Restyle, Texture
 from editgauge.types import Edit
 

@@ -12,9 +12,8 @@ import skimage.data
 from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import Polygons
 from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
-from editgauge.methods.reference.apply import recipe_mask
-from editgauge.methods.reference.editors import classical
-from editgauge.methods.reference.painted import Painted, painted
+from editgauge.methods.reference.editors import Painted, classical, painted
+from editgauge.methods.reference.operations import recipe_mask
 from editgauge.models.weights import MissingWeightsError, available
 from editgauge.recipes import Move, Recipe, Recolor, Remove, Resize
 from editgauge.types import Edit

@@ -18,10 +18,8 @@ from editgauge._util.images import ImageFile
 from editgauge._util.text import to_gerund
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.methods.prompt_choice import read_wording
-from editgauge.methods.prompts import FORMS, families, family, render, render_for
-from editgauge.methods.prompts._language import find_problems, with_a
-from editgauge.methods.prompts._templates import NAMES, find_template
+from editgauge.methods.prompts import FORMS, families, family, read_wording, render, render_for
+from editgauge.methods.prompts._templates import NAMES, find_problems, find_template, with_a
 from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
 

@@ -20,9 +20,9 @@ from editgauge._util.masks import BoolMask, Polygons, dilate_mask
 from editgauge.errors import CannotEditError
 from editgauge.methods import Method, methods
 from editgauge.methods.reference._appearance import lab_of
+from editgauge.methods.reference.artifacts import FLAWS, add_flaw
 from editgauge.methods.reference.editors import careless, classical, identity, overdone
 from editgauge.methods.reference.fill import fill_hole
-from editgauge.methods.reference.flaws import FLAWS, add_flaw
 from editgauge.recipes import (
     COLORS,
     MATERIALS,

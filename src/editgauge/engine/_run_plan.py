@@ -21,8 +21,7 @@ from editgauge.engine._options import default_protocols, open_protocols_with_mod
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
-from editgauge.methods.layouts.discover import expand_folders
-from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
+from editgauge.methods.outcomes import FoundOutcomes, expand_folders, find_outcomes
 from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
 from editgauge.options import DataOptions, ModelOptions, Paths

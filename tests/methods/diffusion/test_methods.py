@@ -17,8 +17,8 @@ import pytest
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, CannotEditError, MissingExtraError
-from editgauge.methods.absence import absence_reason
-from editgauge.methods.diffusion.pipeline import Diffusion, common_options
+from editgauge.methods.card import absence_reason
+from editgauge.methods.diffusion._pipeline import Diffusion, common_options
 from editgauge.types import Edit
 
 TUNING = {"tuning_steps": "1"}

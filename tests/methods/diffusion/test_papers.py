@@ -12,7 +12,7 @@ from PIL import Image
 
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError
-from editgauge.methods.diffusion.dds import dds
+from editgauge.methods.diffusion._stable_diffusion import Painter, PaperMethod, ddim_step
 from editgauge.methods.diffusion.null_text import (
     Injection,
     counterparts,
@@ -22,9 +22,7 @@ from editgauge.methods.diffusion.null_text import (
     optimize_null_embeddings,
     pad_counterparts,
 )
-from editgauge.methods.diffusion.personalization import dreambooth, single_token, textual_inversion
-from editgauge.methods.diffusion.stable_diffusion import Painter, PaperMethod, ddim_step
-from editgauge.methods.diffusion.tuning import imagic, sine
+from editgauge.methods.diffusion.tuning import dds, dreambooth, imagic, sine, single_token, textual_inversion
 from editgauge.types import Edit
 
 pytestmark = pytest.mark.slow

@@ -21,7 +21,7 @@ def test_a_benchmark_is_edited_and_a_second_call_continues(saved: Any, tmp_path:
         "limit": 2,
         "quiet": True,
     }
-    name = "python:editgauge.methods.diffusion.captions:sdedit"
+    name = "python:editgauge.methods.diffusion.library:sdedit"
     first = edit("sample", method=name, out=tmp_path / "made", **order)
     assert (first.made, first.kept, first.absences) == (2, 0, {})
     again = edit("sample", method=name, out=tmp_path / "made", **order, seeds=2)

@@ -14,8 +14,8 @@ import pytest
 from editgauge._util.images import Pixels
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, CannotEditError
-from editgauge.methods.absence import RefusedError
-from editgauge.methods.external.command import Command
+from editgauge.methods.card import RefusedError
+from editgauge.methods.command import Command
 from editgauge.methods.resolve import open_method
 from editgauge.types import Edit
 

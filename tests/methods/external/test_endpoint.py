@@ -14,8 +14,8 @@ from PIL import Image
 from editgauge._util.images import Pixels, png_bytes
 from editgauge._util.masks import Rectangle
 from editgauge.errors import BadInputError, CannotEditError
-from editgauge.methods.absence import RefusedError
-from editgauge.methods.external.endpoint import ImageEndpoint, open_image_endpoint
+from editgauge.methods.card import RefusedError
+from editgauge.methods.endpoint import ImageEndpoint, open_image_endpoint
 from editgauge.types import Edit
 from tests.endpoint import Reply
 

@@ -12,8 +12,7 @@ import pytest
 from editgauge._util.images import Pixels
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods import Method
-from editgauge.methods.external.function import FunctionMethod
-from editgauge.methods.resolve import as_method, open_method
+from editgauge.methods.resolve import FunctionMethod, as_method, open_method
 from editgauge.types import Edit
 
 PLUGIN = "editgauge_plugin_for_tests.method"

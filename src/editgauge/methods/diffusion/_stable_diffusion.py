@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from editgauge.methods.diffusion.captions import STABLE_DIFFUSION
-from editgauge.methods.diffusion.pipeline import LATENT_DDIM, Diffusion, PipelineInput, common_options, refuse_flagged
+from editgauge.methods.diffusion._pipeline import LATENT_DDIM, Diffusion, PipelineInput, common_options, refuse_flagged
+from editgauge.methods.diffusion.library import STABLE_DIFFUSION
 from editgauge.methods.options import combine_options, integer, number
 
 if TYPE_CHECKING:

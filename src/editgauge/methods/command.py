@@ -24,7 +24,7 @@ import numpy as np
 from editgauge._util.images import read_image, write_png
 from editgauge.errors import BadImageError, BadInputError, CannotEditError
 from editgauge.methods import Method
-from editgauge.methods.absence import RefusedError
+from editgauge.methods.card import RefusedError
 from editgauge.methods.options import read_options
 from editgauge.methods.prompts import render
 
