@@ -14,8 +14,7 @@ from PIL import Image
 from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.datasets import ratings
-from editgauge.benchmarks.editinspector import load
-from editgauge.benchmarks.editinspector._labels import read_inspected
+from editgauge.benchmarks.editinspector import load, read_inspected
 from editgauge.errors import BadInputError, UnknownNameError
 
 SESSIONS = {

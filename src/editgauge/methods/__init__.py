@@ -44,8 +44,8 @@ class Method(typing.Protocol):
 
     def prompt(self, edit: Edit) -> MethodPrompt:
         """Return the prompt for an edit; it is recorded with the outcome."""
+        from editgauge.methods._prompt_templates import DEFAULT_TOKEN
         from editgauge.methods.prompts import MethodPrompt, render
-        from editgauge.methods.prompts._templates import DEFAULT_TOKEN
 
         if self.form is None:
             return MethodPrompt(edit.instruction)

@@ -23,8 +23,8 @@ from editgauge._util.disk_list import DiskList
 from editgauge._util.files import open_text
 from editgauge._util.images import IMAGE_SUFFIXES
 from editgauge.errors import BadInputError
-from editgauge.methods.layouts._files import Fault, escape_name, list_tree, normalize_name
-from editgauge.methods.layouts._matching import explain_absence, list_faults, recognize
+from editgauge.methods._layout_files import Fault, escape_name, list_tree, normalize_name
+from editgauge.methods._layout_matching import explain_absence, list_faults, recognize
 from editgauge.types import Edit, Outcome, id_problem
 
 if TYPE_CHECKING:

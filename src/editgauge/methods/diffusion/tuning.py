@@ -13,10 +13,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from editgauge.errors import BadInputError
+from editgauge.methods._prompt_templates import expand_template, normalize_text, noun
 from editgauge.methods.diffusion._pipeline import PipelineInput
 from editgauge.methods.diffusion._stable_diffusion import DEFAULT_OPTIONS, Painter, PaperMethod, add_noise, ddim_step
 from editgauge.methods.options import MethodOption, Value, combine_options, integer, number, text
-from editgauge.methods.prompts._templates import expand_template, normalize_text, noun
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -203,7 +203,7 @@ def training_prompt(token: str, subject: str | None) -> str:
     >>> training_prompt("sks", "the dog"), training_prompt("*", None)
     ('a photo of sks dog', 'a photo of *')
     """
-    template = (resources.files(__package__) / TEMPLATE).read_text(encoding="utf-8").strip()
+    template = (resources.files("editgauge.methods") / "data" / TEMPLATE).read_text(encoding="utf-8").strip()
     return expand_template(template, {"subject": f"{token} {noun(normalize_text(subject))}" if subject else token})
 
 

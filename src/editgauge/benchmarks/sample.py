@@ -45,7 +45,7 @@ def load() -> Benchmark:
             f"The benchmark 'sample' needs {available.files} photographs, of which {available.present} are present. "
             f"Run `editgauge data pull photos` (fetches {available.bytes_to_fetch / 1e6:.0f} MB once)."
         )
-    text = (resources.files(__name__) / "sample.yaml").read_text(encoding="utf-8")
+    text = (resources.files("editgauge.benchmarks") / "data" / "sample.yaml").read_text(encoding="utf-8")
     return read_benchmark(read_yaml(text, "sample.yaml"), find, name="sample", where="editgauge.benchmarks.sample")
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from editgauge.benchmarks._unibench_annotations import Annotations, Drawn, described, draw, faults_of
 from editgauge.benchmarks.unibench import shipped_annotations
-from editgauge.benchmarks.unibench._annotations import Annotations, Drawn, described, draw, faults_of
 from tests.benchmarks.unibench_example import cat_on_suitcase
 
 CLASSES = ("cat", "dog", "bird", "teddy bear", "suitcase", "couch")

@@ -6,23 +6,28 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import cv2
 import numpy as np
 import pytest
+import skimage.data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage import data
 
-from editgauge._util.images import ImageFile, Pixels, as_lab, write_png
+from editgauge._util.images import ImageFile, Pixels, as_lab, as_unit, write_png
 from editgauge._util.masks import BoolMask, Polygons, dilate_mask
-from editgauge.errors import CannotEditError
+from editgauge.errors import BadInputError, CannotEditError, UnknownNameError
 from editgauge.methods import Method, methods
 from editgauge.methods.reference._appearance import lab_of
 from editgauge.methods.reference.artifacts import FLAWS, add_flaw
-from editgauge.methods.reference.editors import careless, classical, identity, overdone
+from editgauge.methods.reference.editors import Painted, careless, classical, identity, negligible, overdone, painted
 from editgauge.methods.reference.fill import fill_hole
+from editgauge.methods.reference.operations import recipe_mask
+from editgauge.metrics import metrics
+from editgauge.models.weights import MissingWeightsError, available
 from editgauge.recipes import (
     COLORS,
     MATERIALS,
@@ -46,11 +51,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Right = Callable[[str], Pixels]
+
+
 """The classical outcome for a kind of recipe."""
+
+
 PHOTOGRAPHS: dict[str, Pixels] = {name: getattr(data, name)() for name in ("astronaut", "coffee", "chelsea", "rocket")}
 
+
 ROCKET = Polygons(((306, 150, 312, 130, 320, 126, 328, 130, 336, 150, 336, 405, 306, 405),))
+
+
 TOWER = Polygons(((186, 190, 202, 190, 206, 405, 176, 405),))
+
+
 CUP = Polygons(
     (
         (
@@ -81,12 +95,21 @@ CUP = Polygons(
         ),
     )
 )
+
+
 SPOON = Polygons(((340, 250, 365, 240, 395, 250, 405, 280, 390, 312, 360, 325, 332, 310, 325, 280),))
+
+
 CAT = Polygons(((42, 0, 31, 104, 0, 127, 0, 299, 296, 299, 316, 220, 358, 161, 362, 117, 356, 76, 398, 0),))
+
+
 SUIT = Polygons(((60, 260, 110, 225, 300, 235, 350, 300, 355, 345, 290, 400, 275, 510, 40, 510, 20, 400),))
+
+
 SHUTTLE = Polygons(
     ((398, 24, 407, 0, 424, 0, 438, 46, 454, 60, 454, 228, 470, 280, 400, 290, 368, 278, 380, 180, 381, 60),)
 )
+
 
 OBJECTS = {
     "rocket": {"rocket": ROCKET, "tower": TOWER},
@@ -131,8 +154,8 @@ def request(pictures: dict[str, ImageFile], kind: str, **changes: Any) -> tuple[
     return replace(edit, **changes), PHOTOGRAPHS[name]
 
 
-def asked(recipe: Recipe, picture: str, pictures: dict[str, ImageFile], **parts: Any) -> Edit:
-    return Edit(id="asked", source=pictures[picture], type="color", instruction="as asked", recipe=recipe, **parts)
+def make_edit(recipe: Recipe, picture: str, pictures: dict[str, ImageFile], **parts: Any) -> Edit:
+    return Edit(id="edit", source=pictures[picture], type="color", instruction="Do it.", recipe=recipe, **parts)
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +266,7 @@ class TestClassical:
         self, color: str, picture: str, outline: Polygons, pictures: dict[str, ImageFile]
     ) -> None:
         source = PHOTOGRAPHS[picture]
-        outcome = classical.edit(asked(Recolor(outline, color), picture, pictures), source, 0)
+        outcome = classical.edit(make_edit(Recolor(outline, color), picture, pictures), source, 0)
         object_ = inside(outline, source)
         before, after = as_lab(source)[object_], as_lab(outcome)[object_]
         distance = np.linalg.norm(after.mean(axis=0) - lab_of(color))
@@ -256,7 +279,7 @@ class TestClassical:
         self, material: str, pictures: dict[str, ImageFile]
     ) -> None:
         source, object_ = PHOTOGRAPHS["coffee"], inside(CUP, PHOTOGRAPHS["coffee"])
-        outcome = classical.edit(asked(Texture(CUP, material), "coffee", pictures), source, 0)
+        outcome = classical.edit(make_edit(Texture(CUP, material), "coffee", pictures), source, 0)
         light_before, light_after = (cv2.GaussianBlur(as_lab(image)[..., 0], (0, 0), 12) for image in (source, outcome))
         assert change(outcome, source, object_) > 20
         assert np.corrcoef(light_before[object_], light_after[object_])[0, 1] > 0.6
@@ -266,7 +289,7 @@ class TestClassical:
         self, picture: str, outline: Polygons, pictures: dict[str, ImageFile]
     ) -> None:
         source = PHOTOGRAPHS[picture]
-        outcome = classical.edit(asked(Remove(outline), picture, pictures), source, 0)
+        outcome = classical.edit(make_edit(Remove(outline), picture, pictures), source, 0)
         object_ = inside(outline, source)
         surroundings = colors_of(source, dilate_mask(object_, 30) & ~dilate_mask(object_, 8))
         before = np.abs(colors_of(source, object_) - surroundings).sum()
@@ -277,7 +300,7 @@ class TestClassical:
         self, pictures: dict[str, ImageFile]
     ) -> None:
         source, recipe = PHOTOGRAPHS["rocket"], Move(ROCKET, (480, 268))
-        outcome = classical.edit(asked(recipe, "rocket", pictures), source, 0)
+        outcome = classical.edit(make_edit(recipe, "rocket", pictures), source, 0)
         expected = stretched(source, ROCKET, recipe.placed(), 640, 427)
         assert likeness(outcome, expected, inside(recipe.placed(), source)) > 0.97
         assert likeness(outcome, source, inside(ROCKET, source)) < 0.7
@@ -293,7 +316,7 @@ class TestClassical:
             float(np.clip(center[0], half_width, 639 - half_width)),
             float(np.clip(center[1], half_height, 426 - half_height)),
         )
-        outcome = classical.edit(asked(Move(ROCKET, center), "rocket", pictures), source, 0)
+        outcome = classical.edit(make_edit(Move(ROCKET, center), "rocket", pictures), source, 0)
         place = Move(ROCKET, nearest).placed()
         expected = stretched(source, ROCKET, place, 640, 427)
         assert likeness(outcome, expected, inside(place, source)) > 0.97
@@ -301,7 +324,7 @@ class TestClassical:
     @pytest.mark.parametrize("factor", [0.5, 0.7, 1.3])
     def test_a_resized_object_has_the_asked_size(self, factor: float, pictures: dict[str, ImageFile]) -> None:
         source = PHOTOGRAPHS["rocket"]
-        outcome = classical.edit(asked(Resize(ROCKET, factor), "rocket", pictures), source, 0)
+        outcome = classical.edit(make_edit(Resize(ROCKET, factor), "rocket", pictures), source, 0)
 
         def looks(size: float) -> float:
             place = Resize(ROCKET, size).placed()
@@ -321,15 +344,15 @@ class TestClassical:
 
     def test_a_paste_beyond_the_edge_is_cropped(self, pictures: dict[str, ImageFile]) -> None:
         source, cup = PHOTOGRAPHS["rocket"], Cutout(pictures["coffee"], CUP)
-        half = classical.edit(asked(Paste(cup, (640, 200), 120), "rocket", pictures), source, 0)
-        gone = classical.edit(asked(Paste(cup, (900, 200), 120), "rocket", pictures), source, 0)
+        half = classical.edit(make_edit(Paste(cup, (640, 200), 120), "rocket", pictures), source, 0)
+        gone = classical.edit(make_edit(Paste(cup, (900, 200), 120), "rocket", pictures), source, 0)
         assert change(half, source, np.ones(source.shape[:2], dtype=np.bool_)) > 0.3
         assert np.array_equal(gone, source)
 
     @pytest.mark.parametrize("style", STYLES)
     def test_styles_change_the_whole_picture(self, style: str, pictures: dict[str, ImageFile]) -> None:
         source = PHOTOGRAPHS["astronaut"]
-        outcome = classical.edit(asked(Restyle(style), "astronaut", pictures), source, 0)
+        outcome = classical.edit(make_edit(Restyle(style), "astronaut", pictures), source, 0)
         assert (outcome != source).any(axis=2).mean() > 0.5
         if style in {"sketch", "grayscale"}:
             assert (outcome == outcome[..., :1]).all()
@@ -337,7 +360,7 @@ class TestClassical:
     @pytest.mark.parametrize("scene", [*SCENES, "pink", "gravel"])
     def test_backgrounds_keep_the_objects(self, scene: str, pictures: dict[str, ImageFile]) -> None:
         source = PHOTOGRAPHS["astronaut"]
-        outcome = classical.edit(asked(Background((SUIT, SHUTTLE), scene), "astronaut", pictures), source, 0)
+        outcome = classical.edit(make_edit(Background((SUIT, SHUTTLE), scene), "astronaut", pictures), source, 0)
         kept = inside(SUIT, source) | inside(SHUTTLE, source)
         assert change(outcome, source, ~dilate_mask(kept, 3)) > 8
         assert likeness(outcome, source, kept) > 0.97
@@ -355,12 +378,12 @@ class TestClassical:
     )
     def test_what_cannot_be_done_is_said(self, recipe: Recipe, message: str, pictures: dict[str, ImageFile]) -> None:
         with pytest.raises(CannotEditError, match=message):
-            classical.edit(asked(recipe, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
+            classical.edit(make_edit(recipe, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
 
     def test_a_missing_cutout_is_named(self, pictures: dict[str, ImageFile], tmp_path: Path) -> None:
         paste = Paste(Cutout(ImageFile("unicorn", tmp_path / "unicorn.png"), CUP), (100, 100), 50)
         with pytest.raises(CannotEditError, match="needs the picture 'unicorn'"):
-            classical.edit(asked(paste, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
+            classical.edit(make_edit(paste, "coffee", pictures), PHOTOGRAPHS["coffee"], 0)
 
 
 class TestCareless:
@@ -375,7 +398,9 @@ class TestCareless:
         self, pictures: dict[str, ImageFile]
     ) -> None:
         source, saucer = PHOTOGRAPHS["coffee"], Polygons(((80, 20, 480, 20, 480, 380, 80, 380),))
-        edit = asked(Recolor(SPOON, "blue"), "coffee", pictures, objects={"spoon": SPOON, "saucer with spoon": saucer})
+        edit = make_edit(
+            Recolor(SPOON, "blue"), "coffee", pictures, objects={"spoon": SPOON, "saucer with spoon": saucer}
+        )
         outcome = careless.edit(edit, source, 0)
         spoon = inside(SPOON, source)
         assert np.linalg.norm(as_lab(outcome)[spoon].mean(axis=0) - lab_of("blue")) > 40
@@ -398,7 +423,7 @@ class TestCareless:
         feet = {"left": (250, 250), "right": (390, 250), "above": (320, 120), "below": (320, 420)}
         cup = Cutout(pictures["coffee"], CUP)
         recipe = Paste(cup, feet.get(relation, (320, 300)), 60)
-        edit = asked(recipe, "rocket", pictures, objects=OBJECTS["rocket"], position=Position(relation, "rocket"))
+        edit = make_edit(recipe, "rocket", pictures, objects=OBJECTS["rocket"], position=Position(relation, "rocket"))
         source = PHOTOGRAPHS["rocket"]
         wrong = careless.edit(edit, source, 0)
         assert change(wrong, classical.edit(edit, source, 0), inside(recipe.placed(), source)) > 20
@@ -481,3 +506,86 @@ class TestFlaws:
     def test_what_is_not_there_is_said(self, flaw: str, severity: float, message: str) -> None:
         with pytest.raises(ValueError, match=message):
             add_flaw(PHOTOGRAPHS["chelsea"], flaw, severity, 0)
+
+
+def edit(name: str) -> Edit:
+    source = ImageFile("cat.png", Path("cat.png"))
+    return Edit(id=name, source=source, type="color", instruction="Make the cat black.")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_nearly_the_source_and_never_quite(photo: Pixels, seed: int) -> None:
+    made = negligible.edit(edit("cat-black"), photo, seed)
+    assert made.shape == photo.shape
+    assert made.dtype == np.uint8
+    assert 0 < np.abs(made.astype(int) - photo).mean() < 15
+    assert metrics.get("ssim")(as_unit(photo), as_unit(made)) > 0.7
+
+
+def test_it_is_the_same_for_the_same_seed_and_another_for_another_edit(photo: Pixels) -> None:
+    first = negligible.edit(edit("a"), photo, 0)
+    assert np.array_equal(first, negligible.edit(edit("a"), photo, 0))
+    assert not np.array_equal(first, negligible.edit(edit("a"), photo, 1))
+    assert not np.array_equal(first, negligible.edit(edit("b"), photo, 0))
+
+
+def test_a_picture_of_one_pixel_stays_one() -> None:
+    made = negligible.edit(edit("a"), np.full((1, 1, 3), 90, np.uint8), 0)
+    assert made.shape == (1, 1, 3)
+
+
+photographs: Any = skimage.data
+
+
+SOURCE: Pixels = np.asarray(photographs.rocket(), np.uint8)
+
+
+needs_weights = pytest.mark.skipif(not available("migan"), reason="NOT TESTED: run `editgauge models pull migan`")
+
+
+def edit_with(recipe: Recipe | None) -> Edit:
+    source = ImageFile("rocket", Path("rocket.jpg"))
+    return Edit(id="edit", source=source, type="color", instruction="Do it.", recipe=recipe)
+
+
+@pytest.mark.slow
+@needs_weights
+@pytest.mark.parametrize("recipe", [Remove(ROCKET), Move(ROCKET, (480, 268)), Resize(ROCKET, 0.6)])
+def test_holes_are_filled_by_the_network_and_the_outside_stays(recipe: Recipe) -> None:
+    outcome, footprint = painted.edit(edit_with(recipe), SOURCE, 0), recipe_mask(recipe, SOURCE)
+    assert np.array_equal(outcome[~footprint], SOURCE[~footprint])
+    assert not np.array_equal(outcome, classical.edit(edit_with(recipe), SOURCE, 0))
+    hole = ROCKET.render(640, 427) & (np.arange(427) < 250)[:, None]
+    assert outcome[hole].mean() < 0.8 * SOURCE[hole].mean(), "the bright rocket gave way to the dark sky"
+
+
+def test_where_there_is_no_hole_it_does_what_classical_does() -> None:
+    edit = edit_with(Recolor(ROCKET, "red"))
+    assert np.array_equal(painted.edit(edit, SOURCE, 0), classical.edit(edit, SOURCE, 0))
+
+
+@needs_weights
+def test_the_model_is_on_record() -> None:
+    assert painted.settings()["inpainter"]["name"] == "migan"
+    assert len(painted.settings()["inpainter"]["sha256"]) == 64
+
+
+def test_nothing_is_left_of_a_picture_that_is_all_object() -> None:
+    everything = Polygons(((-5, -5, 700, -5, 700, 500, -5, 500),))
+    with pytest.raises(CannotEditError, match="whole picture"):
+        Painted().edit(edit_with(Remove(everything)), SOURCE, 0)
+
+
+def test_without_weights_the_command_that_brings_them_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITGAUGE_CACHE", str(tmp_path))
+    with pytest.raises(MissingWeightsError, match="editgauge models pull migan"):
+        Painted().edit(edit_with(Remove(ROCKET)), SOURCE, 0)
+
+
+def test_options_and_recipes_are_checked() -> None:
+    with pytest.raises(CannotEditError, match="has no recipe"):
+        painted.edit(edit_with(None), SOURCE, 0)
+    with pytest.raises(BadInputError, match="no option 'model'"):
+        painted.variant({"model": "migan"})
+    with pytest.raises(UnknownNameError, match="Did you mean 'migan'"):
+        painted.variant({"inpainter": "migann"}).settings()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from editgauge._util.text import article
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.methods.prompts._templates import (
+from editgauge.methods._prompt_templates import (
     DEFAULT_SET,
     DEFAULT_TOKEN,
     Family,

@@ -10,7 +10,7 @@ from re import Pattern
 from typing import TYPE_CHECKING
 
 from editgauge._util.registry import Registry
-from editgauge.methods.layouts._files import normalize_name, without_suffix
+from editgauge.methods._layout_files import normalize_name, without_suffix
 
 if TYPE_CHECKING:
     from editgauge.types import Edit

@@ -21,7 +21,7 @@ from editgauge.types import Relation
 
 @cache
 def _lists() -> dict[str, list[str]]:
-    text = (resources.files(__package__) / "english.yaml").read_text(encoding="utf-8")
+    text = (resources.files("editgauge.methods") / "data" / "english.yaml").read_text(encoding="utf-8")
     lists: dict[str, list[str]] = yaml.safe_load(text)
     return lists
 
@@ -192,7 +192,7 @@ class Family:
 @cache
 def families() -> dict[str, Family]:
     """All families by name."""
-    text = (resources.files(__package__) / "families.yaml").read_text(encoding="utf-8")
+    text = (resources.files("editgauge.methods") / "data" / "families.yaml").read_text(encoding="utf-8")
     rows = yaml.safe_load(text)
     return {name: Family(**{**row, "also": tuple(row.get("also", ()))}) for name, row in rows.items()}
 
@@ -279,7 +279,7 @@ def set_names() -> frozenset[str]:
 
 
 def _sets() -> Traversable:
-    return resources.files(__package__) / "templates"
+    return resources.files("editgauge.methods") / "data" / "templates"
 
 
 @cache

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from editgauge._util.variants import base_name, options_text
 from editgauge.errors import BadInputError
+from editgauge.methods._layout_files import Fault, escape_name, find_misspelled, fold_case, normalize_name
 from editgauge.methods.layouts import LAYOUTS, Layout, layouts
-from editgauge.methods.layouts._files import Fault, escape_name, find_misspelled, fold_case, normalize_name
 
 if TYPE_CHECKING:
-    from editgauge.methods.layouts._files import Tree, TreeImage
+    from editgauge.methods._layout_files import Tree, TreeImage
     from editgauge.types import Edit
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from editgauge._util.datasets import Faults, find_data_file, read_json
 from editgauge._util.images import ImageFile
 from editgauge._util.text import format_count
+from editgauge.benchmarks._unibench_annotations import Annotations, RecipeOf, TaskRecipes, as_edits, draw, faults_of
 from editgauge.benchmarks.image_store import ImageFolder
 from editgauge.benchmarks.sample import find
-from editgauge.benchmarks.unibench._annotations import Annotations, RecipeOf, TaskRecipes, as_edits, draw, faults_of
 from editgauge.errors import BadInputError
 from editgauge.types import Benchmark
 
@@ -61,15 +61,17 @@ def load_photos(seed: int = 0, trials: int = 1) -> Benchmark:
         trials: how many sets of tasks are drawn.
 
     """
-    sample, more = shipped_annotations(), shipped_annotations("photos.json")
+    sample, more = shipped_annotations(), shipped_annotations("unibench-photos.json")
     both = more.model_copy(update={"images": [*sample.images, *more.images]})
     return _on_available_photographs(f"{NAME}-photos", both, seed, trials)
 
 
 @cache
-def shipped_annotations(file: str = "sample.json") -> Annotations:
+def shipped_annotations(file: str = "unibench-sample.json") -> Annotations:
     """Read annotations that are part of the package."""
-    return Annotations.model_validate_json((resources.files(__name__) / file).read_text(encoding="utf-8"))
+    return Annotations.model_validate_json(
+        (resources.files("editgauge.benchmarks") / "data" / file).read_text(encoding="utf-8")
+    )
 
 
 def _on_available_photographs(name: str, annotations: Annotations, seed: int, trials: int) -> Benchmark:
