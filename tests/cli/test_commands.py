@@ -363,7 +363,7 @@ def test_own_prompts_are_asked_and_start_the_run_anew(run: Command, home: Path, 
     ("words", "told"),
     [
         (["--judge", "gpt-4o"], "--judge takes an address such as"),
-        (["--price", "cheap"], "--price takes what a million tokens"),
+        (["--price", "cheap"], "--price is the cost of a million"),
         (["--budget", "3"], "A budget needs a price"),
         (["--prompts", "nowhere"], "No prompts at"),
         (["--replay", "--out", "new"], "There are no transcripts to replay"),
@@ -412,7 +412,7 @@ def test_a_mistyped_option_is_no_judge(run: Command, served: Served) -> None:
 def test_a_judge_that_nobody_asks_is_told(editgauge: Command, home: Path, served: Served) -> None:
     words = ["run", "photos", "--outcomes", "mine=mine", "--out", "run", "--judge", f"openai:{MODEL}@{served.url}"]
     words += ["--protocol", "preservation"]
-    assert "no protocol asks one" in editgauge(*words, cwd=home).stderr
+    assert "no protocol uses one" in editgauge(*words, cwd=home).stderr
 
 
 @pytest.mark.slow
