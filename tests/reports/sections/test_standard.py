@@ -16,6 +16,7 @@ from editgauge.results import JournalEntry, Run
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
+
 Make = Callable[..., JournalEntry]
 MakeRun = Callable[..., Path]
 ABSENT = "There is no image at '/home/ada/secret/outcomes/a.png'."

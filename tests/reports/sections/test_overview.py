@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from editgauge.analysis.summary import FEW_SOURCES
 from editgauge.reports.context import Context
+from editgauge.reports.report import report
 from editgauge.reports.sections.overview import sentences
 from editgauge.results import JournalEntry, Run
+
+if TYPE_CHECKING:
+    from tests.reports.conftest import Page
+
 
 Told = Callable[..., list[str]]
 
@@ -200,3 +207,45 @@ def test_names_are_escaped(make_record: Callable[..., JournalEntry], make_run: C
     text = " ".join(sentences(Context(Run.open(make_run(*records)))))
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
+
+
+def test_places_and_bounds_stand_beside_the_means(
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
+) -> None:
+    """`two` is better; one of its twenty outcomes crashed and might have had any value."""
+    records = [
+        make_record(
+            f"e{n}",
+            {"gain": "crashed" if (method, n) == ("two", 0) else value + 0.01 * (n % 3)},
+            method=method,
+            source=f"{n}.png",
+            place=n,
+        )
+        for method, value in {"one": 0.2, "two": 0.8}.items()
+        for n in range(20)
+    ]
+    page = as_page(report(make_run(*records), out=tmp_path / "report", quiet=True))
+    one, two = (row.said() for row in page.section("overview").all("tbody")[0].all("tr"))
+    assert "place 2 20 scored" in one
+    assert "place 1 19 scored, 1 not" in two
+    summary = page.section("summary").said()
+    assert "1 unscored: crashed" in summary
+    assert re.findall(r"0\.7\d\d to 0\.8\d\d if the 1 missing had scores", summary)
+
+
+def test_under_every_table_stand_its_paper_and_deviations(
+    make_record: Callable[..., JournalEntry],
+    make_run: Callable[..., Path],
+    tmp_path: Path,
+    as_page: Callable[[Path], Page],
+) -> None:
+    toy = Run.open(make_run(make_record(), name="plain")).manifest.protocols["toy"]
+    told = replace(toy, paper="Doe and Roe, 2024.", deviations=("It rounds `<up>` here.", "It skips."))
+    run = make_run(make_record(scores={"gain": 0.5, "loss": 0.5}), protocols={"toy": told})
+    section = as_page(report(run, out=tmp_path / "report", quiet=True)).section("summary")
+    lines = [each.said() for each in section.all("p", "source")]
+    assert lines == ["toy, version 1. Paper: Doe and Roe, 2024. Deviations: It rounds <up> here. It skips."] * 2
+    assert [each.said() for each in section.all("code") if each.said() == "<up>"] == ["<up>"] * 2

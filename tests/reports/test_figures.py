@@ -20,6 +20,7 @@ from editgauge.types import ScoreSpec
 if TYPE_CHECKING:
     from editgauge.reports._score_tables import ScoreTable
 
+
 METHODS = ["one", "two", "three"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -11,12 +12,21 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from editgauge._cli import app
+from editgauge._cli._show_runs import show_comparison
 from editgauge._util.images import Pixels, write_png
+from editgauge.analysis.compare import Comparison
+from editgauge.results import JournalEntry, Run
+from editgauge.results.manifest import ProtocolEntry
+from editgauge.types import ScoreSpec
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 Make = Callable[..., Path]
@@ -277,3 +287,152 @@ def test_the_first_edits_alone_can_be_scored(editgauge: Command, made: Path, tmp
     rows = editgauge("export", tmp_path / "run", "--format", "jsonl", cwd=made).stdout.splitlines()
     assert {json.loads(row)["edit"] for row in rows} == {"edit-000", "edit-001"}
     assert "agree" in editgauge("verify", tmp_path / "run", "--benchmark", made / "photos", cwd=made).stdout
+
+
+METHODS = ("instruct-pix2pix", "another-method", "third")
+
+
+@pytest.fixture
+def run(make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]) -> Path:
+    """Many color edits, few of size, which are harder; the first method is better; the second has no picture of some.
+
+    The protocol has the name of a paper's.
+    """
+    random = np.random.default_rng(0)
+    records = []
+    for edit in range(60):
+        size = edit % 10 == 0
+        for place, method in enumerate(METHODS):
+            gain = float(np.clip(random.normal(0.9 - 0.2 * place - 0.3 * size, 0.05), 0, 1))
+            lost = method == "another-method" and edit % 6 == 0
+            scores: dict[str, float | str] = {"gain": "missing_outcome" if lost else gain, "loss": 0.5}
+            kind = "size" if size else "color"
+            told = {"place": edit, "source": f"{edit}.png", "edit_type": kind, "protocol": "pixlens"}
+            records.append(make_record(f"e{edit}", scores, method=method, **told))
+    toy = Run.open(make_run(make_record("a"), name="toy")).manifest.protocols["toy"]
+    return make_run(*records, protocols={"pixlens": toy})
+
+
+def test_everything_in_a_hundred_columns(editgauge: Command, run: Path) -> None:
+    told = editgauge("compare", run, "--methods", *METHODS[:2]).stdout
+    assert max(map(len, told.splitlines())) <= 100
+    lines = told.splitlines()
+    row = next(index for index, line in enumerate(lines) if line.startswith("gain ↑") and "0.0000***" in line)
+    assert lines[row].split()[-1] == METHODS[0]
+    places = lines[row + 1]
+    assert "rank 1 [1-1]" in places
+    assert "2 [2-2]" in places
+    assert "n 50" in places
+    low, _, high = lines[row + 2].split()[0].partition("…")
+    assert float(high) - float(low) == pytest.approx(10 / 60, abs=0.002)
+    assert "the mean if all unscored outcomes, up to 10, had the worst or the best value." in told
+
+
+def test_the_way_of_averaging_is_shown_where_it_matters(editgauge: Command, run: Path) -> None:
+    told = editgauge("compare", run, "--methods", METHODS[0], METHODS[2]).stdout
+    below = told.partition("depend on the way of averaging")[2]
+    (row, *_) = [line for line in below.splitlines() if line.startswith("gain ↑")]
+    count_weighted, by_type = (float(word) for word in row.replace("◂", "").split()[3:5])
+    assert count_weighted - by_type > 0.05
+    assert "◂" in row.split(str(by_type))[0], "the paper of PixLens counts every edit once"
+    assert "loss" not in below
+
+
+def test_it_is_not_shown_where_it_does_not(
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
+) -> None:
+    records = [
+        make_record(f"e{edit}", {"gain": edit / 20}, method=method, place=edit, source=f"{edit // 2}.png")
+        for method in METHODS[:2]
+        for edit in range(20)
+    ]
+    told = editgauge("compare", make_run(*records), "--methods", *METHODS[:2]).stdout
+    assert "averaging" not in told
+    assert "not significant" in " ".join(told.split())
+
+
+def test_scores_of_several_protocols_are_told_apart(
+    editgauge: Command, make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
+) -> None:
+    toy = Run.open(make_run(make_record("a"), name="toy")).manifest.protocols["toy"]
+    records = [
+        make_record("a", {"gain": 0.5}, method=method, protocol=protocol)
+        for method in METHODS[:2]
+        for protocol in ("one-way", "other-way")
+    ]
+    protocols = {name: replace(toy, scores=toy.scores[:1]) for name in ("one-way", "other-way")}
+    told = editgauge("compare", make_run(*records, protocols=protocols), "--methods", *METHODS[:2]).stdout
+    assert "one-way" in told
+    assert "other-way" in told
+
+
+def test_what_the_correction_takes_back_is_named_with_its_protocol(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three protocols have a score `edit`: the name alone does not say which one."""
+    spec = ScoreSpec("edit", True, (0.0, 1.0))
+    shared = Comparison("editval", spec, "mine", "theirs", None, only_first=0, only_second=0)
+    lost = replace(shared, protocol="pixlens", verdict="first", p_over_scores=0.09)
+    show_comparison([shared, lost])
+    assert "not significant: pixlens/edit." in " ".join(capsys.readouterr().out.split())
+
+
+ENTRY = ProtocolEntry("About " * 40, "none", "1", (), (ScoreSpec("gain", True, (0.0, 1.0)),))
+NEWER = dataclasses.replace(ENTRY, version="2", deviations=("Another rule.",))
+MODEL = {"id": "eyes", "revision": "abc", "role": "detector"}
+
+
+def test_of_protocols_and_models_only_what_differs_is_shown(
+    make_run: Callable[..., Path], make_record: Callable[..., JournalEntry]
+) -> None:
+    record = make_record(scores={"gain": 0.5})
+    first = make_run(record, protocols={"toy": ENTRY, "gone": ENTRY}, models={"detector": MODEL})
+    second = make_run(record, name="second", protocols={"toy": NEWER})
+    told = CliRunner().invoke(app, ["diff", str(first), str(second)]).output
+    rows = [" ".join(line.split()) for line in told.splitlines()]
+    assert "protocol gone version 1 -" in rows
+    assert "protocol toy, version 1 2" in rows
+    assert "model detector id eyes, revision abc -" in rows
+    assert "About" not in told
+    assert "{" not in told
+
+
+@pytest.fixture
+def editor_home(tmp_path: Path, make_benchmark: Callable[..., Path]) -> Path:
+    make_benchmark(tmp_path / "photos", edits=2, size=48)
+    return tmp_path
+
+
+def test_a_sweep_ends_with_the_command_to_score_it(editgauge: Command, plugin: Path, editor_home: Path) -> None:
+    words = ["edit", "photos", "--method", "brighter", "--out", "made", "--sweep", "light=1,2", "--seeds", 2]
+    told = editgauge(*words, plugin=plugin, cwd=editor_home).stderr
+    assert "brighter[light=1]: 4 outcomes made, 0 kept, 0 absent, in made/brighter[light=1]" in told
+    assert "no failures" in told
+    assert told.endswith("Next: editgauge run photos --outcomes 'made/*'\n")
+
+
+def test_a_command_is_a_method_and_its_failure_is_told(editgauge: Command, editor_home: Path) -> None:
+    words = ["edit", "photos", "--method", "copy", "--out", "made", "--command"]
+    told = editgauge(*words, "cp {source} {output}", cwd=editor_home).stderr
+    assert "copy: 2 outcomes made" in told
+    assert "Next: editgauge run photos --outcomes copy=made" in told
+    failed = editgauge(*words[:-2], "elsewhere", "--command", "false {source} {output}", cwd=editor_home, code=1).stderr
+    assert "absent, for example: edit-000: crashed: 'false' ended with 1: it said nothing" in failed
+    assert "2 of 2 failed (2 crashed)" in failed
+    assert "Next:" not in failed  # there is nothing to score
+
+
+def test_bad_options_end_with_two_and_no_folder(editgauge: Command, plugin: Path, editor_home: Path) -> None:
+    words = ["edit", "photos", "--method", "brighter", "--out", "made", "--option", "lihgt=1", "--option", "seeds=x"]
+    told = editgauge(*words, plugin=plugin, cwd=editor_home, code=2).stderr
+    assert "no option 'lihgt'; did you mean 'light'?" in told
+    assert "no option 'seeds'" in told
+    assert not (editor_home / "made").exists()
+
+
+def test_the_list_of_methods_has_functions_classes_and_addresses(editgauge: Command, plugin: Path) -> None:
+    found = {
+        each["name"]: each["about"] for each in json.loads(editgauge("list", "methods", "--json", plugin=plugin).stdout)
+    }
+    assert found["brighter"] == "Adds light everywhere."
+    assert found["mirrored"] == "Turns the picture around."
+    assert {"endpoint:MODEL@URL", "python:MODULE:NAME"} <= set(found)
+    assert not any(about.startswith("cannot be used") for about in found.values())

@@ -18,6 +18,7 @@ from editgauge.results import JournalEntry, Run
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
 
+
 EDITS = 24
 
 

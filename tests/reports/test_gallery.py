@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Callable
+from importlib import resources
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
+from editgauge._util.drawing import ABOVE, BELOW, colored
 from editgauge._util.images import Pixels, pixel_hash, write_png
 from editgauge.errors import BadInputError
+from editgauge.evidence import Box, Heat, Note, Scatter, ScatterPoint, to_json
+from editgauge.instructions import parse_instruction as understand
 from editgauge.reports import _gallery as gallery
-from editgauge.reports._gallery import worst_edits
+from editgauge.reports._gallery import STEPS, as_data_url, how_surely_read, worst_edits
 from editgauge.reports.context import Context
 from editgauge.reports.report import report
 from editgauge.results import ImageStamp, JournalEntry, Run
+from editgauge.results.edits import parsed_to_json
 
 if TYPE_CHECKING:
     from tests.reports.conftest import Page
@@ -153,3 +162,122 @@ def test_all_evidence_is_that_of_every_record(
     found = [(key.edit, name, json.loads(text)) for key, name, text in run.iter_evidence()]
     assert found == [(e, name, piece) for e, piece in zip("ab", pieces, strict=True) for name in ("gain", "loss")]
     assert {key for key, _, _ in run.iter_evidence()} == {record.key for record in records}
+
+
+NUMBERS = np.linspace(0, 1, 24, dtype=np.float32).reshape(4, 6)
+
+
+def decoded(address: str) -> Pixels:
+    kind, _, data = address.partition(",")
+    assert kind == "data:image/png;base64"
+    return np.asarray(Image.open(BytesIO(base64.b64decode(data))).convert("RGBA"))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_map_becomes_a_picture_in_its_colors(signed: bool) -> None:
+    numbers = NUMBERS * 2 - 1 if signed else NUMBERS
+    shown = decoded(as_data_url(Heat("edited", numbers, signed=signed)))
+    np.testing.assert_array_equal(shown, colored(np.rint(numbers * STEPS) / STEPS, signed=signed))
+
+
+def test_a_thousand_maps_stay_light() -> None:
+    rough = np.random.default_rng(0).random((64, 64)).astype(np.float32)
+    assert len(as_data_url(Heat("edited", rough))) < 6_000
+
+
+def test_maps_go_to_their_outcome_and_boxes_stay_where_they_were(
+    make_run: Callable[..., Path],
+    make_record: Callable[..., JournalEntry],
+    as_page: Callable[[Path], Any],
+    photo: Pixels,
+    tmp_path: Path,
+) -> None:
+    write_png(photo, tmp_path / "photo.png")
+    stamp = ImageStamp.of(tmp_path / "photo.png")
+    pieces = (
+        Box("source", 1, 1, 9, 9, "cat"),
+        Heat("edited", NUMBERS, "where"),
+        Heat("source", NUMBERS - 1, "less", signed=True),
+    )
+    stored = tuple(to_json(piece) for piece in pieces)
+    run = make_run(make_record(source_image=stamp, edited_image=stamp, evidence=stored))
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
+    (outcome,) = edit["outcomes"]
+    assert [mark["label"] for mark in edit["marks"]] == ["cat"]
+    assert "marks" not in outcome
+    assert [(each["label"], each["of"], each["signed"]) for each in outcome["maps"]] == [
+        ("where", "edited", False),
+        ("less", "source", True),
+    ]
+    assert decoded(outcome["maps"][0]["map"]).shape == (4, 6, 4)
+
+
+def test_a_damaged_map_is_told_in_its_place(
+    make_run: Callable[..., Path],
+    make_record: Callable[..., JournalEntry],
+    as_page: Callable[[Path], Any],
+    tmp_path: Path,
+) -> None:
+    run = make_run(make_record(evidence=({"heat": "bm8gcGljdHVyZQ==", "on": "edited", "label": "where"},)))
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
+    assert "not a PNG" in edit["outcomes"][0]["damaged"][0]
+
+
+def test_the_scale_beside_a_map_has_the_colors_of_the_map() -> None:
+    style = (resources.files("editgauge.reports") / "templates" / "style" / "maps.css").read_text("utf-8")
+    stops = {
+        kind: re.findall(r"rgb\((\d+) (\d+) (\d+) / ([\d.]+)\)", line)
+        for kind, line in re.findall(r"\.map\.(plain|signed) \.colors (.*)", style)
+    }
+    told = {kind: [(*map(int, stop[:3]), float(stop[3])) for stop in found] for kind, found in stops.items()}
+    assert told == {"plain": [stop[1:] for stop in ABOVE], "signed": [stop[1:] for stop in (*BELOW, *ABOVE)]}
+
+
+PIECE = Scatter(
+    "plane", (ScatterPoint("cat", "source", 0.5, -1.25), ScatterPoint("dog", "target", 1, 2)), (0, -1, 0, 1)
+)
+
+
+def test_a_scatter_goes_to_its_outcome(
+    make_run: Callable[..., Path],
+    make_record: Callable[..., JournalEntry],
+    as_page: Callable[[Path], Any],
+    photo: Pixels,
+    tmp_path: Path,
+) -> None:
+    write_png(photo, tmp_path / "photo.png")
+    stamp = ImageStamp.of(tmp_path / "photo.png")
+    stored = tuple(to_json(piece) for piece in (Note("seen"), PIECE))
+    run = make_run(make_record(source_image=stamp, edited_image=stamp, evidence=stored))
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
+    (outcome,) = edit["outcomes"]
+    assert outcome["scatters"] == [{**to_json(PIECE), "by": [0]}]
+    assert outcome["notes"] == [{"note": "seen", "by": [0]}]
+
+
+def test_a_damaged_scatter_is_told_in_its_place(
+    make_run: Callable[..., Path],
+    make_record: Callable[..., JournalEntry],
+    as_page: Callable[[Path], Any],
+    tmp_path: Path,
+) -> None:
+    run = make_run(make_record(evidence=({"scatter": [["cat", "source", 1]], "label": "plane"},)))
+    (edit,) = as_page(report(run, out=tmp_path / "report", quiet=True)).gallery["edits"]
+    assert edit["outcomes"][0]["damaged"][0].startswith("A piece of evidence for gain is damaged")
+
+
+@pytest.mark.parametrize(
+    ("instruction", "shown"),
+    [
+        ("replace the horse with a zebra", "without doubt"),
+        ("Can we have a blue airplane?", "doubtful"),
+        ("make it nicer", "not understood"),
+    ],
+)
+def test_doubtful_readings_can_be_filtered(instruction: str, shown: str) -> None:
+    edit: dict[str, Any] = {"reading": parsed_to_json(understand(instruction))}
+    assert how_surely_read(edit) == shown
+
+
+def test_an_edit_with_fields_of_its_own_was_not_read() -> None:
+    assert how_surely_read({"type": "color"}) == ""
