@@ -192,7 +192,7 @@ EXTENSION_NAMES: dict[str, str] = {
     **{name: f"editgauge.metrics.base:{name}" for name in ("Metric", "check_pair", "counted_pixels", "metric")},
     "Layout": "editgauge.methods.layouts:Layout",
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
-    "RefusedError": "editgauge.methods.absence:RefusedError",
+    "RefusedError": "editgauge.methods.card:RefusedError",
     "read_options": "editgauge.methods.options:read_options",
     "Model": "editgauge.models.interfaces:Model",
     "ModelCard": "editgauge.models.interfaces:ModelCard",
