@@ -88,7 +88,7 @@ from editgauge.evidence import Note as Note
 from editgauge.evidence import Region as Region
 from editgauge.evidence import Scatter as Scatter
 from editgauge.methods import Method as Method
-from editgauge.methods.absence import RefusedError as RefusedError
+from editgauge.methods.card import RefusedError as RefusedError
 from editgauge.methods.layouts import Layout as Layout
 from editgauge.methods.options import read_options as read_options
 from editgauge.methods.prompts import MethodPrompt as MethodPrompt

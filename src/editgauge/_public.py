@@ -198,7 +198,7 @@ EXTENSION_NAMES: dict[str, str] = {
     "MethodPrompt": "editgauge.methods.prompts:MethodPrompt",
     "ScoreKey": "editgauge.results:ScoreKey",
     "open_benchmark": "editgauge.benchmarks:open_benchmark",
-    "RefusedError": "editgauge.methods.absence:RefusedError",
+    "RefusedError": "editgauge.methods.card:RefusedError",
     "read_options": "editgauge.methods.options:read_options",
     "Model": "editgauge.models.interfaces:Model",
     "ModelCard": "editgauge.models.interfaces:ModelCard",

@@ -15,8 +15,7 @@ from editgauge.errors import BadInputError
 from editgauge.models.weights import available
 from editgauge.protocols import SetPart
 from editgauge.protocols.unibench import unibench
-from editgauge.protocols.unibench._rules import KINDS
-from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, average, total
+from editgauge.protocols.unibench._rules import CONSISTENCY, FIDELITY, KINDS, average, total
 from editgauge.results.manifest import ProtocolEntry
 from editgauge.types import Score
 from tests.golden.published import unibench_table_1

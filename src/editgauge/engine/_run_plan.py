@@ -15,14 +15,13 @@ from editgauge import __version__
 from editgauge._util.images import ImageFile
 from editgauge.benchmarks import is_path, open_benchmark
 from editgauge.benchmarks.attributes import attach, read_attributes
-from editgauge.benchmarks.editinspector.outcome_captions import attach_captions, read_captions
+from editgauge.benchmarks.outcome_captions import attach_captions, read_captions
 from editgauge.engine._judges import JudgeConfig
 from editgauge.engine._options import default_protocols, open_protocols_with_models, pairs
 from editgauge.engine._scoring import ScoringTask, current_stamps
 from editgauge.errors import BadInputError
 from editgauge.instructions.parsed import apply_parses, load_parses
-from editgauge.methods.layouts.discover import expand_folders
-from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
+from editgauge.methods.outcomes import FoundOutcomes, expand_folders, find_outcomes
 from editgauge.models import _factory
 from editgauge.models.profiles import ModelChoice, models_for
 from editgauge.options import DataOptions, ModelOptions, Paths

@@ -22,7 +22,7 @@ from editgauge.engine._options import pairs
 from editgauge.engine._outcomes import JobPrompts, OutcomeLine, OutcomeList, card_of, claim, jobs_of, make_all, split
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.methods.card import SETTINGS, MethodCard
-from editgauge.methods.prompt_choice import PromptOptions, read_wording
+from editgauge.methods.prompts import PromptOptions, read_wording
 from editgauge.methods.resolve import open_method
 from editgauge.options import Count, Natural, Pairs
 from editgauge.results.edits import to_lines

@@ -12,15 +12,19 @@ from editgauge.protocols import Protocol, SetPart, format_variant
 from editgauge.protocols._rules import attempt
 from editgauge.protocols.unibench import _rules
 from editgauge.protocols.unibench._rules import (
+    CONSISTENCY,
+    FIDELITY,
     READING_DESCRIPTIONS,
     READINGS,
     ClipSimilarity,
     Reading,
     Task,
+    as_part,
     locate_anchor,
     locate_target,
+    set_scores,
+    set_specs,
 )
-from editgauge.protocols.unibench._totals import CONSISTENCY, FIDELITY, as_part, set_scores, set_specs
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

@@ -16,8 +16,15 @@ from editgauge.evidence import Arrow, Curves
 from editgauge.protocols import Protocol, SetPart
 from editgauge.protocols._rules import attempt, sentence
 from editgauge.protocols.unibench import mean_score
-from editgauge.protocols.unibench._rules import Located, Task, locate_anchor, locate_target
-from editgauge.protocols.unibench._totals import as_part, set_scores, set_specs
+from editgauge.protocols.unibench._rules import (
+    Located,
+    Task,
+    as_part,
+    locate_anchor,
+    locate_target,
+    set_scores,
+    set_specs,
+)
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

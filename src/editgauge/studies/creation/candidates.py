@@ -13,7 +13,7 @@ from typing import Any
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import read_jsonl
 from editgauge.analysis.outcomes import OutcomeKey
-from editgauge.benchmarks.editinspector.outcome_captions import OutcomeCaption
+from editgauge.benchmarks.outcome_captions import OutcomeCaption
 from editgauge.errors import BadInputError
 from editgauge.results import Run
 from editgauge.studies.design.fields import EDIT_FIELDS, Unit
