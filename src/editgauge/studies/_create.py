@@ -16,7 +16,7 @@ from editgauge import __version__
 from editgauge._util.files import DRAFT_PREFIX, write_text
 from editgauge._util.images import pixel_hash, read_image, write_png
 from editgauge._util.progress import log_info, progress
-from editgauge.benchmarks.editinspector.outcome_captions import read_captions
+from editgauge.benchmarks.outcome_captions import read_captions
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.options import Count
 from editgauge.results import Run

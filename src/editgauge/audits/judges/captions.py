@@ -8,7 +8,7 @@ from pathlib import Path
 
 from editgauge._util.progress import log_info
 from editgauge._util.variants import paper_name
-from editgauge.benchmarks.editinspector.outcome_captions import Captions, OutcomeCaption, write_captions
+from editgauge.benchmarks.outcome_captions import Captions, OutcomeCaption, write_captions
 from editgauge.errors import BadInputError
 from editgauge.results import Run
 
