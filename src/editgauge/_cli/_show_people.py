@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from editgauge.analysis.power import PowerPlan
     from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
     from editgauge.builders.calibration import BuiltCalibration, Calibrated
-    from editgauge.studies.analysis.status import StudyStatus
-    from editgauge.studies.answers.importing import ImportSummary
     from editgauge.studies.raters import Invitation
-    from editgauge.studies.study import Study
+    from editgauge.studies.records import ImportSummary
+    from editgauge.studies.study import Study, StudyStatus
     from editgauge.studies.verbs import StudyAnalysis
 
 CURVE_POINTS = (0.25, 0.5, 0.75)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.preferences import PairwisePreferences
     from editgauge.analysis.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
     from editgauge.studies.design import Answer
-    from editgauge.studies.study import Status, Study
+    from editgauge.studies.study import Study, StudyStatus
 
 ANALYSIS_PAGE = "study.html"
 GENERATOR = Markup('<meta name="generator" content="EditGauge study">')
@@ -41,7 +41,7 @@ HEIGHT = 10
 SVG = Markup('<svg viewBox="0 0 100 {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>')
 
 
-def write_page(study_findings: StudyFindings, status: Status, agreement: Agreement, out: Path) -> Path:
+def write_page(study_findings: StudyFindings, status: StudyStatus, agreement: Agreement, out: Path) -> Path:
     """Write `study.html` into a folder and return its path."""
     page = checked_page(out, ANALYSIS_PAGE)
     write_bytes(page, template_page("analysis.html.j2", found=study_findings, status=status, agreement=agreement))

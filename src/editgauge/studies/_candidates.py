@@ -16,7 +16,7 @@ from editgauge._util.datasets import read_text
 from editgauge._util.documents import Location, read_jsonl
 from editgauge._util.fields import format_value
 from editgauge.analysis.outcomes import OutcomeKey, ScoredOutcomes, scored_outcomes, select_scores
-from editgauge.benchmarks.editinspector.outcome_captions import OutcomeCaption
+from editgauge.benchmarks.outcome_captions import OutcomeCaption
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
 from editgauge.studies.assignment import draw

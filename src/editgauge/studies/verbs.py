@@ -17,7 +17,7 @@ from editgauge.studies._export import read_answers, write_export
 from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import Invitation
 from editgauge.studies.records import Imported, import_records
-from editgauge.studies.study import Status, Study
+from editgauge.studies.study import Study, StudyStatus
 
 if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
@@ -54,7 +54,7 @@ def invite(
         return opened.invite(count, label)
 
 
-def status(study: str | Path) -> Status:
+def status(study: str | Path) -> StudyStatus:
     """Show the progress of a study: items, raters, exclusions, and when it will be done.
 
     Example:
@@ -213,10 +213,10 @@ def serve(study: str | Path, *, host: str = "127.0.0.1", port: Port = 8000, trus
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class StudyAnalysis:
     """What a study says."""
 
-    status: Status
+    status: StudyStatus
     findings: StudyFindings | None
     """Levels per method and edit type or strengths of methods, and how far raters agree; None for attributes."""
     agreement: Agreement | None
@@ -231,7 +231,7 @@ class Analysis:
 
 def analyze(
     study: str | Path, *, run: str | Path | None = None, out: str | Path | None = None, forms: Count | None = None
-) -> Analysis:
+) -> StudyAnalysis:
     """Analyze a study: what raters answered, how well they agree, and how well the run's scores agree with them.
 
     A study about attributes rates no outcome: there the weights that AugCLIP gives them are compared with the answers.
@@ -262,7 +262,7 @@ def analyze(
             if out is not None:
                 raise BadInputError("A study about attributes has no page; leave out `out`.")
             answers = compared_attributes(opened)
-            return Analysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
+            return StudyAnalysis(opened.status(), None, None, None, weight_agreement(Run.open(Path(its_run)), answers))
         study_findings, status = findings(opened), opened.status()
         file = Path(scratch) / "answers.jsonl"
         write_export(opened, file)
@@ -270,4 +270,4 @@ def analyze(
         agreement = agree(its_run, ratings=file if is_rated else None, choices=None if is_rated else file)
         filled = write_forms(opened, Path(out), forms) if out is not None and forms is not None else None
     page = write_page(study_findings, status, agreement, Path(out)) if out is not None else None
-    return Analysis(status, study_findings, agreement, page, forms=filled)
+    return StudyAnalysis(status, study_findings, agreement, page, forms=filled)
