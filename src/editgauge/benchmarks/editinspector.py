@@ -288,6 +288,7 @@ def _beside(data: Path | None) -> Path:
 def _edit(row: Inspected, turn: Edit) -> Edit:
     extras: dict[str, Any] = {
         **turn.extras,
+        "original_id": row.original_id,
         "action": row.action,
         "rich_instruction": row.rich_instruction,
         "difference_caption": row.difference_caption,

@@ -150,7 +150,7 @@ def parse_time(text: str) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportSummary:
     """What state of imported pages."""
 
     done: int = 0
@@ -164,7 +164,7 @@ class Imported:
     unchanged: int = 0
 
 
-def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> Imported:
+def import_records(session: Session, design: Design, pages: Sequence[AnswerRecord], now: float) -> ImportSummary:
     """Import all pages or none; `BadInputError` lists every problem. Importing again changes nothing."""
     items = {item.key: item for item in session.scalars(select(StudyItem))}
     problems = [
@@ -174,7 +174,7 @@ def import_records(session: Session, design: Design, pages: Sequence[AnswerRecor
     ]
     if problems:
         raise BadInputError("These answers do not fit the study.", problems)
-    result = Imported()
+    result = ImportSummary()
     raters: dict[str, Rater] = {}
     # Pages that counted come first: one that had come too late must not replace one that had not.
     for page in sorted(pages, key=lambda page: page.state != "done"):

@@ -152,7 +152,7 @@ class Study:
         with self.database.read() as session:
             return progress_of(session, rater.id, self.design)
 
-    def status(self) -> Status:
+    def status(self) -> StudyStatus:
         """Return the progress of the study: items, raters, exclusions, time left."""
         with self.database.read() as session:
             return status_of(session, self.manifest.raters)
@@ -274,7 +274,7 @@ class CellStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StudyStatus:
     """Progress of a study."""
 
     items: int
@@ -297,7 +297,7 @@ def progress_of(session: Session, rater_id: int, design: Design) -> Progress:
     return Progress(session.scalar(mine) or 0, design.items_per_rater, int(left or 0))
 
 
-def status_of(session: Session, raters_per_item: int) -> Status:
+def status_of(session: Session, raters_per_item: int) -> StudyStatus:
     """Collect the status of all items, cells and raters."""
     rated = select(func.count()).select_from(Assignment).join(StudyItem).where(StudyItem.kind == "rated")
     count = {
@@ -306,7 +306,7 @@ def status_of(session: Session, raters_per_item: int) -> Status:
     items = session.scalar(select(func.count()).where(StudyItem.kind == "rated")) or 0
     cells = _cells(session)
     target = items * raters_per_item
-    return Status(
+    return StudyStatus(
         items=items,
         complete=_complete(session, raters_per_item),
         requested=target,

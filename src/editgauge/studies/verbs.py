@@ -16,7 +16,7 @@ from editgauge.results import Run
 from editgauge.studies._export import read_answers, write_export
 from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import Invitation
-from editgauge.studies.records import Imported, import_records
+from editgauge.studies.records import ImportSummary, import_records
 from editgauge.studies.study import Study, StudyStatus
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def export(
         return write_export(opened, Path(out), form, question, rater, url)
 
 
-def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> Imported:
+def import_(study: str | Path, file: str | Path, *, form: str = "answers") -> ImportSummary:
     """Import answers into a study: all of a file or none. Importing the same file again changes nothing.
 
     Example:
