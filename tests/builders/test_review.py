@@ -177,7 +177,7 @@ def test_a_review_reads_as_it_was_written(desk: Desk, tmp_path: Path) -> None:
 def test_a_review_file_cannot_name_a_folder_outside_its_own(elsewhere: str, desk: Desk) -> None:
     write_review(desk.review.model_copy(update={"images": elsewhere}), desk.file)
 
-    with pytest.raises(BadInputError, match=r"outside its own folder.*--images"):
+    with pytest.raises(BadInputError, match=r"outside its own folder.*`images`"):
         Desk(desk.file)
     assert Desk(desk.file, desk.images).images == desk.images
 

@@ -33,7 +33,7 @@ class BuiltBenchmark:
     report: Path
     images: int = 0
     candidates: int = 0
-    kept: int = 0
+    reused: int = 0
     """Images of an earlier run that were left as they were."""
     left_out: tuple[OmittedTask, ...] = ()
     asking: CallBound | None = None
@@ -43,9 +43,9 @@ class BuiltBenchmark:
 def check_places(file: Path, images: Path) -> None:
     """Raise `BadInputError` unless the benchmark file can be built from these images."""
     if file.suffix != ".json":
-        raise BadInputError(f"--out is a file NAME.json, got '{file}'.")
+        raise BadInputError(f"`out` is a file NAME.json, got '{file}'.")
     if not images.is_dir():
-        raise BadInputError(f"There is no folder '{images}' for --images.")
+        raise BadInputError(f"There is no folder '{images}' for `images`.")
 
 
 def similar_classes(coco: Coco, class_: str, present: Collection[str]) -> tuple[list[str], list[str]]:

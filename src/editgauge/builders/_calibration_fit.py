@@ -118,7 +118,7 @@ def is_bent(shares: Numbers) -> bool:
     return float(min(shares.sum(), (1 - shares).sum())) >= BENT_FROM
 
 
-def features(values: Numbers, bent: bool) -> Numbers:
+def features(values: Numbers, *, bent: bool) -> Numbers:
     """Return the design matrix: one row per value, one column per feature."""
     inside = np.clip(values, NEAREST, 1 - NEAREST)
     if bent:
@@ -126,9 +126,9 @@ def features(values: Numbers, bent: bool) -> Numbers:
     return np.asarray(logit(inside)[:, None], dtype=np.float64)
 
 
-def fit(values: Numbers, shares: Numbers, weights: Numbers, bent: bool) -> Numbers:
+def fit(values: Numbers, shares: Numbers, weights: Numbers, *, bent: bool) -> Numbers:
     """`low`, `high` and `shift` in a column for each column of weights, which say how often an outcome counts."""
-    inputs = features(values, bent)
+    inputs = features(values, bent=bent)
     total = weights.sum(axis=0)
     added = PRIOR * weights / total
     targets = (weights * shares[:, None] + added * np.clip(values, NEAREST, 1 - NEAREST)[:, None]) / np.where(
@@ -148,8 +148,8 @@ def calibrated(values: Numbers, parameters: Numbers) -> Numbers:
 def fitted_curve(question: str, values: Numbers, shares: Numbers, sources: Labels) -> tuple[CalibrationCurve, Estimate]:
     """Fit a curve with its intervals; return it with its mean slope."""
     bent = is_bent(shares)
-    parameters = fit(values, shares, np.ones((values.size, 1)), bent)
-    draws = resampled(lambda weights: fit(values, shares, weights, bent), sources, resamples=DRAWS)
+    parameters = fit(values, shares, np.ones((values.size, 1)), bent=bent)
+    draws = resampled(lambda weights: fit(values, shares, weights, bent=bent), sources, resamples=DRAWS)
     clusters = np.unique(sources).size
     lines = zip(GRID, calibrated(GRID, parameters)[:, 0], calibrated(GRID, draws), strict=True)
     ranges = [(at, estimate(float(made), drawn, values.size, clusters)) for at, made, drawn in lines]
@@ -164,7 +164,7 @@ def left_out(values: Numbers, shares: Numbers, sources: Labels, folds: int = 10,
     names, index = np.unique(sources, return_inverse=True)
     fold = np.random.default_rng(seed).permutation(names.size) % min(folds, names.size)
     without = (fold[index][:, None] != np.arange(min(folds, names.size))).astype(np.float64)
-    curves = fit(values, shares, without, is_bent(shares))
+    curves = fit(values, shares, without, bent=is_bent(shares))
     return calibrated(values, curves)[np.arange(values.size), fold[index]]
 
 

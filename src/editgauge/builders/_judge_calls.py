@@ -66,13 +66,13 @@ def most_calls(
 
     """
     if not jury.addresses:
-        raise BadInputError("--dry-run says what a judge would be asked; rules ask no judge.")
+        raise BadInputError("`dry_run` says what a judge would be asked; rules ask no judge.")
     (address,) = jury.addresses.values()
     judge = open_judge(address, parameters=jury.parameters, price=jury.price)
     longest = sum(len(open_prompt(name, folder=jury.prompts).text.encode()) for name in prompts)
     earlier = jury.max_tokens * BYTES_PER_TOKEN
     bound = judge.bound(questions, text_bytes=longest + text_bytes + earlier, images=images)
-    cost = "give --price for the cost" if bound.cost is None else f"cost at most {bound.cost:.4g}"
+    cost = "pass `price` for the cost" if bound.cost is None else f"cost at most {bound.cost:.4g}"
     log_info(
         f"{bound.judge}: at most {bound.questions:,} questions, {bound.calls:,} calls with repair questions, "
         f"{bound.prompt_tokens:,} tokens of prompts and {bound.completion_tokens:,} of answers; {cost}. "

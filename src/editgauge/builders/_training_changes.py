@@ -174,12 +174,12 @@ _ARTICLE = r"(?:\b(?P<article>an?) )?"
 
 @dataclass(frozen=True, slots=True)
 class DescribedChange:
-    """One change. For an attribute, `before` and `after` are the attributes, and `thing` is what has them."""
+    """One change. For an attribute, `before` and `after` are the attributes, and `subject` is what has them."""
 
     action: Action
     before: str | None
     after: str | None
-    thing: str | None = None
+    subject: str | None = None
     where: str | None = None
     """Such as `to the left of the plate`; holds for the way back as well."""
 
@@ -193,11 +193,11 @@ def backwards(change: DescribedChange) -> DescribedChange:
     """Return the reverse change (section 5.2); raise `UnscorableError` if the original state is unknown.
 
     >>> backwards(DescribedChange("Replace", "apple", "pear"))
-    DescribedChange(action='Replace', before='pear', after='apple', thing=None, where=None)
+    DescribedChange(action='Replace', before='pear', after='apple', subject=None, where=None)
     """
     if change.action == "Change Attribute" and not change.before:
         raise UnscorableError(
-            "not_applicable", f"it is unknown how the {change.thing} was before it became {change.after}"
+            "not_applicable", f"it is unknown how the {change.subject} was before it became {change.after}"
         )
     return replace(change, action=OPPOSITE[change.action], before=change.after, after=change.before)
 
@@ -254,17 +254,17 @@ def _replaced(parts: ParsedStep) -> DescribedChange:
 
 
 def _altered(parts: ParsedStep) -> DescribedChange:
-    return DescribedChange("Change Attribute", parts.from_, parts.to, thing=parts.subject or WHOLE)
+    return DescribedChange("Change Attribute", parts.from_, parts.to, subject=parts.subject or WHOLE)
 
 
 def _styled(parts: ParsedStep) -> DescribedChange:
     """Return a style change of the whole image."""
-    return DescribedChange("Change Attribute", None, without_article(parts.to or ""), thing=WHOLE)
+    return DescribedChange("Change Attribute", None, without_article(parts.to or ""), subject=WHOLE)
 
 
 def _sized(parts: ParsedStep) -> DescribedChange:
     """Return a size change, whose reverse is known."""
-    return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, thing=parts.subject or WHOLE)
+    return DescribedChange("Change Attribute", OTHER_SIZE.get(parts.to or ""), parts.to, subject=parts.subject or WHOLE)
 
 
 _BY_EFFECT: Mapping[str, Callable[[ParsedStep], DescribedChange]] = {
@@ -297,7 +297,7 @@ def instruction_of(change: DescribedChange) -> str:
         case "Replace":
             return instruction("object_replacement", change.before or "", change.before, after)
         case _:
-            return instruction(TYPES.get(kind_of(after), "texture"), change.thing or WHOLE, None, after)
+            return instruction(TYPES.get(kind_of(after), "texture"), change.subject or WHOLE, None, after)
 
 
 def caption_of(change: DescribedChange) -> str:
@@ -322,11 +322,11 @@ def caption_of(change: DescribedChange) -> str:
 def _altered_sentence(change: DescribedChange) -> str:
     kind = kind_of(change.after or "")
     if change.after in COMPARED:
-        return f"the {change.thing} {_was(change.thing)} made {COMPARED[change.after]}."
+        return f"the {change.subject} {_was(change.subject)} made {COMPARED[change.after]}."
     since = f" from {change.before}" if change.before else ""
     if kind == "color":
-        return f"the {change.thing} {_was(change.thing)} changed{since} to {change.after}."
-    return f"the {kind or LOOK} of the {change.thing} was changed{since} to {change.after}."
+        return f"the {change.subject} {_was(change.subject)} changed{since} to {change.after}."
+    return f"the {kind or LOOK} of the {change.subject} was changed{since} to {change.after}."
 
 
 def reworded(caption: str, old: str, new: str) -> str | None:
@@ -467,7 +467,7 @@ async def is_absent(name: str, change: DescribedChange, scene: ChangeScene) -> b
 def _check_known(change: DescribedChange, scene: ChangeScene) -> None:
     """No detector sees attributes, so another one is wrong only where the right one is known to be there."""
     if not scene.is_accurate:
-        raise UnscorableError("not_applicable", f"it is unknown whether the {change.thing} became {change.goal}")
+        raise UnscorableError("not_applicable", f"it is unknown whether the {change.subject} became {change.goal}")
 
 
 async def _size(name: str, scene: ChangeScene) -> float:

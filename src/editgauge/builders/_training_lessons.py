@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from editgauge.analysis.ratings import Rating
 from editgauge.benchmarks.editinspector import majority
@@ -60,7 +60,7 @@ class Worded:
 class EditAndReverse:
     """An edit and its way back, or why there is none."""
 
-    own: Worded
+    forward: Worded
     way_back: Worded | UnscorableError
 
 
@@ -103,7 +103,7 @@ class SaidReverse(BaseModel, extra="forbid"):
     """What an edit changes, and the way back."""
 
     action: Action
-    thing: str | None
+    subject: str | None = Field(alias="thing")
     before: str | None
     after: str | None
     caption: str
@@ -169,11 +169,11 @@ def _checked(answer: SaidReverse, edit: Edit) -> DescribedChange:
     try:
         return change_of(edit)
     except UnscorableError:
-        change = DescribedChange(answer.action, answer.before or None, answer.after or None, answer.thing or None)
+        change = DescribedChange(answer.action, answer.before or None, answer.after or None, answer.subject or None)
     action = edit.extras.get("action")
     if action is not None and action != change.action:
         raise UnscorableError("unparsable", f"the judge reads '{edit.instruction}' as {change.action}, it is {action}")
-    if change.action == "Change Attribute" and not change.thing:
+    if change.action == "Change Attribute" and not change.subject:
         raise UnscorableError("unparsable", f"the judge does not say what changes its look in '{edit.instruction}'")
     if change.action == "Replace":
         _naming(edit.instruction, change.before or "")
@@ -185,7 +185,7 @@ def _way_back(change: DescribedChange, answer: SaidReverse, source_caption: str)
     """Return the judge's wording of the reverse edit; the earlier state must be stated, not guessed."""
     if change.action == "Change Attribute" and not change.before and answer.before:
         change = DescribedChange(
-            change.action, _stated(source_caption, answer.before), change.after, change.thing, change.where
+            change.action, _stated(source_caption, answer.before), change.after, change.subject, change.where
         )
     back = backwards(change)
     if not answer.reversed_instruction or not answer.reversed_caption:
@@ -283,7 +283,7 @@ class Lesson:
     kind: Kind
     action: Action
     question: str
-    asked: str
+    prompt: str
     """The prompt, as a judge is given it."""
     answer: bool | str
     before: Path
@@ -352,7 +352,7 @@ async def lessons_of(
                 what = f"{instance.kind}: {question}"
                 lacking.append(OmittedLesson(subject.edit.id, what, "not_applicable", UNKNOWN_ANSWER))
             else:
-                lessons.append(_lesson(subject, instance, question, caption, answer, prompt))
+                lessons.append(_lesson(subject, instance, question, caption, prompt, answer=answer))
     return lessons, lacking
 
 
@@ -371,7 +371,7 @@ async def _instances(subject: Subject, author: Author, seed: int) -> AsyncIterat
         yield _Instance("edit", action, edit.instruction)
         return
     ways: tuple[tuple[Kind, Kind, Worded | UnscorableError, ChangeScene], ...] = (
-        ("edit", "negative", reading.own, subject.scene),
+        ("edit", "negative", reading.forward, subject.scene),
         ("reversed", "reversed_negative", reading.way_back, subject.scene.swapped()),
     )
     for kind, negative, worded, scene in ways:
@@ -394,7 +394,7 @@ def left_out(edit: str, what: str, unable: UnscorableError) -> OmittedLesson:
 
 
 def _lesson(
-    subject: Subject, instance: _Instance, question: str, caption: str | None, answer: bool | str, prompt: OpenPrompt
+    subject: Subject, instance: _Instance, question: str, caption: str | None, prompt: OpenPrompt, *, answer: bool | str
 ) -> Lesson:
     swapped = instance.kind.startswith("reversed")
     before, after = (subject.after, subject.before) if swapped else (subject.before, subject.after)
@@ -407,7 +407,7 @@ def _lesson(
         kind=instance.kind,
         action=instance.action,
         question=question,
-        asked=prompt(PROMPTS.get(question, question)).render(**slots).text,
+        prompt=prompt(PROMPTS.get(question, question)).render(**slots).text,
         answer=answer,
         before=before,
         after=after,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from editgauge._util.coco import Coco
 from editgauge._util.fields import describe_unknown, format_value
@@ -199,7 +199,7 @@ class DraftInstance(BaseModel, extra="forbid"):
     color: str | None = None
     classes: list[str] = []
     colors: list[str] = []
-    places: list[DraftPlace] = []
+    positions: list[DraftPlace] = Field([], alias="places")
     class_templates: list[str] = []
     color_templates: list[str] = []
     move_templates: list[str] = []
@@ -209,7 +209,7 @@ class DraftGenerate(BaseModel, extra="forbid"):
     """What could be added."""
 
     classes: list[str] = []
-    places: list[DraftPlace] = []
+    positions: list[DraftPlace] = Field([], alias="places")
     templates: list[str] = []
 
 
@@ -246,10 +246,13 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
         else:
             corrected = _with_colors(scene, proposal)
             fit, wrong = sorted_out(_proposals(proposal, scene), corrected.picture, classes)
-            wrong += tuple(_strangers(proposal, scene))
+            wrong += tuple(_unknown_objects(proposal, scene))
             if not wrong or correction == CORRECTIONS:
                 return Drafted(corrected, fit, wrong)
-            written, faults = json.dumps(proposal.model_dump(), ensure_ascii=False), [item.why for item in wrong]
+            written, faults = (
+                json.dumps(proposal.model_dump(by_alias=True), ensure_ascii=False),
+                [item.why for item in wrong],
+            )
         lines = "\n".join(f"- {fault}" for fault in dict.fromkeys(faults))
         question = _question(again.render(asked=request.text, draft=written, faults=lines), scene)
     raise AssertionError("the last round returns or raises")
@@ -291,7 +294,7 @@ def _with_colors(scene: EditableScene, proposal: TaskProposal) -> EditableScene:
     return replace(scene, picture=scene.picture.model_copy(update={"instances": instances}))
 
 
-def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
+def _unknown_objects(proposal: TaskProposal, scene: EditableScene) -> Iterator[OmittedTask]:
     for instance in proposal.instances:
         if instance.instance not in scene.editable:
             yield OmittedTask(
@@ -300,32 +303,24 @@ def _strangers(proposal: TaskProposal, scene: EditableScene) -> Iterator[Omitted
 
 
 def _proposals(proposal: TaskProposal, scene: EditableScene) -> Iterator[Proposal]:
-    for draft_instance in (instance for instance in proposal.instances if instance.instance in scene.editable):
-        yield from (
-            Proposal("change_class", draft_instance.instance, "class", word) for word in _texts(draft_instance.classes)
-        )
-        yield from (
-            Proposal("change_class", draft_instance.instance, "template", element)
-            for element in _texts(draft_instance.class_templates)
-        )
-        yield from (
-            Proposal("change_color", draft_instance.instance, "color", word) for word in _texts(draft_instance.colors)
-        )
-        yield from (
-            Proposal("change_color", draft_instance.instance, "template", entry)
-            for entry in _texts(draft_instance.color_templates)
-        )
-        for position in draft_instance.places:
-            yield Proposal("move", draft_instance.instance, "place", " ".join(position.words.split()), position.anchor)
-        yield from (
-            Proposal("move", draft_instance.instance, "template", text)
-            for text in _texts(draft_instance.move_templates)
-        )
+    for draft in proposal.instances:
+        name = draft.instance
+        if name in scene.editable:
+            yield from (Proposal("change_class", name, "class", word) for word in _texts(draft.classes))
+            yield from (Proposal("change_class", name, "template", text) for text in _texts(draft.class_templates))
+            yield from (Proposal("change_color", name, "color", word) for word in _texts(draft.colors))
+            yield from (Proposal("change_color", name, "template", text) for text in _texts(draft.color_templates))
+            yield from (Proposal("move", name, "place", *_position(position)) for position in draft.positions)
+            yield from (Proposal("move", name, "template", text) for text in _texts(draft.move_templates))
     if proposal.generate:
-        yield from (Proposal("generate", None, "class", word) for word in _texts(proposal.generate.classes))
-        for position in proposal.generate.places:
-            yield Proposal("generate", None, "place", " ".join(position.words.split()), position.anchor)
-        yield from (Proposal("generate", None, "template", item) for item in _texts(proposal.generate.templates))
+        addition = proposal.generate
+        yield from (Proposal("generate", None, "class", word) for word in _texts(addition.classes))
+        yield from (Proposal("generate", None, "place", *_position(position)) for position in addition.positions)
+        yield from (Proposal("generate", None, "template", text) for text in _texts(addition.templates))
+
+
+def _position(position: DraftPlace) -> tuple[str, str | None]:
+    return " ".join(position.words.split()), position.anchor
 
 
 def _texts(words: Sequence[str]) -> list[str]:

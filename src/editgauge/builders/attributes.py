@@ -53,7 +53,7 @@ class AttributesResult:
     files: tuple[Path, ...]
     """One per seed."""
     made: int
-    kept: int
+    reused: int
     lacking: tuple[Lacking, ...]
     asking: CallBound | None = None
     """Of a dry run: what the judge can be asked at most."""
@@ -107,11 +107,11 @@ def attributes(
 
     """
     request = _wanted(length, number)
-    _check(judge, rules, seeds, request)
+    _check(judge, seeds, request, rules=rules)
     edits = open_benchmark(benchmark, data, images).edits[:limit]
     file = Path(out)
     if judge is None and not dry_run:
-        work = AttributeFiles(file, edits, 1, by_rules.RULES_VERSION, quiet)
+        work = AttributeFiles(file, edits, 1, by_rules.RULES_VERSION, quiet=quiet)
         with work.saved():
             for edit, seed in work.left():
                 try:
@@ -132,7 +132,7 @@ def attributes(
     jury = read_judge_config(judges, max_tokens=MOST_TOKENS)
     name = next(iter(jury.addresses), by_rules.RULES_VERSION)
     by = written_by(name, partial(open_prompt, folder=jury.prompts), request) + (f" at {warmth:g}" if warmth else "")
-    work = AttributeFiles(file, edits, seeds, by, quiet)
+    work = AttributeFiles(file, edits, seeds, by, quiet=quiet)
     if dry_run:
         questions = len(PROMPTS) * len(list(work.left()))
         texts = edit_bytes(edits)
@@ -148,19 +148,19 @@ def _wanted(length: str | None, number: int | None) -> AttributeRequest:
     for element in lengths:
         if length in (None, element):
             return AttributeRequest(element if length else None, number)
-    raise BadInputError(f"--length is one of {', '.join(lengths)}; got '{length}'.")
+    raise BadInputError(f"`length` is one of {', '.join(lengths)}; got '{length}'.")
 
 
-def _check(judge: str | None, rules: bool, seeds: int, request: AttributeRequest) -> None:
+def _check(judge: str | None, seeds: int, request: AttributeRequest, *, rules: bool) -> None:
     if rules == (judge is not None):
         raise BadInputError(
-            "Attributes come from rules or from a judge: give --rules, or --judge with an address such as "
+            "Attributes come from rules or from a judge: pass `rules=True`, or `judge` with an address such as "
             "openai:MODEL@URL or transformers:FOLDER."
         )
     if seeds < 1 or (request.number is not None and request.number < 1):
-        raise BadInputError("--seeds and --number are at least 1.")
+        raise BadInputError("`seeds` and `number` are at least 1.")
     if rules and (seeds > 1 or request != AttributeRequest()):
-        raise BadInputError("Rules always give the same attributes: --seeds, --length and --number are for a judge.")
+        raise BadInputError("Rules always give the same attributes: `seeds`, `length` and `number` are for a judge.")
 
 
 async def _ask(work: AttributeFiles, jury: JudgeConfig, request: AttributeRequest) -> None:
@@ -184,7 +184,7 @@ async def _ask(work: AttributeFiles, jury: JudgeConfig, request: AttributeReques
 class AttributeFiles:
     """The files of a benchmark's attributes while they are filled."""
 
-    def __init__(self, out: Path, edits: Sequence[Edit], seeds: int, by: str, quiet: bool) -> None:
+    def __init__(self, out: Path, edits: Sequence[Edit], seeds: int, by: str, *, quiet: bool) -> None:
         self._files = [seed_file(out, seed) for seed in range(seeds)]
         self._by_seed = [_earlier(file, by) for file in self._files]
         self._edits = edits
@@ -233,7 +233,7 @@ class AttributeFiles:
         """Return what was written."""
         done = AttributesResult(tuple(self._files), self._made, self._kept, tuple(self._lacking))
         files = ", ".join(str(file) for file in self._files)
-        summary = f"{done.made} written, {done.kept} kept, {len(done.lacking)} lacking"
+        summary = f"{done.made} written, {done.reused} kept, {len(done.lacking)} lacking"
         log_info(f"{self.by}: {summary}, in {files}", quiet=self._quiet)
         for fault, count in sorted(done.faults.items()):
             first = next(item for item in done.lacking if item.fault == fault)
@@ -248,7 +248,7 @@ def _earlier(file: Path, by: str) -> dict[str, Attributes]:
     attributes = read_attributes(file)
     sources = sorted({attribute.by or "an unnamed source" for attribute in attributes.values() if attribute.by != by})
     if sources:
-        raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another --out.", sources)
+        raise BadInputError(f"'{file}' holds attributes by others than '{by}'; choose another `out`.", sources)
     return attributes
 
 

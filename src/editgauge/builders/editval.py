@@ -376,7 +376,7 @@ def editval(
     check_places(file, folder)
     if min(classes, per_class, per_type, operations) < 1 or not 0 <= least_share < most_share <= 1:
         raise BadInputError(
-            "--classes, --per-class, --per-type and --operations are at least 1; shares rise from 0 to 1."
+            "`classes`, `per_class`, `per_type` and `operations` are at least 1; shares rise from 0 to 1."
         )
     judges = JudgeOptions(
         judge=judge, price=price, budget=budget, max_tokens=max_tokens, prompts=prompts, replay=replay
@@ -526,7 +526,7 @@ def _with_earlier(review: Review, file: Path) -> Review:
         return review
     earlier = read_review(file)
     if earlier.kind != review.kind or earlier.by != review.by:
-        raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another --out.")
+        raise BadInputError(f"'{file}' holds candidates of {earlier.kind} by {earlier.by}; choose another `out`.")
     by_id = {candidate.id: candidate for candidate in earlier.candidates}
     return review.model_copy(update={"candidates": [by_id.get(item.id, item) for item in review.candidates]})
 

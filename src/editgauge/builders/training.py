@@ -95,10 +95,10 @@ class Shot:
     pair: str
 
 
-def said(answer: bool | str) -> str:
+def format_answer(answer: LessonAnswer) -> str:
     """Return an answer in the form that the prompts ask for.
 
-    >>> said(True), said("A cup was added.")
+    >>> format_answer(True), format_answer("A cup was added.")
     ('{"answer": "yes"}', '{"difference": "A cup was added."}')
     """
     fields = {"difference": answer} if isinstance(answer, str) else {"answer": "yes" if answer else "no"}
@@ -134,8 +134,8 @@ def _write(first: Path, second: Path, out: Path) -> Shot:
 
 
 def _llava(lesson: Lesson, shot: Shot, halves: Prompt) -> dict[str, Any]:
-    request = halves.render(question=lesson.asked).text
-    turns = [("human", f"<image>\n{request}"), ("gpt", said(lesson.answer))]
+    request = halves.render(question=lesson.prompt).text
+    turns = [("human", f"<image>\n{request}"), ("gpt", format_answer(lesson.answer))]
     return {
         "id": lesson.id,
         "image": shot.pair,
@@ -151,8 +151,8 @@ def _messages(lesson: Lesson, shot: Shot) -> dict[str, Any]:
         "id": lesson.id,
         "images": [shot.before, shot.after],
         "messages": [
-            {"role": "user", "content": [*content, _text(lesson.asked)]},
-            {"role": "assistant", "content": [_text(said(lesson.answer))]},
+            {"role": "user", "content": [*content, _text(lesson.prompt)]},
+            {"role": "assistant", "content": [_text(format_answer(lesson.answer))]},
         ],
         **_mark(lesson),
     }
@@ -199,9 +199,9 @@ def _draw_cell(lesson: Lesson, pair: Path) -> Image.Image:
     """Draw an image pair with request and answer."""
     picture = Image.fromarray(read_image(pair))
     picture.thumbnail((WIDTH, HEIGHT), Image.Resampling.LANCZOS)
-    request = wrap(lesson.asked.splitlines()[0], LETTERS)
+    request = wrap(lesson.prompt.splitlines()[0], LETTERS)
     lines = [(f"{lesson.kind.replace('_', ' ')} · {lesson.action}", INK), *((line, INK) for line in request)]
-    lines.append((said(lesson.answer), YES if lesson.answer else NO))
+    lines.append((format_answer(lesson.answer), YES if lesson.answer else NO))
     cell = Image.new("RGB", (WIDTH, picture.height + LINE * (len(lines) + 1)), "white")
     cell.paste(picture, (0, 0))
     pen, font = ImageDraw.Draw(cell), ImageFont.load_default(15)
@@ -329,7 +329,7 @@ def summary_lines(done: TrainingSet) -> Sequence[str]:
     lines += [f"  left out, {name}: {count}" for name, count in done.faults().items()]
     unjudged = sum(item.detail == UNKNOWN_ANSWER for item in done.left_out)
     if unjudged:
-        lines.append(f"  {unjudged} answers only people know: --ratings FILE brings what they said.")
+        lines.append(f"  {unjudged} answers only people know: `ratings` brings what they said.")
     return lines
 
 
@@ -423,7 +423,7 @@ def training(
     with ModelService(selected_models.models) as service:
         if machine_artifacts:
             jobs = run_async(_with_artifacts(jobs, service))
-        results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet))
+        results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet=quiet))
     made = list(chain.from_iterable(lessons for lessons, _ in results))
     balanced_lessons, dropped = balanced(made, seed)
     shots = export(balanced_lessons, folder, prompt)
@@ -469,7 +469,7 @@ def _jobs(
         raise BadInputError(
             f"There is no outcome to learn from: '{benchmark.name}' has "
             f"{sum(edit.reference is not None for edit in edits)} edited images of its own among {len(edits)} edits, "
-            "and no method gave any. Name outcomes with --outcomes NAME=FOLDER."
+            "and no method gave any. Name outcomes as NAME=FOLDER with `outcomes`."
         )
     return jobs
 
@@ -514,6 +514,7 @@ async def _all(
     transcripts: Path,
     prompt: OpenPrompt,
     seed: int,
+    *,
     quiet: bool,
 ) -> list[tuple[list[Lesson], list[OmittedLesson]]]:
     """Build the lessons of all outcomes in order."""

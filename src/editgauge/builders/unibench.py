@@ -168,7 +168,7 @@ class ReviewWork:
         self._parts_out = list(self._review.left_out)
         self._known = {group.pictures[0].number for group in self._groups}
         self._tried = 0
-        self.kept = 0
+        self.reused = 0
         self._images_out: list[OmittedTask] = []
 
     @property
@@ -187,7 +187,7 @@ class ReviewWork:
         return (*self._images_out, *(OmittedTask(item.what, item.why) for item in self._parts_out))
 
     @contextmanager
-    def saved(self, made: str, limit: int | None, quiet: bool) -> Iterator[None]:
+    def saved(self, made: str, limit: int | None, *, quiet: bool) -> Iterator[None]:
         """Show progress; on any exit, write what was found so far."""
         try:
             with progress("images", limit or 0, quiet=quiet) as self.advance:
@@ -214,7 +214,7 @@ class ReviewWork:
         """Is the image here already, from an earlier run?"""
         if number not in self._known:
             return False
-        self.kept += 1
+        self.reused += 1
         self._tried += 1
         self.advance()
         return True
@@ -265,7 +265,7 @@ def _earlier(file: Path, empty: Review) -> Review:
         if earlier_options.get(name) != now.get(name)
     ]
     if pairs:
-        raise BadInputError(f"'{file}' was built with other options; give those again, or choose another --out.", pairs)
+        raise BadInputError(f"'{file}' was built with other options; give those again, or choose another `out`.", pairs)
     return review
 
 
@@ -339,7 +339,7 @@ def unibench(
     """
     criteria = Criteria(least_share, most_share, fewest, most_objects, least_kept)
     if not SIZES[0] <= size <= SIZES[1] or candidates < 1 or (limit is not None and limit < 1):
-        raise BadInputError(f"--size goes from {SIZES[0]} to {SIZES[1]}, --candidates and --limit are at least 1.")
+        raise BadInputError(f"`size` goes from {SIZES[0]} to {SIZES[1]}, `candidates` and `limit` are at least 1.")
     file, folder = Path(out), Path(images)
     check_places(file, folder)
     judges = JudgeOptions(
@@ -348,7 +348,9 @@ def unibench(
     jury = None if judge == RULES else read_judge_config(judges, max_tokens=MOST_TOKENS)
     annotations = read_coco(Path(coco), Path(captions) if captions else None)
     if dry_run:
-        fit = sum(isinstance(item, Chosen) for item in choose(annotations, criteria, captions is not None, seed))
+        fit = sum(
+            isinstance(item, Chosen) for item in choose(annotations, criteria, seed, with_captions=captions is not None)
+        )
         fit = fit if limit is None else min(fit, TRIES * limit)
         texts = len(", ".join(annotations.classes).encode()) * 2 + criteria.most_objects * BYTES_OF_AN_OBJECT
         asking = most_calls(
@@ -358,7 +360,7 @@ def unibench(
     by = written_by(jury, PROMPTS) if jury else by_rules.BY
     settings = {"size": size, "seed": seed, "candidates": candidates, "captions": captions is not None}
     work = ReviewWork(file, by, {**settings, **asdict(criteria)}, tuple(annotations.classes))
-    waves = _waves(choose(annotations, criteria, captions is not None, seed), work, limit)
+    waves = _waves(choose(annotations, criteria, seed, with_captions=captions is not None), work, limit)
 
     def scene_of(selected: Chosen) -> EditableScene | OmittedTask:
         """Return the square image, or the reason why it is left out."""
@@ -368,7 +370,7 @@ def unibench(
         except BadImageError as unreadable:
             return OmittedTask(selected.image.file, str(unreadable))
 
-    with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet):
+    with work.saved(f"UniBench from '{Path(coco).name}' by {by}, seed {seed}", limit, quiet=quiet):
         if jury is None:
             for selected in chain.from_iterable(waves):
                 if scene := work.begin(scene_of(selected)):
@@ -378,11 +380,11 @@ def unibench(
             most = None if limit is None else TRIES * limit
             run_async(_by_judge(_at_most(waves, most), work, scene_of, jury, candidates))
     built = BuiltBenchmark(
-        file, review_beside(file), work.report, work.images, work.candidates, work.kept, work.left_out
+        file, review_beside(file), work.report, work.images, work.candidates, work.reused, work.left_out
     )
     following = f" Next: editgauge build review {file}" if built.candidates else ""
     log_info(
-        f"{format_count(built.images, 'image')} ({built.kept} kept) with "
+        f"{format_count(built.images, 'image')} ({built.reused} kept) with "
         f"{format_count(built.candidates, 'candidate')} by {by}; "
         f"{len(built.left_out)} left out, listed in '{built.report}'.{following}",
         quiet=quiet,
