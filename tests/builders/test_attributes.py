@@ -141,8 +141,8 @@ def test_the_command_line_uses_the_words_of_the_function(bench: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({}, "give --rules, or --judge"),
-        ({"rules": True, "judge": "openai:x"}, "give --rules, or --judge"),
+        ({}, "pass `rules=True`, or `judge`"),
+        ({"rules": True, "judge": "openai:x"}, "pass `rules=True`, or `judge`"),
         ({"rules": True, "seeds": 2}, "Rules always give the same"),
         ({"rules": True, "number": 10}, "Rules always give the same"),
         ({"judge": "openai:x", "seeds": 0}, "at least 1"),

@@ -36,7 +36,7 @@ from editgauge.builders._unibench_scenes import (
     with_place,
     with_slot,
 )
-from editgauge.builders.review.file import LONGEST_VALUE, FieldName, ReviewCandidate, ReviewPicture
+from editgauge.builders.review.file import MAX_VALUE_LENGTH, FieldName, ReviewCandidate, ReviewPicture
 from editgauge.errors import UnscorableError
 from editgauge.judges import LabeledImage, NoAnswerError, Question
 from editgauge.judges._questions import Structured
@@ -52,7 +52,7 @@ FIELDS: dict[TaskType, tuple[FieldName, ...]] = {
 }
 """What a task of each type is made of; it needs one of each."""
 SIDES = ("left", "right", "above", "below")
-THERE = 0.5
+CURRENT_RELATIONS = 0.5
 """Minimum `direction_score` at which an object is in that direction already: 45 degrees off."""
 
 
@@ -78,8 +78,8 @@ class Proposal:
 
 def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str]) -> str | None:
     """Why a candidate cannot be used, or None when it can: the rules of section 3.2, for machines and people alike."""
-    if not proposal.value.strip() or len(proposal.value) > LONGEST_VALUE:
-        return f"a {proposal.field} has 1 to {LONGEST_VALUE} signs, got {format_value(proposal.value)}"
+    if not proposal.value.strip() or len(proposal.value) > MAX_VALUE_LENGTH:
+        return f"a {proposal.field} has 1 to {MAX_VALUE_LENGTH} signs, got {format_value(proposal.value)}"
     by_id = {instance.id: instance for instance in picture.instances}
     if proposal.instance is not None and proposal.instance not in by_id:
         return describe_unknown("instance", proposal.instance, by_id)
@@ -100,7 +100,7 @@ def fault_of(proposal: Proposal, picture: ReviewPicture, classes: Sequence[str])
             if proposal.anchor == proposal.instance:
                 return f"'{proposal.anchor}' cannot move relative to itself"
             instance = by_id.get(proposal.instance or "")
-            is_satisfied = instance is not None and _is_there(instance, by_id[proposal.anchor], proposal.value)
+            is_satisfied = instance is not None and _already_holds(instance, by_id[proposal.anchor], proposal.value)
             return f"'{proposal.instance}' is {proposal.value} '{proposal.anchor}' already" if is_satisfied else None
         case "template":
             problem = template_problem(proposal.value, proposal.task)
@@ -130,13 +130,13 @@ def relation_of(words: str) -> PlaneRelation | None:
         return None
 
 
-def _is_there(instance: Instance, anchor: Instance, words: str) -> bool:
+def _already_holds(instance: Instance, anchor: Instance, words: str) -> bool:
     """Return whether an object clearly lies where the words place it."""
     relation = relation_of(words)
     if relation is None or relation not in SIDES:
         return False
     start, end = (middle((box[0], box[1], box[2], box[3])) for box in (anchor.box, instance.box))
-    return direction_score(start, end, relation, diagonal=0.0) >= THERE
+    return direction_score(start, end, relation, diagonal=0.0) >= CURRENT_RELATIONS
 
 
 def color_fault(word: str) -> str | None:
@@ -180,9 +180,9 @@ def proposal_of(candidate: ReviewCandidate, value: str, anchor: str | None) -> P
 PROMPTS = ("unibench_annotation", "unibench_correction")
 SLOTS = {name: f"{{{name}}}" for name in ("target", "color", "position", "anchor")}
 """What the judge is to write with braces must come through the prompt as it is."""
-CORRECTIONS = 2
+MAX_CORRECTIONS = 2
 """How often a draft that does not fit is asked for again; what is wrong even then is left out."""
-MENDABLE = ("unparsable", "truncated")
+REPAIRABLE_FAULTS = ("unparsable", "truncated")
 
 
 class DraftPlace(BaseModel, extra="forbid"):
@@ -236,18 +236,18 @@ async def draft(scene: EditableScene, classes: Sequence[str], ask: Ask, prompt: 
     first, again = (prompt(name) for name in PROMPTS)
     request = first.render(**_slots(scene, classes, number), **SLOTS)
     question = _question(request, scene)
-    for correction in range(CORRECTIONS + 1):
+    for correction in range(MAX_CORRECTIONS + 1):
         try:
             proposal: TaskProposal = (await ask(question)).value
         except NoAnswerError as unable:
-            if unable.fault not in MENDABLE or correction == CORRECTIONS:
+            if unable.fault not in REPAIRABLE_FAULTS or correction == MAX_CORRECTIONS:
                 raise
             written, faults = "(nothing that could be read)", [unable.message]
         else:
             corrected = _with_colors(scene, proposal)
             fit, wrong = sorted_out(_proposals(proposal, scene), corrected.picture, classes)
             wrong += tuple(_unknown_objects(proposal, scene))
-            if not wrong or correction == CORRECTIONS:
+            if not wrong or correction == MAX_CORRECTIONS:
                 return Drafted(corrected, fit, wrong)
             written, faults = (
                 json.dumps(proposal.model_dump(by_alias=True), ensure_ascii=False),

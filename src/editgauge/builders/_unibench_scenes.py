@@ -136,9 +136,9 @@ def mention_of(caption: str, class_: str, classes: Sequence[str]) -> Mention | N
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
-LEAST_SIDE = 64
+MIN_SIDE = 64
 """Pixels: what is smaller has no detail left when it is scaled up again."""
-FEWEST_OBJECTS = 2
+MIN_OBJECTS = 2
 """A picture with fewer objects has no target and anchor."""
 
 
@@ -207,7 +207,7 @@ def _at(start: int, side: int, *, is_wide: bool) -> Square:
 def square_of(box: tuple[int, int, int], picture: ReviewPicture) -> Square:
     """Return the square at left, top, side; raise `BadInputError` if it is too small or outside."""
     left, top, side = box
-    least = min(LEAST_SIDE, picture.width // 2)
+    least = min(MIN_SIDE, picture.width // 2)
     if side < least:
         raise BadInputError(f"a crop of this picture is at least {least} pixels wide, got {side}")
     if left < 0 or top < 0 or left + side > picture.width or top + side > picture.height:
@@ -223,7 +223,7 @@ def cropped(picture: ReviewPicture, square: Square, images: Path) -> ReviewPictu
     """
     size = picture.width
     instances = [cut for instance in picture.instances if (cut := _cut(instance, picture, square)) is not None]
-    if len(instances) < FEWEST_OBJECTS:
+    if len(instances) < MIN_OBJECTS:
         raise BadInputError(f"only {len(instances)} of the {len(picture.instances)} objects are left in that square")
     path = PurePosixPath(picture.file)
     file = path.with_name(f"{path.stem}-crop-{square.left}-{square.top}-{square.side}.png")

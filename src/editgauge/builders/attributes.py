@@ -19,7 +19,13 @@ from editgauge._util.images import read_image
 from editgauge._util.progress import log_info, progress
 from editgauge.benchmarks import open_benchmark
 from editgauge.benchmarks.attributes import Attributes, read_attributes, write_attributes
-from editgauge.builders._judge_calls import each_of, edit_bytes, most_calls, the_judge, transcripts_beside
+from editgauge.builders._judge_calls import (
+    bound_calls,
+    edit_bytes,
+    open_single_judge,
+    run_concurrently,
+    transcripts_path,
+)
 from editgauge.engine._judges import JudgeConfig, read_judge_config
 from editgauge.errors import BadImageError, BadInputError, UnscorableError
 from editgauge.judges import NoAnswerError, open_prompt
@@ -29,14 +35,14 @@ from editgauge.protocols.augclip import _attributes as by_rules
 from editgauge.protocols.augclip._attributes import LENGTHS, PROMPTS, AttributeRequest, ask_attributes, written_by
 from editgauge.types import Edit
 
-MOST_TOKENS = 1024
+DEFAULT_MAX_TOKENS = 1024
 """Thirty long attributes need more than the usual 512."""
-VARIED = 1.0
+SEED_TEMPERATURE = 1.0
 """The temperature of several seeds: at 0 they would all be the same."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class MissingAttributes:
     """An edit without attributes, and why."""
 
     edit: str
@@ -54,7 +60,7 @@ class AttributesResult:
     """One per seed."""
     made: int
     reused: int
-    lacking: tuple[Lacking, ...]
+    lacking: tuple[MissingAttributes, ...]
     asking: CallBound | None = None
     """Of a dry run: what the judge can be asked at most."""
 
@@ -119,7 +125,7 @@ def attributes(
                 except UnscorableError as unable:
                     work.lack(edit, seed, unable)
         return work.written()
-    warmth = temperature if temperature is not None else VARIED if seeds > 1 else 0.0
+    warmth = temperature if temperature is not None else SEED_TEMPERATURE if seeds > 1 else 0.0
     judges = JudgeOptions(
         judge=judge,
         price=price,
@@ -129,17 +135,19 @@ def attributes(
         prompts=prompts,
         replay=replay,
     )
-    jury = read_judge_config(judges, max_tokens=MOST_TOKENS)
-    name = next(iter(jury.addresses), by_rules.RULES_VERSION)
-    by = written_by(name, partial(open_prompt, folder=jury.prompts), request) + (f" at {warmth:g}" if warmth else "")
+    judge_config = read_judge_config(judges, max_tokens=DEFAULT_MAX_TOKENS)
+    name = next(iter(judge_config.addresses), by_rules.RULES_VERSION)
+    by = written_by(name, partial(open_prompt, folder=judge_config.prompts), request) + (
+        f" at {warmth:g}" if warmth else ""
+    )
     work = AttributeFiles(file, edits, seeds, by, quiet=quiet)
     if dry_run:
         questions = len(PROMPTS) * len(list(work.left()))
         texts = edit_bytes(edits)
-        asking = most_calls(jury, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
+        asking = bound_calls(judge_config, questions, prompts=PROMPTS, text_bytes=texts, images=1, quiet=quiet)
         return AttributesResult((), 0, 0, (), asking)
     with work.saved():
-        run_async(_ask(work, jury, request))
+        run_async(_ask(work, judge_config, request))
     return work.written()
 
 
@@ -163,10 +171,10 @@ def _check(judge: str | None, seeds: int, request: AttributeRequest, *, rules: b
         raise BadInputError("Rules always give the same attributes: `seeds`, `length` and `number` are for a judge.")
 
 
-async def _ask(work: AttributeFiles, jury: JudgeConfig, request: AttributeRequest) -> None:
+async def _ask(work: AttributeFiles, judge_config: JudgeConfig, request: AttributeRequest) -> None:
     """Asks for everything that is left."""
-    prompt = partial(open_prompt, folder=jury.prompts)
-    async with the_judge(jury, transcripts_beside(work.out)) as judge:
+    prompt = partial(open_prompt, folder=judge_config.prompts)
+    async with open_single_judge(judge_config, transcripts_path(work.out)) as judge:
 
         async def one(task: tuple[Edit, int]) -> None:
             edit, seed = task
@@ -178,7 +186,7 @@ async def _ask(work: AttributeFiles, jury: JudgeConfig, request: AttributeReques
             except BadImageError as unreadable:
                 work.lack(edit, seed, UnscorableError("unreadable_image", str(unreadable)))
 
-        await each_of(judge, work.left(), one)
+        await run_concurrently(judge, work.left(), one)
 
 
 class AttributeFiles:
@@ -191,7 +199,7 @@ class AttributeFiles:
         self._quiet = quiet
         self._made = 0
         self._kept = sum(edit.id in attributes for edit in edits for attributes in self._by_seed)
-        self._lacking: list[Lacking] = []
+        self._lacking: list[MissingAttributes] = []
         self.out = out
         self.by = by
 
@@ -226,7 +234,7 @@ class AttributeFiles:
     def lack(self, edit: Edit, seed: int, unable: UnscorableError) -> None:
         """Count an edit without attributes."""
         fault = unable.fault if isinstance(unable, NoAnswerError) else unable.reason
-        self._lacking.append(Lacking(edit.id, seed, fault, unable.detail))
+        self._lacking.append(MissingAttributes(edit.id, seed, fault, unable.detail))
         self._advance()
 
     def written(self) -> AttributesResult:

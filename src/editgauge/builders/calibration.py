@@ -49,8 +49,8 @@ ABOUT: Mapping[str, str] = {
 traces outside the asked change, `precise` for a change that is cleanly made."""
 LEVELS: Mapping[str, float] = {**LEVELS_OF_EDITINSPECTOR, "applied": 2.0, "context_kept": 2.0}
 """From which answer on they are good."""
-FEWEST_SOURCES = 10
-FEWEST_OF_EACH = 10.0
+MIN_SOURCES = 10
+MIN_ANSWERS_OF_EACH = 10.0
 """Of yes and of no, in outcomes: with fewer, a line is drawn by a handful of pictures."""
 
 
@@ -93,7 +93,7 @@ def answers_of(
     problems = [
         f"{PROTOCOL}/{answer.spec.name} by {_named(answer.question)}: {why}"
         for answer in answers
-        for why in _few(answer)
+        for why in _fit_problems(answer)
     ]
     if problems:
         raise BadInputError(f"'{file}' says too little to fit a curve that would hold for other pictures.", problems)
@@ -233,7 +233,7 @@ def _good_from(question: str, by_outcome: Mapping[OutcomeKey, Sequence[Rating]],
     return lowest
 
 
-def _few(answers: RatedQuestion) -> list[str]:
+def _fit_problems(answers: RatedQuestion) -> list[str]:
     """Why nothing can be fitted, in words."""
     yes, no = float(answers.shares.sum()), float((1 - answers.shares).sum())
     sources = np.unique(answers.sources).size
@@ -244,10 +244,10 @@ def _few(answers: RatedQuestion) -> list[str]:
     if min(yes, no) == 0:
         return [f"all people say {'yes' if yes else 'no'}; both answers are needed"]
     problems = []
-    if min(yes, no) < FEWEST_OF_EACH:
-        problems.append(f"{yes:.3g} outcomes with yes and {no:.3g} with no; {FEWEST_OF_EACH:g} of each are needed")
-    if sources < FEWEST_SOURCES:
-        problems.append(f"ratings of {sources} source images; {FEWEST_SOURCES} are needed")
+    if min(yes, no) < MIN_ANSWERS_OF_EACH:
+        problems.append(f"{yes:.3g} outcomes with yes and {no:.3g} with no; {MIN_ANSWERS_OF_EACH:g} of each are needed")
+    if sources < MIN_SOURCES:
+        problems.append(f"ratings of {sources} source images; {MIN_SOURCES} are needed")
     return problems
 
 

@@ -29,7 +29,7 @@ from editgauge._util.images import Pixels, pixel_hash, read_image, resize_image,
 from editgauge._util.progress import log_info, progress
 from editgauge.analysis.ratings import read_ratings
 from editgauge.benchmarks import open_benchmark
-from editgauge.builders._judge_calls import RULES, OpenPrompt, edit_bytes, most_calls, the_judge, written_by
+from editgauge.builders._judge_calls import RULES, OpenPrompt, bound_calls, edit_bytes, open_single_judge, written_by
 from editgauge.builders._training_changes import ChangeScene
 from editgauge.builders._training_lessons import (
     ACCEPTED,
@@ -43,6 +43,7 @@ from editgauge.builders._training_lessons import (
     Kind,
     Labels,
     Lesson,
+    LessonAnswer,
     OmittedLesson,
     RuleAuthor,
     Subject,
@@ -333,7 +334,7 @@ def summary_lines(done: TrainingSet) -> Sequence[str]:
     return lines
 
 
-AT_ONCE = 16
+MAX_CONCURRENT = 16
 """Outcomes under way: their pictures are in memory."""
 ROLES = ("detector", "text_similarity")
 PROMPTS = ("negative_edit", "reverse_edit")
@@ -406,7 +407,7 @@ def training(
         prompts=prompts,
         replay=replay,
     )
-    jury = read_judge_config(judges)
+    judge_config = read_judge_config(judges)
     selected_models = choose_models(models, pairs(model, "model", "ROLE=NAME"), ROLES)
     if not {*ROLES} <= selected_models.models.keys():
         raise BadInputError(
@@ -417,13 +418,13 @@ def training(
     jobs = _jobs(opened, outcomes, ratings, limit)
     if dry_run:
         texts = edit_bytes(job.edit for job in jobs)
-        asking = most_calls(jury, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
-        return TrainingSet(folder, opened.name, opened.license, next(iter(jury.addresses)), seed, asking=asking)
-    prompt = partial(open_prompt, folder=jury.prompts)
+        asking = bound_calls(judge_config, QUESTIONS * len(jobs), prompts=PROMPTS, text_bytes=texts, quiet=quiet)
+        return TrainingSet(folder, opened.name, opened.license, next(iter(judge_config.addresses)), seed, asking=asking)
+    prompt = partial(open_prompt, folder=judge_config.prompts)
     with ModelService(selected_models.models) as service:
         if machine_artifacts:
             jobs = run_async(_with_artifacts(jobs, service))
-        results = run_async(_all(jobs, service, jury, folder / FOLDER, prompt, seed, quiet=quiet))
+        results = run_async(_all(jobs, service, judge_config, folder / FOLDER, prompt, seed, quiet=quiet))
     made = list(chain.from_iterable(lessons for lessons, _ in results))
     balanced_lessons, dropped = balanced(made, seed)
     shots = export(balanced_lessons, folder, prompt)
@@ -432,7 +433,7 @@ def training(
         folder,
         opened.name,
         opened.license,
-        written_by(jury, PROMPTS) if jury.addresses else RULES,
+        written_by(judge_config, PROMPTS) if judge_config.addresses else RULES,
         seed,
         tuple(balanced_lessons),
         tuple(dropped),
@@ -486,7 +487,7 @@ async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]
     """Add artifact labels of a protocol where no person gave one."""
     protocol = open_protocol(ARTIFACTS)
     labeled_by = f"{ARTIFACTS} with {see.card('detector').id}"
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def one(job: _Job) -> _Job:
         if job.labels.artifacts is not None:
@@ -510,7 +511,7 @@ async def _with_artifacts(jobs: Sequence[_Job], see: ModelService) -> list[_Job]
 async def _all(
     jobs: Sequence[_Job],
     see: ModelService,
-    jury: JudgeConfig,
+    judge_config: JudgeConfig,
     transcripts: Path,
     prompt: OpenPrompt,
     seed: int,
@@ -518,11 +519,11 @@ async def _all(
     quiet: bool,
 ) -> list[tuple[list[Lesson], list[OmittedLesson]]]:
     """Build the lessons of all outcomes in order."""
-    slots = asyncio.Semaphore(AT_ONCE)
+    slots = asyncio.Semaphore(MAX_CONCURRENT)
     async with AsyncExitStack() as stack:
         author: Author = RuleAuthor()
-        if jury.addresses:
-            opened = await stack.enter_async_context(the_judge(jury, transcripts))
+        if judge_config.addresses:
+            opened = await stack.enter_async_context(open_single_judge(judge_config, transcripts))
             author = JudgeAuthor(opened.ask, prompt)
         with progress("training data", len(jobs), quiet=quiet) as advance:
 

@@ -31,7 +31,7 @@ from editgauge.studies.web._state import Fields, read_form
 
 COOKIE = "editgauge_reviewer"
 COOKIE_SECONDS = 365 * 24 * 3600
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 LOCAL = ["127.0.0.1", "localhost"]
 """Another site's name may be made to lead here."""
 HOST = LOCAL[0]
@@ -67,7 +67,7 @@ def show(request: Request, group: str | None = None, fault: str = "") -> HTMLRes
 @router.post("/name")
 def set_name(fields: Form) -> Response:
     """Store the reviewer's name in a cookie."""
-    name = " ".join(fields.get("name", [""])[-1].split())[:LONGEST_NAME]
+    name = " ".join(fields.get("name", [""])[-1].split())[:MAX_NAME_LENGTH]
     response = RedirectResponse("/", 303)
     if name:
         response.set_cookie(COOKIE, quote(name), COOKIE_SECONDS, httponly=True, samesite="strict")
@@ -184,7 +184,7 @@ def _next_open(review: Review) -> Any:
 
 
 def _reviewer(request: Request) -> str | None:
-    return unquote(request.cookies.get(COOKIE, ""))[:LONGEST_NAME] or None
+    return unquote(request.cookies.get(COOKIE, ""))[:MAX_NAME_LENGTH] or None
 
 
 def _require_reviewer(request: Request) -> str:

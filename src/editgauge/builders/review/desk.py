@@ -27,10 +27,10 @@ from editgauge.builders.review.file import (
     Review,
     ReviewCandidate,
     ReviewPicture,
-    built_beside,
+    benchmark_path,
     decided,
     read_review,
-    review_beside,
+    review_path,
     withdrawn,
     write_review,
 )
@@ -64,7 +64,7 @@ class Desk:
     """
 
     def __init__(self, file: Path, images: Path | None = None) -> None:
-        self.file = review_beside(file)
+        self.file = review_path(file)
         self._lock = threading.RLock()
         self._seen = (0, 0)
         self._review = self._read()
@@ -189,7 +189,7 @@ class Desk:
     def _save(self, review: Review) -> None:
         write_review(review, self.file)
         self._review, self._seen = review, self._stamp()
-        BUILD[review.kind](review, built_beside(self.file))
+        BUILD[review.kind](review, benchmark_path(self.file))
 
     def _read(self) -> Review:
         self._seen = self._stamp()
