@@ -31,7 +31,7 @@ def field(page: Page, name: str) -> Locator:
 
 def ids(page: Page) -> list[str]:
     """All edits of the list, drawn or not."""
-    found: list[str] = page.evaluate("view.found.map(([edit]) => edit.id)")
+    found: list[str] = page.evaluate("view.matches.map(([edit]) => edit.id)")
     return found
 
 
