@@ -11,7 +11,7 @@ import pytest
 
 from editgauge.analysis.summary import untouched_methods
 from editgauge.errors import BadInputError
-from editgauge.reports.leaderboard import leaderboard, standings, explain_incomparable
+from editgauge.reports.leaderboard import explain_incomparable, leaderboard, standings
 from editgauge.results import ImageStamp, JournalEntry, Run
 
 if TYPE_CHECKING:

@@ -259,7 +259,7 @@ def test_a_run_without_any_score_makes_a_page(
     assert "No outcome has a score." in page.section("overview").said()
     assert "no score 1 unscored: refused" in page.section("summary").said()
     empty = as_page(report(make_run(name="empty", finish=False), out=tmp_path / "empty-report", quiet=True))
-    assert "Every outcome got every score." in empty.section("unscored").said()
+    assert "Every outcome has every score" in empty.section("unscored").said()
 
 
 def test_a_report_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
