@@ -12,10 +12,9 @@ from typing import Any
 
 from editgauge._util.datasets import read_text
 from editgauge._util.documents import read_jsonl
-from editgauge.analysis.outcomes import OutcomeKey
 from editgauge.benchmarks.editinspector.outcome_captions import OutcomeCaption
 from editgauge.errors import BadInputError
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run
 from editgauge.studies.design.fields import EDIT_FIELDS, Unit
 
 EDIT_SIDES = ("source", "target")
