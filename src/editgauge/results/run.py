@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
@@ -49,6 +49,7 @@ OUTCOME_SCHEMA = pa.schema(
 """Columns of `Run.outcomes()`."""
 
 
+@dataclass(init=False, repr=False, eq=False)
 class Run:
     """A run folder opened for reading, finished or not.
 
@@ -60,6 +61,9 @@ class Run:
     >>> run.to_frame().groupby(["protocol", "name", "method"])["value"].mean()  # doctest: +SKIP
     >>> run.outcomes().to_pandas()[["edit", "method", "done", "kept", "quality"]]  # doctest: +SKIP
     """
+
+    folder: Path
+    manifest: Manifest
 
     def __init__(self, folder: str | Path) -> None:
         """Open a run folder.
