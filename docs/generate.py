@@ -23,7 +23,7 @@ import editgauge
 from editgauge._cli import app
 from editgauge._public import GROUPS, typing_stub
 from editgauge.benchmarks import benchmarks
-from editgauge.benchmarks.unibench._annotations import json_schema
+from editgauge.benchmarks._unibench_annotations import json_schema
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.methods import methods
 from editgauge.metrics import metrics

@@ -16,7 +16,7 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.judges.prompts import open_prompt
-from editgauge.methods.external.command import Command
+from editgauge.methods.command import Command
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import RubricProtocol
 from editgauge.results.edits import benchmark_entry, describe, read_inputs, write_inputs
