@@ -47,7 +47,7 @@ class RatedOutcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class HumanMean:
+class HumanMeanEstimate:
     """The mean rating of a method's outcomes, by ratings alone and together with a score."""
 
     method: str
@@ -94,7 +94,7 @@ def estimate(
     score: str | None = None,
     method: str | None = None,
     question: str | None = None,
-) -> list[HumanMean]:
+) -> list[HumanMeanEstimate]:
     """Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).
 
     The rated edits must be a random sample; sampling probabilities that differ belong in the column `probability`, as
@@ -147,13 +147,13 @@ def mean_ratings(file: Path, run: Run, question: str | None) -> RatedOutcomes:
     return RatedOutcomes({key: fmean(values) for key, values in by_outcome.items()}, probabilities or None)
 
 
-def _human_mean(score: Scored, method: str, people: RatedOutcomes, run: Run) -> HumanMean:
+def _human_mean(score: Scored, method: str, people: RatedOutcomes, run: Run) -> HumanMeanEstimate:
     ratings = {key: value for key, value in people.means.items() if key.method == method}
     rated = [key for key in ratings if key in score.values]
     unrated = [key for key in score.values if key.method == method and key not in ratings]
     unscored = len(ratings) - len(rated)
     if not rated:
-        return HumanMean(method, score.protocol, score.spec, None, unscored)
+        return HumanMeanEstimate(method, score.protocol, score.spec, None, unscored)
     labels = np.array([ratings[key] for key in rated])
     predictions, more = (np.array([score.worth(key) for key in keys], dtype=np.float64) for keys in (rated, unrated))
     rated_sources, unrated_sources = map(run.score_table.sources_of, (rated, unrated))
@@ -164,4 +164,6 @@ def _human_mean(score: Scored, method: str, people: RatedOutcomes, run: Run) -> 
     mean = prediction_powered_mean(
         labels, predictions, rated_sources, more, unrated_sources, probabilities=probabilities
     ).inside(scale)
-    return HumanMean(method, score.protocol, score.spec, mean, unscored, selection, weighted=probabilities is not None)
+    return HumanMeanEstimate(
+        method, score.protocol, score.spec, mean, unscored, selection, weighted=probabilities is not None
+    )

@@ -73,7 +73,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PowerPlan:
     """The sample sizes that distinguish two methods, or estimate the mean of one."""
 
     protocol: str
@@ -97,7 +97,7 @@ def power(
     edits_per_source: Sequence[int] = (),
     chance: float = 0.8,
     comparisons: int = 1,
-) -> list[Plan]:
+) -> list[PowerPlan]:
     """Compute the sample size a study needs, from the spread in a pilot run.
 
     Example:
@@ -133,7 +133,7 @@ def power(
         for names, by_edit in values.items()
     }
     return [
-        Plan(protocol, spec, names, *goal, pilot, _needs(pilot, goal, edits_per_source, names), _note(pilot))
+        PowerPlan(protocol, spec, names, *goal, pilot, _needs(pilot, goal, edits_per_source, names), _note(pilot))
         for names, pilot in spreads.items()
     ]
 

@@ -14,7 +14,7 @@ RUN/
 """
 
 from editgauge.results._journal import EncodedEntry, JournalEntry
-from editgauge.results._records import ImageStamp, Key, OutcomeKey, ScoreRecord
+from editgauge.results._records import ImageStamp, OutcomeKey, ScoreKey, ScoreRecord
 from editgauge.results._score_table import LabelColumn, Rows, ScoreTable
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.results.run import Run, RunSource, label_methods
@@ -25,7 +25,7 @@ __all__ = [
     "EncodedEntry",
     "ImageStamp",
     "JournalEntry",
-    "Key",
+    "ScoreKey",
     "LabelColumn",
     "Manifest",
     "OutcomeKey",
