@@ -139,7 +139,7 @@ def test_a_model_is_known_by_its_weights(tiny: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_loaded_is_explained(tiny: Path, tmp_path: Path, ask: Any) -> None:
-    with pytest.raises(BadInputError, match="There is no model at 'nobody/nothing'"):
+    with pytest.raises(BadInputError, match="No model at 'nobody/nothing'"):
         _ = LocalModel("nobody/nothing").model
     question = ask_yes_no("cat ?", LabeledImage("It:", np.zeros((8, 8, 3), np.uint8)))
     mute = save_tiny(tmp_path / "mute", template=None)
@@ -262,7 +262,7 @@ def test_the_number_is_what_the_head_reads_off_the_network(
         head = f"rm_heads.head_{place}."
         hidden = weights[f"{head}0.weight"] @ state + weights[f"{head}0.bias"]
         expected = weights[f"{head}3.weight"] @ torch.relu(hidden)
-        through = import_module("editgauge.judges._local")._through(model._head_for(name), state)
+        through = import_module("editgauge.judges._local")._apply_head(model._head_for(name), state)
         assert torch.allclose(through, expected, atol=1e-5)
     replayed = scored(f"reward:{rewarding}", "rubric:editreward", picture(1), picture(2), tmp_path)
     assert replayed == scores
@@ -312,7 +312,7 @@ def test_an_adapter_is_added_to_the_model_that_it_names(
     assert changed
     assert all("q_proj" in name or "v_proj" in name for name in changed)
     (tmp_path / "adapter" / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA"}))
-    with pytest.raises(BadInputError, match="does not name the model"):
+    with pytest.raises(BadInputError, match="does not name the base model"):
         LocalModel(str(tmp_path / "adapter"))._base  # noqa: B018
 
 
