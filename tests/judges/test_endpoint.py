@@ -89,6 +89,7 @@ def test_a_question_without_pictures_is_plain_text(served: Any, judge: Callable[
         ({"status": 500, "content": "oops"}, "500 oops"),
         ({"status": 529, "content": "overloaded"}, "529 overloaded"),
         ({"hang": 1.5}, "no answer within 0.5 seconds"),
+        ({"content": " " * 30, "drip": 0.1}, "no answer within 0.5 seconds"),
         ({"content": '{"choices": [{"message"', "cut": 10}, "the connection broke"),
         ({"cut": -1}, "the connection broke"),
         ({"content": '{"choices": [{"mess'}, "not a chat completion"),
@@ -102,7 +103,7 @@ def test_what_passes_is_tried_again(
     served: Any, judge: Callable[..., Any], ask: Asks, reply: Any, trouble: dict[str, Any], told: str
 ) -> None:
     served.plan = lambda text, seen: reply(**trouble) if seen == 0 else YES
-    retries = RetryPolicy(timeout=0.5 if "hang" in trouble else 20.0, first_wait=0.002)
+    retries = RetryPolicy(timeout=0.5 if {"hang", "drip"} & set(trouble) else 20.0, first_wait=0.002)
     [answer] = ask(judge(retries=retries), ask_yes_no("Is it red?"))
     assert answer.value is True
     assert told in answer.call.attempts[0]

@@ -27,7 +27,7 @@ from editgauge._util.images import Pixels, png_bytes
 from editgauge.edit_types import UNSPECIFIED
 from editgauge.engine.scorer import Scorer
 from editgauge.errors import BadInputError, EditGaugeError
-from editgauge.serving._app import ScoreService, ServiceLimits, make_app
+from editgauge.serving._app import RefusalError, ScoreService, ServiceLimits, make_app
 from editgauge.serving._schema import (
     BatchResult,
     EditAnswer,
@@ -461,6 +461,23 @@ def test_a_service_is_ready_after_a_worker_was_killed_during_warm_up(deaths: int
         return service.is_ready and not service.problem
 
     assert asyncio.run(scene())
+
+
+def test_the_item_above_the_limit_is_refused_and_the_others_are_scored() -> None:
+    async def scene() -> list[int]:
+        scoring = Scoring("not_detected")
+        service = ScoreService(scoring, ServiceLimits())
+        waiting = [
+            asyncio.ensure_future(service.score([request(instruction=f"Paint it in shade {number}.")]))
+            for number in range(ServiceLimits().items_at_once + 1)
+        ]
+        await scoring.began.wait()
+        scoring.may_end.set()
+        results = await asyncio.gather(*waiting, return_exceptions=True)
+        await service.score([request(instruction="Now there is room.")])
+        return [result.status if isinstance(result, RefusalError) else 200 for result in results]
+
+    assert asyncio.run(scene()) == [200] * 128 + [429]
 
 
 def test_an_unexpected_error_is_counted() -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from filelock import FileLock
 
 from editgauge._util import packages
 from editgauge._util.packages import Carrier, cache_root, fetch_package, find_faults
@@ -241,11 +242,27 @@ def test_a_kill_in_the_middle_leaves_nothing_half_written(shelf: Path) -> None:
     carrier = Carrier("parcel", "1.0", HASHES)
     assert not carrier.folder.exists()
     (staging,) = carrier.folder.parent.iterdir()
-    long_ago = time.time() - packages.STAGING_MAX_AGE - 1
+    long_ago = time.time() - packages.STAGING_GRACE_SECONDS - 1
     os.utime(staging, (long_ago, long_ago))
     fetch_package(carrier)
     assert list(carrier.folder.parent.iterdir()) == [carrier.folder]
     assert find_faults(carrier) == []
+
+
+@pytest.mark.parametrize("age", [3600, -3600], ids=["older", "clock set back"])
+def test_the_staging_folder_of_a_running_fetch_is_left_alone(shelf: Path, age: int) -> None:
+    wheel(shelf)
+    carrier = Carrier("parcel", "1.0", HASHES)
+    staging = carrier.folder.parent / f"{packages.STAGING_PREFIX}running"
+    staging.mkdir(parents=True)
+    with FileLock(staging / packages.STAGING_LOCK):
+        os.utime(staging, (time.time() - age, time.time() - age))
+        fetch_package(carrier)
+        assert staging.is_dir()
+    os.utime(staging, (time.time() - age, time.time() - age))
+    (carrier.folder / next(iter(HASHES))).unlink()
+    fetch_package(carrier)
+    assert not staging.exists()
 
 
 def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
