@@ -123,8 +123,8 @@ from editgauge.serving.client import client as client
 from editgauge.serving.monitor import Evaluation as Evaluation
 from editgauge.serving.monitor import Monitor as Monitor
 from editgauge.serving.serve import serve as serve
-from editgauge.studies.analysis.status import StudyStatus as StudyStatus
-from editgauge.studies.answers.importing import ImportSummary as ImportSummary
+from editgauge.studies.study import StudyStatus as StudyStatus
+from editgauge.studies.records import ImportSummary as ImportSummary
 from editgauge.studies.raters import Invitation as Invitation
 from editgauge.studies.study import Study as Study
 from editgauge.studies.verbs import StudyAnalysis as StudyAnalysis

@@ -47,7 +47,7 @@ FORMER_NAMES = {"understand": "parse"}
 _STUDY, _WEIGHTS, _DATA = "editgauge.studies.verbs", "editgauge.models.weights._verbs", "editgauge.benchmarks.datasets"
 GROUPS: dict[str, dict[str, str]] = {
     "study": {
-        "create": "editgauge.studies.creation.create:create",
+        "create": "editgauge.studies._create:create",
         **{name: f"{_STUDY}:{name}" for name in ("invite", "serve", "status", "export")},
         "import": f"{_STUDY}:import_",
         **{name: f"{_STUDY}:{name}" for name in ("analyze", "exclude", "include", "forget")},
@@ -227,7 +227,7 @@ EXTENSION_NAMES: dict[str, str] = {
     "HumanMeanEstimate": "editgauge.analysis.estimate:HumanMeanEstimate",
     "ImageChanges": "editgauge.engine.changes:ImageChanges",
     "ImageDetections": "editgauge.engine.see:ImageDetections",
-    "ImportSummary": "editgauge.studies.answers.importing:ImportSummary",
+    "ImportSummary": "editgauge.studies.records:ImportSummary",
     "InspectorTables": "editgauge.audits.judges.tables:InspectorTables",
     "Invitation": "editgauge.studies.raters:Invitation",
     "JudgeCheck": "editgauge.audits.judges.check:JudgeCheck",
@@ -242,7 +242,7 @@ EXTENSION_NAMES: dict[str, str] = {
     "ScoreClient": "editgauge.serving.client:ScoreClient",
     "Study": "editgauge.studies.study:Study",
     "StudyAnalysis": "editgauge.studies.verbs:StudyAnalysis",
-    "StudyStatus": "editgauge.studies.analysis.status:StudyStatus",
+    "StudyStatus": "editgauge.studies.study:StudyStatus",
     "TrainingSet": "editgauge.builders.training:TrainingSet",
     "TuningResult": "editgauge.builders.tune:TuningResult",
     "Verification": "editgauge.engine.verify:Verification",

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
     from editgauge.analysis.power import PowerPlan
     from editgauge.analysis.study import QuestionFindings, SideFindings, StudyFindings, WeightAgreement
     from editgauge.builders.calibration import BuiltCalibration, Calibrated
-    from editgauge.studies.analysis.status import StudyStatus
-    from editgauge.studies.answers.importing import ImportSummary
     from editgauge.studies.raters import Invitation
-    from editgauge.studies.study import Study
+    from editgauge.studies.records import ImportSummary
+    from editgauge.studies.study import Study, StudyStatus
     from editgauge.studies.verbs import StudyAnalysis
 
 CURVE_POINTS = (0.25, 0.5, 0.75)
@@ -218,7 +217,7 @@ def show_forgotten(result: None, options: Options) -> None:
 
 def show_status(status: StudyStatus) -> None:
     """Print the progress of a study, and every rater."""
-    share = f"{status.done} of {status.wanted} answers, {status.complete} of {status.items} items complete"
+    share = f"{status.done} of {status.requested} answers, {status.complete} of {status.items} items complete"
     more = f"{status.claimed} being answered, {status.surplus} surplus"
     print_text(f"{share}; {more}; {_remaining_time(status.seconds_left)}.")
     if not status.raters:
@@ -297,9 +296,23 @@ def _show_question(question: QuestionFindings) -> None:
     title = f"{question.question.label} ({question.question.name}): share of answers, mean and 95% interval"
     print_table(ResultTable(make_columns(["method", "edit type"], headers), rows, title))
     print_text(_describe_panel(question.panel, question.alpha, question.scale))
+    _show_majorities(question)
     for bias in question.bias:
         if bias.deviation and _excludes_zero(bias.deviation):
             print_text(f"{bias.rater} differs from the others by {_format_mean(bias.deviation, '.2f')} on average.")
+
+
+def _show_majorities(question: QuestionFindings) -> None:
+    """Print the share of outcomes with each level as the majority's answer, as in EditInspector's table 1."""
+    rows: list[list[TableCell]] = []
+    for (method, edit_type), cell in question.cells.items():
+        if method is not None and edit_type == ALL and cell.outcomes:
+            counts = (*cell.majority, cell.outcomes - sum(cell.majority))
+            rows.append([method, *(f"{count / cell.outcomes:.1%}" for count in counts), cell.outcomes])
+    if rows:
+        headers = [*(level.label for level in question.question.levels), "no majority", "outcomes"]
+        title = f"{question.question.label} ({question.question.name}): share of outcomes by the majority of raters"
+        print_table(ResultTable(make_columns(["method"], headers), rows, title))
 
 
 def _excludes_zero(mean: Mean) -> bool:

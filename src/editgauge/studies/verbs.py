@@ -13,12 +13,11 @@ from editgauge._util.files import write_text
 from editgauge.errors import BadInputError, EditGaugeError, UnknownNameError
 from editgauge.options import Count, Port
 from editgauge.results import Run
-from editgauge.studies.analysis.status import StudyStatus
-from editgauge.studies.answers.files import read_answers, write_export
-from editgauge.studies.answers.importing import ImportSummary, import_records
+from editgauge.studies._export import read_answers, write_export
 from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import Invitation
-from editgauge.studies.study import Study
+from editgauge.studies.records import ImportSummary, import_records
+from editgauge.studies.study import Study, StudyStatus
 
 if TYPE_CHECKING:
     from editgauge.analysis.agree import Agreement
@@ -252,9 +251,8 @@ def analyze(
     # with all their statistics, which no other verb needs
     from editgauge.analysis.agree import agree
     from editgauge.analysis.study import weight_agreement
-    from editgauge.studies.analysis.findings import compared_attributes, findings
-    from editgauge.studies.analysis.forms import write_forms
-    from editgauge.studies.analysis.page import write_page
+    from editgauge.studies._analysis_page import write_forms, write_page
+    from editgauge.studies._findings import compared_attributes, findings
 
     if forms is not None and out is None:
         raise BadInputError("`forms` writes a page; pass a folder for it as `out`.")

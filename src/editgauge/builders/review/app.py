@@ -26,8 +26,8 @@ from editgauge.builders.review.file import Review, ReviewCandidate, agreement, r
 from editgauge.builders.review.pages import group_page
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.options import FreePort
-from editgauge.studies.web.guard import Guard, RateLimits, add_headers
-from editgauge.studies.web.visitors import Fields, read_form
+from editgauge.studies.web._guard import Guard, RateLimits, add_headers
+from editgauge.studies.web._state import Fields, read_form
 
 COOKIE = "editgauge_reviewer"
 COOKIE_SECONDS = 365 * 24 * 3600

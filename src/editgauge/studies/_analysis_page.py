@@ -1,31 +1,39 @@
-"""What a study says as one web page that opens from disk and asks nothing of the network."""
+"""Pages about a finished study that open from disk: the analysis, and filled forms."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import cv2
 from markupsafe import Markup
+from sqlalchemy import select
 
 from editgauge import __version__
 from editgauge._render import text
 from editgauge._render.templates import open_templates
 from editgauge._util.files import write_bytes
+from editgauge._util.images import read_image
 from editgauge.analysis.summary import ALL, FEW_SOURCES
 from editgauge.errors import BadInputError
+from editgauge.studies._pages import PageQuestion, preview
+from editgauge.studies.records import AnswerRecord, records
+from editgauge.studies.store import StudyItem
 
 if TYPE_CHECKING:
     from editgauge._stats.resampling import Estimate
     from editgauge.analysis.agree import Agreement
     from editgauge.analysis.preferences import PairwisePreferences
     from editgauge.analysis.study import CountedQuestion, LevelCell, QuestionFindings, StudyFindings
-    from editgauge.studies.analysis.status import StudyStatus
+    from editgauge.studies.design import Answer
+    from editgauge.studies.study import Study, StudyStatus
 
-PAGE = "study.html"
+ANALYSIS_PAGE = "study.html"
 GENERATOR = Markup('<meta name="generator" content="EditGauge study">')
 """Tells a page of ours, which may be refreshed, from anyone else's, which may not be touched."""
 STEPS = 7
@@ -35,7 +43,7 @@ SVG = Markup('<svg viewBox="0 0 100 {}" preserveAspectRatio="none" role="img" ar
 
 def write_page(study_findings: StudyFindings, status: StudyStatus, agreement: Agreement, out: Path) -> Path:
     """Write `study.html` into a folder and return its path."""
-    page = checked_page(out, PAGE)
+    page = checked_page(out, ANALYSIS_PAGE)
     write_bytes(page, template_page("analysis.html.j2", found=study_findings, status=status, agreement=agreement))
     return page
 
@@ -65,10 +73,10 @@ def template_page(template: str, **values: Any) -> bytes:
     return page.encode("utf-8", "replace")
 
 
-def number(value: float, percent: bool = False) -> str:
+def number(value: float, *, percent: bool = False) -> str:
     """Two decimals, or a whole percentage.
 
-    >>> number(-0.5), number(0.256, True)
+    >>> number(-0.5), number(0.256, percent=True)
     ('−0.50', '26%')
     """
     return text.percent(value) if percent else f"{value:.2f}".replace("-", "−")
@@ -121,7 +129,8 @@ def stacked(cell: LevelCell, question: CountedQuestion, name: str) -> Markup:
         parts.append(form.format(_shade(index, len(question.levels)), start, 100 * share, HEIGHT, title))
         start += 100 * share
     description = ", ".join(
-        f"{level.label} {number(share, True)}" for share, level in zip(cell.shares, question.levels, strict=True)
+        f"{level.label} {number(share, percent=True)}"
+        for share, level in zip(cell.shares, question.levels, strict=True)
     )
     return SVG.format(HEIGHT, f"{name}: {description}", Markup().join(parts))
 
@@ -145,7 +154,9 @@ def _dots(description: str, parts: Sequence[Markup]) -> Markup:
 
 
 def _reach(strengths: Sequence[Estimate]) -> float:
-    ends = [abs(end) for one in strengths for end in (one.value, one.low, one.high) if end is not None]
+    ends = [
+        abs(end) for strength in strengths for end in (strength.value, strength.low, strength.high) if end is not None
+    ]
     return 1.05 * max([*ends, 0.5])
 
 
@@ -155,3 +166,82 @@ def _x(value: float, reach: float) -> float:
 
 def _line(kind: str, x: float, y: float, to_x: float, to_y: float) -> Markup:
     return Markup('<line class="{}" x1="{:.2f}" y1="{:g}" x2="{:.2f}" y2="{:g}"/>').format(kind, x, y, to_x, to_y)
+
+
+FORMS_PAGE = "forms.html"
+MAX_IMAGE_SIDE = 480
+"""Of a picture on the page, in pixels."""
+TITLES = {"source": "Original", "edited": "Result", "left": "First", "right": "Second"}
+
+
+@dataclass(frozen=True, slots=True)
+class FilledQuestion:
+    """A question, and what each rater said; None for a rater who was not asked."""
+
+    question: PageQuestion
+    answers: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledForm:
+    """One item: what was shown, and what was answered."""
+
+    item: str
+    text: str
+    words: tuple[str, ...]
+    """The two attributes of a study that compares attributes."""
+    pictures: tuple[tuple[str, str], ...]
+    """Title and address inside the page."""
+    raters: tuple[str, ...]
+    questions: tuple[FilledQuestion, ...]
+
+
+def write_forms(study: Study, out: Path, limit: int) -> Path:
+    """Write `forms.html` with the first answered items by name and return its path."""
+    page = checked_page(out, FORMS_PAGE)
+    write_bytes(page, template_page("forms.html.j2", title=study.design.title, forms=filled_forms(study, limit)))
+    return page
+
+
+def filled_forms(study: Study, limit: int) -> list[FilledForm]:
+    """Return the first answered items, ordered by name."""
+    with study.database.read() as session:
+        by_item: dict[str, list[AnswerRecord]] = {}
+        for record in records(session):
+            by_item.setdefault(record.item, []).append(record)
+        names = sorted(by_item)[:limit]
+        items = {item.key: item for item in session.scalars(select(StudyItem).where(StudyItem.key.in_(names)))}
+        return [_form(study, items[key], by_item[key]) for key in names]
+
+
+def _form(study: Study, item: StudyItem, answered: list[AnswerRecord]) -> FilledForm:
+    page = preview(study.design, item)
+    questions = [
+        FilledQuestion(question, tuple(_words(question, record.answers.get(question.id)) for record in answered))
+        for question in page.questions
+    ]
+    return FilledForm(
+        item=item.key,
+        text=page.text,
+        words=tuple(word for word in (page.left, page.right) if word is not None),
+        pictures=tuple((TITLES[picture.role], _embedded(study.images / picture.name)) for picture in page.pictures),
+        raters=tuple(record.rater for record in answered),
+        questions=tuple(element for element in questions if any(answer is not None for answer in element.answers)),
+    )
+
+
+def _words(question: PageQuestion, answer: Answer | None) -> str | None:
+    """Return the labels of the answer."""
+    if answer is None:
+        return None
+    labels = {option.value: option.label for option in question.options}
+    values = answer if isinstance(answer, list) else [answer]
+    return ", ".join(str(labels.get(value, value)) for value in values)
+
+
+def _embedded(file: Path) -> str:
+    picture = read_image(file)
+    share = min(1.0, MAX_IMAGE_SIDE / max(picture.shape[:2]))
+    height, width = (max(1, round(side * share)) for side in picture.shape[:2])
+    small = cv2.resize(cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), (width, height), interpolation=cv2.INTER_AREA)
+    return "data:image/jpeg;base64," + base64.b64encode(cv2.imencode(".jpg", small)[1].tobytes()).decode()

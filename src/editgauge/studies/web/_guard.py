@@ -1,4 +1,4 @@
-"""What no request gets past: how often, how large, from where; and the headers that every answer carries."""
+"""Middleware for every request: rate limits, size limits, origin checks and security headers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ NO_STORE = "no-store"
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many requests at once, and how many per second after that."""
+    """Rate limit: burst size and sustained requests per second."""
 
     at_once: float
     per_second: float
@@ -51,7 +51,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """What a study's server tolerates. A whole class may sit behind one address; a rater has one pair of hands."""
+    """Rate limits of a study's server; many raters may share one address."""
 
     address: Rate = Rate(1000, 100)
     rater: Rate = Rate(120, 10)
@@ -60,7 +60,7 @@ class RateLimits:
 
 
 class Buckets:
-    """How often visitors of one kind may ask: each has a bucket of tokens that fills up with time. Safe for threads."""
+    """Thread-safe token buckets, one per client."""
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self.rate = rate
@@ -80,7 +80,7 @@ class Buckets:
             return 0.0
 
     def is_empty(self, who: str) -> bool:
-        """Whether nothing is left, without taking anything."""
+        """Return whether no token is left, without taking one."""
         with self._lock:
             return self._level(who)[0] < 1
 
@@ -101,14 +101,14 @@ def add_headers(headers: MutableHeaders) -> None:
 
 
 class Guard:
-    """The outermost layer of the application."""
+    """Outermost middleware of the application."""
 
     def __init__(self, app: ASGIApp, rate: Rate) -> None:
         self.app = app
         self._buckets = Buckets(rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers by itself what may not pass."""
+        """Refuse the request or pass it on, with security headers on the response."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -143,12 +143,12 @@ class Guard:
 
 
 def address(scope: Scope) -> str:
-    """Where a request comes from; behind a trusted proxy, where the proxy says it comes from."""
+    """Return the client address; behind a trusted proxy, the one that the proxy reports."""
     return scope["client"][0] if scope.get("client") else "unknown"
 
 
 def is_own_origin(headers: Headers) -> bool:
-    """Whether a page of ours sent a form. A client that is no browser does not say, and has no cookies to abuse."""
+    """Return whether a page of ours sent the form; clients that are no browsers send no origin and are let through."""
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")

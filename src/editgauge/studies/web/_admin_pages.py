@@ -1,4 +1,4 @@
-"""The owner's page: how far the study is. It shows no secret of a rater: the study itself knows none."""
+"""Pages of the owner: login and progress. They show no secret of a rater, because the study stores none."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sqlalchemy import select
 
 from editgauge.studies.store import Event, Rater
 from editgauge.studies.study import Study
-from editgauge.studies.web.guard import address
-from editgauge.studies.web.rating import redirect
-from editgauge.studies.web.visitors import (
+from editgauge.studies.web._guard import address
+from editgauge.studies.web._rater_pages import redirect
+from editgauge.studies.web._state import (
     OWNER_COOKIE,
     OWNER_SECONDS,
     Fields,
     State,
-    expect_own,
+    check_form_token,
     form_token,
     is_owner,
     is_password,
@@ -39,7 +39,7 @@ router = APIRouter()
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """An event, for people."""
+    """An event as the owner's page lists it."""
 
     at: float
     kind: str
@@ -49,7 +49,7 @@ class EventLine:
 
 @router.get("/admin")
 def admin(request: Request) -> Response:
-    """How far the study is, or the way in."""
+    """Show the progress of the study, or the login form."""
     state = state_of(request)
     if not is_owner(request):
         if state.password is None:
@@ -72,7 +72,7 @@ def login(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Re
     state, who = state_of(request), f"password {address(request.scope)}"
     if state.password is None:
         raise HTTPException(404, "There is no such page.")
-    expect_own(state, fields, request.cookies.get(LOGIN_COOKIE, ""))
+    check_form_token(state, fields, request.cookies.get(LOGIN_COOKIE, ""))
     if state.guesses.is_empty(who):
         raise HTTPException(429, "Too many wrong passwords; please wait a minute.", {"Retry-After": "60"})
     if not is_password(state, fields.get("password", [""])[-1]):
@@ -85,8 +85,8 @@ def login(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Re
 
 @router.post("/admin/logout")
 def logout(request: Request, fields: Annotated[Fields, Depends(read_form)]) -> Response:
-    """Forgets the owner: the cookie opens nothing any more, wherever it is."""
-    expect_own(state_of(request), fields, request.cookies.get(OWNER_COOKIE, ""))
+    """Sign the owner out; copies of the cookie become invalid too."""
+    check_form_token(state_of(request), fields, request.cookies.get(OWNER_COOKIE, ""))
     sign_out(request)
     response = redirect("/admin")
     response.delete_cookie(OWNER_COOKIE, path="/", httponly=True, samesite="strict")

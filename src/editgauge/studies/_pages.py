@@ -1,10 +1,13 @@
-"""Answers on their way into the store: saved while a page is open, counted when it is handed in, never overwritten."""
+"""Rating pages: what a page shows, and how its answers are saved, submitted and versioned.
+
+A page shows nothing that reveals which method made an image or whether an item is gold.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -12,15 +15,20 @@ from sqlalchemy.orm import Session
 from editgauge.studies.assignment import count_served, take_slot
 from editgauge.studies.design import (
     Answer,
+    AnswerOption,
     Answers,
     Check,
     Design,
     DesignQuestion,
+    QuestionFields,
+    TreeStep,
     applicable_questions,
+    fill,
     validate_answers,
 )
+from editgauge.studies.design._fields import Kind, Value
 from editgauge.studies.errors import NotAllowedError
-from editgauge.studies.quality import log, review
+from editgauge.studies.raters import log, review
 from editgauge.studies.store import AnswerRow, Assignment, Rater, StudyItem
 
 CLOSED = {
@@ -29,7 +37,7 @@ CLOSED = {
     "unqualified": "Thank you; this study looks for other raters.",
 }
 TO_ITEM = {False: {"left": "first", "right": "second"}, True: {"left": "second", "right": "first"}}
-TO_PAGE = {flipped: {there: here for here, there in sides.items()} for flipped, sides in TO_ITEM.items()}
+TO_PAGE = {flipped: {item: page for page, item in sides.items()} for flipped, sides in TO_ITEM.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Receipt:
 
     assignment: int
     state: str
-    """`done`: it counts; `surplus`: kept, but others had taken its place after its time was over."""
+    """`done`: it counts; `surplus`: kept, but other raters had taken its slot after its time was over."""
     changed: bool
     """Whether anything is new: handing in the same page twice changes nothing."""
 
@@ -75,7 +83,7 @@ def save(
 def submit(
     session: Session, rater: Rater, assignment_id: int, entries: Mapping[str, Any], design: Design, now: float
 ) -> Receipt:
-    """Hands a page in. Twice is harmless; after its time it counts if its place is still free, else it is surplus."""
+    """Submit a page; idempotent. A late page counts if its slot is still free, else it is surplus."""
     assignment, item = require_assignment(session, rater, assignment_id)
     answers = validate_answers(*page_questions(design, assignment.check, item), entries)
     answers = to_item_sides(answers, design, flipped=assignment.flipped)
@@ -95,21 +103,21 @@ def _count(session: Session, rater: Rater, assignment: Assignment, item: StudyIt
     assignment.done = now
     if late:
         count_served(session, rater.id, item, +1)
-        slot = "its place was still free" if free else "others had taken its place"
+        slot = "its slot was still free" if free else "other raters had taken its slot"
         log(session, now, "late", rater, f"{now - assignment.until:.0f} s after its time; {slot}", assignment)
 
 
 def to_item_sides(answers: Answers, design: Design, *, flipped: bool) -> Answers:
     """Convert `left` and `right` in answers to the item's `first` and `second`."""
-    return _turned(answers, design, TO_ITEM[flipped])
+    return _map_sides(answers, design, TO_ITEM[flipped])
 
 
 def to_page_sides(answers: Answers, design: Design, *, flipped: bool) -> Answers:
     """Convert `first` and `second` in answers to the page's `left` and `right`."""
-    return _turned(answers, design, TO_PAGE[flipped])
+    return _map_sides(answers, design, TO_PAGE[flipped])
 
 
-def _turned(answers: Answers, design: Design, sides: Mapping[str, str]) -> Answers:
+def _map_sides(answers: Answers, design: Design, sides: Mapping[str, str]) -> Answers:
     sided = {question.id for question in design.sided}
     return {name: sides.get(str(value), value) if name in sided else value for name, value in answers.items()}
 
@@ -135,7 +143,7 @@ def encode_answer(answer: Answer | None) -> dict[str, Any]:
 
 
 def versions(session: Session, assignment_id: int) -> list[AnswerRow]:
-    """Every version of every answer of a page, in the order they were given."""
+    """Return every version of every answer of a page, oldest first."""
     rows = select(AnswerRow).where(AnswerRow.assignment_id == assignment_id)
     return list(session.scalars(rows.order_by(AnswerRow.version, AnswerRow.question)))
 
@@ -144,3 +152,109 @@ def latest(session: Session, assignment_id: int) -> Answers:
     """Return the current answers of a page."""
     rows = {row.question: row.value for row in versions(session, assignment_id)}
     return {name: value["is"] for name, value in rows.items() if "is" in value}
+
+
+Role = Literal["source", "edited", "left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """A picture of a page: what it is, and its file name in the study's `images` folder."""
+
+    role: Role
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageQuestion:
+    """A question as it is shown."""
+
+    id: str
+    kind: Kind
+    label: str
+    help: str
+    options: tuple[AnswerOption, ...]
+    required: bool
+    when: dict[str, list[Value]]
+    """Shown only when each of these questions has one of these answers; `is_asked` decides it on the server too."""
+    tree: TreeStep | None
+    quote: str
+    """What the question is about; stays as it is whatever the rater writes."""
+    prefill: str
+    answer: Answer | None
+    """What was saved before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One item as a rater sees it."""
+
+    assignment: int
+    number: int
+    """Which page of this rater it is, from 1."""
+    title: str
+    text: str
+    """What was asked for."""
+    left: str | None
+    """What stands on the left, when words are compared; and on the right."""
+    right: str | None
+    pictures: tuple[PagePicture, ...]
+    questions: tuple[PageQuestion, ...]
+    until: float
+    """Seconds since 1970 until which the page is kept for this rater."""
+    is_done: bool
+
+
+def make_page(design: Design, assignment: Assignment, item: StudyItem, answers: Answers) -> Page:
+    """Build the page of an assignment with the answers so far."""
+    edit, compared = item.content["edit"], item.content["compared"]
+    ordered = list(reversed(compared)) if assignment.flipped and len(compared) == 2 else list(compared)
+    words = [entry.get("attribute") for entry in ordered] if design.unit == "attributes" else [None, None]
+    questions, checks = page_questions(design, assignment.check, item)
+    page_answers = to_page_sides(answers, design, flipped=assignment.flipped)
+    return Page(
+        assignment=assignment.id,
+        number=assignment.number,
+        title=design.title,
+        text=fill(design.text, edit),
+        left=words[0],
+        right=words[1],
+        pictures=_pictures(design, item.content["source"], [element.get("image") for element in ordered]),
+        questions=tuple(_question(question, edit, page_answers) for question in (*questions, *checks)),
+        until=assignment.until,
+        is_done=assignment.state not in ("claimed", "expired"),
+    )
+
+
+def preview(
+    design: Design, item: StudyItem, *, number: int = 1, flipped: bool = False, check: str | None = None
+) -> Page:
+    """Build the page of an item without a rater and answers, for use outside the web app."""
+    sheet = Assignment(id=0, number=number, flipped=flipped, check=check, until=0.0, state="claimed")
+    return make_page(design, sheet, item, {})
+
+
+def _pictures(design: Design, source: str, images: list[str]) -> tuple[PagePicture, ...]:
+    first = PagePicture("source", source)
+    if design.unit == "outcome":
+        return first, PagePicture("edited", images[0])
+    if design.unit == "pair":
+        return first, PagePicture("left", images[0]), PagePicture("right", images[1])
+    return (first,)
+
+
+def _question(question: QuestionFields, edit: dict[str, object], answers: Answers) -> PageQuestion:
+    full = question if isinstance(question, DesignQuestion) else None
+    return PageQuestion(
+        id=question.id,
+        kind=question.kind,
+        label=question.label,
+        help=question.help,
+        options=question.choices,
+        required=full.required if full else True,
+        when=full.when if full else {},
+        tree=full.tree if full else None,
+        quote=fill(full.quote, edit) if full and full.quote else "",
+        prefill=fill(full.prefill, edit) if full and full.prefill else "",
+        answer=answers.get(question.id),
+    )

@@ -1,4 +1,4 @@
-"""The application: one study, its pages, and what holds for all of them."""
+"""Build and run the web application of a study."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from starlette.exceptions import HTTPException
 
 from editgauge._util.http import server_config
 from editgauge.studies.study import Study
-from editgauge.studies.web import admin, rating, screening
-from editgauge.studies.web.guard import Buckets, Guard, RateLimits, add_headers
-from editgauge.studies.web.rendering import Renderer
-from editgauge.studies.web.seals import RevokedSessions, Signer
-from editgauge.studies.web.visitors import State, state_of
+from editgauge.studies.web import _admin_pages, _rater_pages
+from editgauge.studies.web._guard import Buckets, Guard, RateLimits, add_headers
+from editgauge.studies.web._state import Renderer, RevokedSessions, Signer, State, state_of
 
 PASSWORD = "EDITGAUGE_STUDY_PASSWORD"  # noqa: S105 - the name of the variable that holds it
 
@@ -36,15 +34,15 @@ def make_app(study: Study, limits: RateLimits | None = None) -> FastAPI:
     app = FastAPI(title=study.design.title, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.shared = State(
         study=study,
-        seals=Signer.of(study.folder),
-        signed_out=RevokedSessions(study.folder),
+        signer=Signer.of(study.folder),
+        revoked=RevokedSessions(study.folder),
         pages=Renderer(study.design.title),
         password=os.environ.get(PASSWORD) or None,
         raters=Buckets(limits.rater),
         guesses=Buckets(limits.guesses),
     )
     app.add_middleware(Guard, rate=limits.address)
-    for part in (rating, screening, admin):
+    for part in (_rater_pages, _rater_pages, _admin_pages):
         app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=str(resources.files("editgauge.studies.web") / "static")))
     app.add_exception_handler(HTTPException, _refused)  # type: ignore[arg-type] # the handler of this very kind
@@ -78,7 +76,7 @@ def _unreadable(request: Request, _: Exception) -> HTMLResponse:
 
 
 def _broken(request: Request, _: Exception) -> HTMLResponse:
-    """Made outside of the guard, so it puts the headers on by itself. What went wrong is in the server's log."""
+    """Answer an unexpected error; the guard does not see this response, so the headers are added here."""
     response = _plain(request, 500, "Something went wrong here, and it was noted. What you had saved is safe.")
     add_headers(response.headers)
     return response

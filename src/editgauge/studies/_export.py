@@ -17,10 +17,10 @@ from editgauge._util.files import open_text, write_jsonl, write_text
 from editgauge._util.text import csv_text, from_csv_text
 from editgauge.analysis.ratings import CHOICE_FIELDS, RATING_FIELDS
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.studies.answers.records import AnswerRecord, Version, format_time, parse_time, rating_of, records
 from editgauge.studies.design import Answers, Design, parse_form_value
 from editgauge.studies.exchange import exchanges
 from editgauge.studies.raters import find_rater
+from editgauge.studies.records import AnswerRecord, Version, format_time, parse_time, rating_of, records
 from editgauge.studies.study import Study
 
 FORMS = ("ratings", "choices", "answers")
@@ -214,7 +214,7 @@ def _record(values: Mapping[str, Any]) -> AnswerRecord:
     fields |= {name: parse_time(fields[name]) for name in ("claimed", "done") if name in fields}
     fields |= {name: tuple(fields[name]) for name in ("compared", "flags") if name in fields}
     fields["history"] = tuple(
-        Version(one["question"], one["version"], one["value"], parse_time(one["at"]) or 0.0)
-        for one in fields.get("history", ())
+        Version(entry["question"], entry["version"], entry["value"], parse_time(entry["at"]) or 0.0)
+        for entry in fields.get("history", ())
     )
     return AnswerRecord(**fields)

@@ -26,8 +26,8 @@ from editgauge.analysis.study import (
 )
 from editgauge.benchmarks.datasets import Remark
 from editgauge.errors import BadInputError
-from editgauge.studies.answers.records import AnswerRecord, rating_of, records
 from editgauge.studies.design import DesignQuestion
+from editgauge.studies.records import AnswerRecord, rating_of, records
 from editgauge.studies.store import Rater, StudyItem
 from editgauge.studies.study import Study
 

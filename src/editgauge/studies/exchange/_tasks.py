@@ -12,10 +12,9 @@ from typing import Any
 from sqlalchemy import or_, select
 
 from editgauge.errors import BadInputError
-from editgauge.studies.answers.submission import page_questions, to_item_sides
+from editgauge.studies._pages import Page, page_questions, preview, to_item_sides
 from editgauge.studies.assignment import draw, is_turn
 from editgauge.studies.design import Answers, Design, validate_answers
-from editgauge.studies.page import Page, preview
 from editgauge.studies.store import StudyItem
 from editgauge.studies.study import Study
 

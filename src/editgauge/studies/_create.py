@@ -1,4 +1,4 @@
-"""Makes a study from a run."""
+"""Create a study from a run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ from editgauge.benchmarks.outcome_captions import read_captions
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.options import Count
 from editgauge.results import Run
+from editgauge.studies._candidates import (
+    GoldItem,
+    PageCandidate,
+    list_candidates,
+    read_gold,
+    sample_candidates,
+    with_captions,
+)
 from editgauge.studies.assignment import SHUFFLE_BELOW, draw
-from editgauge.studies.creation._selection import GoldItem, read_gold, sample_candidates
-from editgauge.studies.creation.candidates import PageCandidate, offer, with_captions
 from editgauge.studies.design import Design, find_design, read_design
-from editgauge.studies.manifest import DESIGN, IMAGES, LOCAL_DATABASE, StudyManifest
 from editgauge.studies.store import Database, StudyCell, StudyItem
-from editgauge.studies.study import Study
+from editgauge.studies.study import DESIGN, IMAGES, LOCAL_DATABASE, Study, StudyManifest
 
 
 def create(
@@ -72,22 +77,22 @@ def create(
     if raters < 1 or (items is not None and items < 1):
         raise BadInputError(f"A study needs at least one rater and one item, got {raters} and {items}.")
     opened = Run.open(Path(run))
-    text, beside = find_design(design)
+    text, design_folder = find_design(design)
     study_design = read_design(text, Path(design).name)
-    offered = offer(opened, study_design.unit, Path(attributes) if attributes else None)
+    available = list_candidates(opened, study_design.unit, Path(attributes) if attributes else None)
     if captions is not None:
-        offered.candidates = with_captions(offered.candidates, read_captions(captions))
-    golden = read_gold(Path(gold), study_design, offered.candidates) if gold else []
-    taken = {item.candidate.key for item in golden}
-    rated = sample_candidates([c for c in offered.candidates if c.key not in taken], sample, items, opened, seed)
+        available.candidates = with_captions(available.candidates, read_captions(captions))
+    gold_items = read_gold(Path(gold), study_design, available.candidates) if gold else []
+    taken = {item.candidate.key for item in gold_items}
+    rated = sample_candidates([c for c in available.candidates if c.key not in taken], sample, items, opened, seed)
     if not rated:
-        raise BadInputError(_nothing(study_design, opened, offered.skipped))
-    for reason, count in offered.skipped.items():
+        raise BadInputError(_no_items_message(study_design, opened, available.skipped))
+    for reason, count in available.skipped.items():
         log_info(f"{count} outcomes are left out: {reason}.", quiet=quiet)
     draft = folder.resolve().with_name(f"{DRAFT_PREFIX}{secrets.token_hex(16)}")
     try:
-        shelf = ImageStore(draft / IMAGES, offered.scored)
-        rows = _rows(rated, golden, raters, seed, shelf, quiet=quiet)
+        image_store = ImageStore(draft / IMAGES, available.scored)
+        rows = _rows(rated, gold_items, raters, seed, image_store, quiet=quiet)
         manifest = StudyManifest(
             study=secrets.token_hex(16),
             editgauge=__version__,
@@ -98,9 +103,9 @@ def create(
             seed=seed,
             sample=sample,
             items=len(rated),
-            gold=len(golden),
-            skipped=dict(offered.skipped),
-            pictures=_quiz_pictures(study_design, beside, shelf),
+            gold=len(gold_items),
+            skipped=dict(available.skipped),
+            pictures=_quiz_pictures(study_design, design_folder, image_store),
             database=database or LOCAL_DATABASE,
         )
         write_text(draft / DESIGN, text)
@@ -115,7 +120,7 @@ def create(
     return Study.open(folder)
 
 
-def _nothing(design: Design, run: Run, skipped: Counter[str]) -> str:
+def _no_items_message(design: Design, run: Run, skipped: Counter[str]) -> str:
     needs = {
         "outcome": "outcomes with pictures",
         "pair": "edits with outcomes of two methods",
@@ -127,17 +132,17 @@ def _nothing(design: Design, run: Run, skipped: Counter[str]) -> str:
 
 def _rows(
     rated: Sequence[PageCandidate],
-    golden: Sequence[GoldItem],
+    gold_items: Sequence[GoldItem],
     raters: int,
     seed: int,
-    shelf: ImageStore,
+    image_store: ImageStore,
     *,
     quiet: bool,
 ) -> list[dict[str, Any]]:
     cells = {name: number for number, name in enumerate(dict.fromkeys(item.cell for item in rated), start=1)}
     rows = []
-    with progress("copying pictures", len(rated) + len(golden), quiet=quiet) as advance:
-        for candidate, right in [*((c, None) for c in rated), *((g.candidate, g.right) for g in golden)]:
+    with progress("copying pictures", len(rated) + len(gold_items), quiet=quiet) as advance:
+        for candidate, right in [*((c, None) for c in rated), *((g.candidate, g.right) for g in gold_items)]:
             is_gold = right is not None
             rows.append(
                 {
@@ -148,7 +153,7 @@ def _rows(
                     "free": 0 if is_gold else raters,
                     "is_open": not is_gold,
                     "edit": candidate.edit,
-                    "content": _content(candidate, shelf),
+                    "content": _content(candidate, image_store),
                     "right": right,
                 }
             )
@@ -156,29 +161,29 @@ def _rows(
     return rows
 
 
-def _content(candidate: PageCandidate, shelf: ImageStore) -> dict[str, Any]:
+def _content(candidate: PageCandidate, image_store: ImageStore) -> dict[str, Any]:
     compared = [
         {"attribute": item.attribute}
         if item.image is None
-        else {"method": item.method, "seed": item.seed, "image": shelf.take(item.image)}
+        else {"method": item.method, "seed": item.seed, "image": image_store.add(item.image)}
         for item in candidate.compared
     ]
-    content = {"edit": dict(candidate.fields), "source": shelf.take(candidate.source), "compared": compared}
+    content = {"edit": dict(candidate.fields), "source": image_store.add(candidate.source), "compared": compared}
     optional = {"side": candidate.side, "probability": candidate.probability}
     return content | {name: value for name, value in optional.items() if value is not None}
 
 
-def _quiz_pictures(design: Design, beside: Path | None, shelf: ImageStore) -> dict[str, str]:
+def _quiz_pictures(design: Design, design_folder: Path | None, image_store: ImageStore) -> dict[str, str]:
     quiz = design.qualification.items if design.qualification else []
-    named = [path for item in quiz for path in (item.source, item.edited) if path]
-    return {path: shelf.take((beside or Path()) / path) for path in named}
+    paths = [path for item in quiz for path in (item.source, item.edited) if path]
+    return {path: image_store.add((design_folder or Path()) / path) for path in paths}
 
 
 def _fill(
     database: Database, study: str, rated: Sequence[PageCandidate], rows: list[dict[str, Any]], raters: int
 ) -> None:  # fmt: skip
     counts = Counter(candidate.cell for candidate in rated)
-    cells = [{"name": name, "items": n, "wanted": n * raters, "taken": 0} for name, n in counts.items()]
+    cells = [{"name": name, "items": n, "requested": n * raters, "taken": 0} for name, n in counts.items()]
     try:
         database.make(study)
         with database.write() as session:
@@ -189,7 +194,7 @@ def _fill(
 
 
 class ImageStore:
-    """Takes pictures in; the same pixels get the same name, and are kept once.
+    """Images of a study under names made from their pixels; equal images are stored once.
 
     Each is decoded by the one loader and written as PNG: no byte of a method's own file reaches a rater, so neither its
     name, its format nor its metadata tells who made it, and an animation or a color profile cannot make a browser show
@@ -206,7 +211,7 @@ class ImageStore:
         self.names: dict[Path, str] = {}
         self._scored = scored
 
-    def take(self, path: Path) -> str:
+    def add(self, path: Path) -> str:
         """Copy an image into the study and return its new name."""
         if path not in self.names:
             self.names[path] = self._copy(path)
