@@ -14,7 +14,7 @@ import editgauge
 from editgauge._util.images import pixel_hash, read_image, write_png
 from editgauge.engine._outcomes import OutcomeId, OutcomeLine, OutcomeList
 from editgauge.errors import BadInputError
-from editgauge.methods.layouts._files import read_seed
+from editgauge.methods._layout_files import read_seed
 from editgauge.types import id_problem
 
 IDS = st.text(st.sampled_from("ab_sed1 é"), min_size=1, max_size=12).filter(lambda name: id_problem(name) is None)

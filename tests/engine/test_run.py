@@ -25,7 +25,7 @@ from editgauge.methods.outcomes import find_outcomes
 from editgauge.reports.export import export
 from editgauge.reports.report import report
 from editgauge.results import Run
-from editgauge.results._records import Key
+from editgauge.results._records import ScoreKey
 
 Make = Callable[..., Path]
 Rows = dict[tuple[str, str], Any]
@@ -121,7 +121,7 @@ def test_an_outcome_of_another_size_is_resized_and_noted(home: Path, photo: Pixe
     write_png(photo[:100], home / "mine" / "edit-000.png")
     scored = score(home)
     assert rows(scored, "psnr")["edit-000"][0] is not None
-    notes = scored.evidence(Key("edit-000", "mine", 0, "preservation"))["l1"]
+    notes = scored.evidence(ScoreKey("edit-000", "mine", 0, "preservation"))["l1"]
     assert "The edited image was 128 x 100 and was resized to the source's 64 x 64." in str(notes)
 
 
@@ -259,7 +259,7 @@ def test_a_fault_costs_no_other_score(faulty_run: tuple[Path, subprocess.Complet
 def test_numbers_of_numpy_are_numbers(faulty_run: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     scored = Run.open(faulty_run[0] / "run")
     assert rows(scored, "first")["numpy"] == (0.5, None, "")
-    (box,) = scored.evidence(Key("numpy", "mine", 0, "faulty"))["first"]
+    (box,) = scored.evidence(ScoreKey("numpy", "mine", 0, "faulty"))["first"]
     assert "confidence=0.5" in str(box)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from editgauge.errors import BadRunError
 from editgauge.evidence import Box, Note, to_json
-from editgauge.results import ImageStamp, JournalEntry, Key, Run, RunWriter, ScoreRecord, writer
+from editgauge.results import ImageStamp, JournalEntry, Run, RunWriter, ScoreKey, ScoreRecord, writer
 from editgauge.results.manifest import FILE, Manifest, ProtocolEntry
 from editgauge.types import ScoreSpec
 
@@ -87,7 +87,7 @@ def test_a_run_without_scores_can_be_read(open_writer: Open, tmp_path: Path) -> 
     opened = Run.open(tmp_path)
 
     assert opened.scores.num_rows == 0
-    assert opened.evidence(Key("a", "mine", 0, "toy")) == {}
+    assert opened.evidence(ScoreKey("a", "mine", 0, "toy")) == {}
 
 
 def test_a_run_that_is_being_written_can_be_read_at_any_time(
@@ -101,7 +101,7 @@ def test_a_run_that_is_being_written_can_be_read_at_any_time(
         run.append(make_record("b", evidence=({"note": "seen"},)))
 
         assert sorted(set(opened.scores["edit"].to_pylist())) == ["a", "b"]
-        assert opened.evidence(Key("a", "mine", 0, "toy"))["gain"] == [Note("seen")]
+        assert opened.evidence(ScoreKey("a", "mine", 0, "toy"))["gain"] == [Note("seen")]
 
 
 def test_scores_sealed_while_they_are_being_read_are_not_lost(
@@ -134,10 +134,10 @@ def test_evidence_is_found_by_record_and_score(open_writer: Open, make_record: M
         run.finish()
     opened = Run.open(tmp_path)
 
-    assert opened.evidence(Key("a", "mine", 0, "toy")) == {"gain": [box, note]}
-    assert opened.evidence(Key("a", "mine", 1, "toy")) == {"gain": [Note("another seed")]}
-    assert opened.evidence(Key("b", "mine", 0, "toy")) == {}
-    assert opened.evidence(Key("a", "mine", 0, "other")) == {}
+    assert opened.evidence(ScoreKey("a", "mine", 0, "toy")) == {"gain": [box, note]}
+    assert opened.evidence(ScoreKey("a", "mine", 1, "toy")) == {"gain": [Note("another seed")]}
+    assert opened.evidence(ScoreKey("b", "mine", 0, "toy")) == {}
+    assert opened.evidence(ScoreKey("a", "mine", 0, "other")) == {}
 
 
 def test_what_a_score_means_is_looked_up(open_writer: Open, tmp_path: Path) -> None:
@@ -182,7 +182,11 @@ def test_a_damaged_segment_is_named(kind: str, open_writer: Open, make_record: M
     path.write_bytes(path.read_bytes()[:-30])
 
     with pytest.raises(BadRunError, match=rf"{kind}/000001\.parquet' was changed since .*editgauge verify"):
-        _ = Run.open(tmp_path).scores if kind == "scores" else Run.open(tmp_path).evidence(Key("a", "mine", 0, "toy"))
+        _ = (
+            Run.open(tmp_path).scores
+            if kind == "scores"
+            else Run.open(tmp_path).evidence(ScoreKey("a", "mine", 0, "toy"))
+        )
 
 
 def test_an_altered_journal_is_named(open_writer: Open, make_record: Make, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class RatedOutcomes:
 
 
 @dataclass(frozen=True, slots=True)
-class HumanMean:
+class HumanMeanEstimate:
     """The mean rating of a method's outcomes, by ratings alone and together with a score."""
 
     method: str
@@ -95,7 +95,7 @@ def estimate(
     score: str | None = None,
     method: str | None = None,
     question: str | None = None,
-) -> list[HumanMean]:
+) -> list[HumanMeanEstimate]:
     """Estimate the mean rating people would give all edits, from a few ratings and the scores of all (PPI++).
 
     The rated edits must be a random sample; sampling probabilities that differ belong in the column `probability`, as
@@ -154,13 +154,15 @@ def mean_ratings(file: Path, score_values: OneScore, question: str | None) -> Ra
     return RatedOutcomes(means, probabilities or None)
 
 
-def _human_mean(score_values: OneScore, method: str, people: RatedOutcomes, scale: tuple[float, float]) -> HumanMean:
+def _human_mean(
+    score_values: OneScore, method: str, people: RatedOutcomes, scale: tuple[float, float]
+) -> HumanMeanEstimate:
     scores, ratings = score_values.values[method], people.means.get(method, {})
     rated = [key for key in ratings if key in scores]
     unrated = [key for key in scores if key not in ratings]
     unscored = len(ratings) - len(rated)
     if not rated:
-        return HumanMean(method, score_values.protocol, score_values.spec, None, unscored)
+        return HumanMeanEstimate(method, score_values.protocol, score_values.spec, None, unscored)
     labels = np.array([ratings[key] for key in rated])
     sign = 1.0 if score_values.spec.higher_is_better else -1.0
     predictions, more = (np.array([sign * scores[key] for key in keys], dtype=np.float64) for keys in (rated, unrated))
@@ -173,6 +175,6 @@ def _human_mean(score_values: OneScore, method: str, people: RatedOutcomes, scal
     mean = prediction_powered_mean(
         labels, predictions, rated_sources, more, unrated_sources, probabilities=probabilities
     ).inside(scale)
-    return HumanMean(
+    return HumanMeanEstimate(
         method, score_values.protocol, score_values.spec, mean, unscored, selection, weighted=probabilities is not None
     )

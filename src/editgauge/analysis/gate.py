@@ -20,12 +20,12 @@ from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.results import Run
 from editgauge.types import ScoreSpec
 
-GateResult = Literal["worse", "incomplete", "not worse", "undecided"]
+GateStatus = Literal["worse", "incomplete", "not worse", "undecided"]
 NEW_RUN, BASELINE = "a new run", "the baseline"
 MAX_MISSING_SHARE = 0.05
 MISSING_OUTCOME = "missing_outcome"
 EXIT_WORSE, EXIT_INCOMPLETE = 1, 3
-RESULT_MEANINGS: Mapping[GateResult, str] = {
+RESULT_MEANINGS: Mapping[GateStatus, str] = {
     "worse": "the whole interval is below the margin",
     "incomplete": "too many edits have no score in the new run",
     "not worse": "the whole interval is within the margin or above, or all scores are identical",
@@ -42,7 +42,7 @@ class GateCheck:
     method: str
     difference: PairDifference | None
     """None when no edit has both scores."""
-    judged: GateResult
+    judged: GateStatus
     lost: int
     """Edits with a score in the baseline and none in the new run."""
     missing_share: float = 0.0
@@ -60,7 +60,7 @@ class GateCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateResult:
     """The result of a gate."""
 
     run: Path
@@ -126,7 +126,7 @@ def gate(
     method: str | None = None,
     summary: str | Path | None = None,
     allow_missing: float = MAX_MISSING_SHARE,
-) -> Gate:
+) -> GateResult:
     """Check that a run is not worse than a baseline by more than a margin, for use in continuous integration.
 
     The exit code is 1 if the paired test says that a score is worse by more than the margin, and 3 if too many edits
@@ -172,7 +172,7 @@ def gate(
         for protocol, spec in scores
         for name in ([method] if method else methods)
     ]
-    gated = Gate(new.folder, old.folder, max_drop, tuple(checks))
+    gated = GateResult(new.folder, old.folder, max_drop, tuple(checks))
     if summary is not None:
         write_text(Path(summary), gated.markdown)
     return gated
@@ -186,7 +186,7 @@ def assert_edit_not_worse(
     score: Sequence[str] = (),
     method: str | None = None,
     allow_missing: float = MAX_MISSING_SHARE,
-) -> Gate:
+) -> GateResult:
     """Raise `AssertionError` with the summary when the gate fails; for tests."""
     __tracebackhide__ = True
     gated = gate(run, against=against, max_drop=max_drop, score=score, method=method, allow_missing=allow_missing)
@@ -250,7 +250,7 @@ def _missing_outcomes(
     }
 
 
-def _compare_with_margin(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> GateResult:
+def _compare_with_margin(pair: PairDifference | None, max_drop: float, spec: ScoreSpec) -> GateStatus:
     if pair is None or pair.low is None or pair.high is None:
         return "undecided"
     low, high = (pair.low, pair.high) if spec.higher_is_better else (-pair.high, -pair.low)

@@ -73,7 +73,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PowerPlan:
     """The sample sizes that distinguish two methods, or estimate the mean of one."""
 
     protocol: str
@@ -97,7 +97,7 @@ def power(
     edits_per_source: Sequence[int] = (),
     chance: float = 0.8,
     comparisons: int = 1,
-) -> list[Plan]:
+) -> list[PowerPlan]:
     """Compute the sample size a study needs, from the spread in a pilot run.
 
     Example:
@@ -155,15 +155,15 @@ def _plan(
     values: Mapping[str, float],
     goal: _Goal,
     edits_per_source: Sequence[int],
-) -> Plan:
+) -> PowerPlan:
     sources = np.array([score_values.sources[edit] for edit in values])
     pilot = spread(np.array(list(values.values()), dtype=np.float64), sources)
     note = _note(pilot)
     if pilot is None or not pilot.per_source(1):
-        return Plan(score_values.protocol, score_values.spec, methods, *goal, pilot, (), note)
+        return PowerPlan(score_values.protocol, score_values.spec, methods, *goal, pilot, (), note)
     sizes = sorted(set(edits_per_source or DEFAULT_EDITS_PER_SOURCE)) if pilot.within is not None else [1]
     needs = tuple(_need(pilot, size, goal, paired=len(methods) == 2) for size in sizes)
-    return Plan(score_values.protocol, score_values.spec, methods, *goal, pilot, needs, note)
+    return PowerPlan(score_values.protocol, score_values.spec, methods, *goal, pilot, needs, note)
 
 
 def _note(pilot: Spread | None) -> str:

@@ -39,8 +39,7 @@ from editgauge.audits.cards.card import auroc
 from editgauge.engine._options import pairs
 from editgauge.engine._outcomes import claim
 from editgauge.errors import BadImageError, BadInputError
-from editgauge.methods.layouts.discover import expand_folders
-from editgauge.methods.outcomes import find_outcomes
+from editgauge.methods.outcomes import expand_folders, find_outcomes
 from editgauge.protocols.editgauge._models import fitted
 from editgauge.results import Run
 from editgauge.results.edits import benchmark_entry

@@ -14,7 +14,7 @@ RUN/
 """
 
 from editgauge.results._journal import EncodedEntry, JournalEntry
-from editgauge.results._records import ImageStamp, Key, ScoreRecord
+from editgauge.results._records import ImageStamp, ScoreKey, ScoreRecord
 from editgauge.results.manifest import Manifest, ProtocolEntry
 from editgauge.results.run import Run
 from editgauge.results.sets import SetScore
@@ -24,11 +24,11 @@ __all__ = [
     "EncodedEntry",
     "ImageStamp",
     "JournalEntry",
-    "Key",
     "Manifest",
     "ProtocolEntry",
     "Run",
     "RunWriter",
+    "ScoreKey",
     "ScoreRecord",
     "SetScore",
 ]

@@ -16,7 +16,7 @@ from editgauge.errors import BadRunError
 from editgauge.evidence import Evidence, from_json
 from editgauge.results import tables
 from editgauge.results._journal import journals, read_journal
-from editgauge.results._records import Key, ScoreRecord
+from editgauge.results._records import ScoreKey, ScoreRecord
 from editgauge.results.edits import read_edits, read_inputs
 from editgauge.results.manifest import Manifest
 from editgauge.results.sets import SetScore, read_sets
@@ -107,7 +107,7 @@ class Run:
         """Return name, direction and range of a score."""
         return next(spec for spec in self.manifest.protocols[protocol].scores if spec.name == name)
 
-    def records(self, key: Key) -> tuple[ScoreRecord, ...]:
+    def records(self, key: ScoreKey) -> tuple[ScoreRecord, ...]:
         """Return the scores of one outcome and protocol, with their evidence."""
         evidence = self.evidence(key)
         rows = self._rows_of(self.table, key).select(["name", "value", "reason", "detail"]).to_pylist()
@@ -123,14 +123,14 @@ class Run:
             for row in rows
         )
 
-    def evidence(self, key: Key) -> dict[str, list[Evidence]]:
+    def evidence(self, key: ScoreKey) -> dict[str, list[Evidence]]:
         """Return the evidence for the scores of one outcome and protocol, by name of the score."""
         by_name: dict[str, list[Evidence]] = {}
         for row in self._rows_of(self._evidence, key).to_pylist():
             by_name.setdefault(row["name"], []).append(from_json(json.loads(row["evidence"])))
         return by_name
 
-    def iter_evidence(self, edits: Collection[str] | None = None) -> Iterator[tuple[Key, str, str]]:
+    def iter_evidence(self, edits: Collection[str] | None = None) -> Iterator[tuple[ScoreKey, str, str]]:
         """Yield key, score name and JSON text of every piece of evidence, in one pass.
 
         Many rows hold the same text (one mask serves all scores of an edit), so a caller can decode it once.
@@ -139,11 +139,11 @@ class Run:
             edits: only the evidence of these edits.
 
         """
-        columns = (*Key._fields, "name", "evidence")
+        columns = (*ScoreKey._fields, "name", "evidence")
         table = self._evidence if edits is None else self._read("evidence", edits)
         for batch in table.select(columns).to_batches(max_chunksize=BATCH_ROWS):
             for *key, name, text in tables.iter_rows(batch, columns):
-                yield Key._make(key), name, text
+                yield ScoreKey._make(key), name, text
 
     def parts(self) -> Iterator[tuple[pa.Table, pa.Table]]:
         """Yield scores and evidence of every segment as written, one segment at a time."""
@@ -160,7 +160,7 @@ class Run:
         return self._read("evidence")
 
     @staticmethod
-    def _rows_of(table: pa.Table, key: Key) -> pa.Table:
+    def _rows_of(table: pa.Table, key: ScoreKey) -> pa.Table:
         for column, value in key._asdict().items():
             table = table.filter(pc.equal(table[column], value))
         return table

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from editgauge.analysis.ranking import RankedScore, Ranking
     from editgauge.analysis.rating_agreement import Disagreements, DisputedOutcome, RatedScore
     from editgauge.analysis.ratings import PreferredOutcome, Rating
-    from editgauge.results import Key, Run
+    from editgauge.results import Run, ScoreKey
     from editgauge.types import ScoreSpec
 
 DECIMALS = 2
@@ -367,7 +367,7 @@ def _disputed_notes(agreement: Agreement, run: Run) -> Notes:
     return reasons
 
 
-def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[Key, str, str]]:
+def notes_of(run: Run, edits: Collection[str]) -> Iterator[tuple[ScoreKey, str, str]]:
     """Yield the notes of protocols on these edits: record key, score and sentence.
 
     Damaged evidence is skipped; the gallery reports it.
