@@ -21,7 +21,7 @@ from editgauge.engine._scoring import build_item, score_protocol
 from editgauge.errors import BadImageError, BadInputError
 from editgauge.evidence import ImageNote
 from editgauge.judges.prompts import open_prompt
-from editgauge.methods.external.command import Command
+from editgauge.methods.command import Command
 from editgauge.protocols import open_protocol
 from editgauge.protocols.rubric import RubricProtocol
 from editgauge.recipes import Move

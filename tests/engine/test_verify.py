@@ -17,7 +17,7 @@ from editgauge.engine.run import run as score_all
 from editgauge.engine.verify import draw_sample, verify
 from editgauge.errors import BadRunError
 from editgauge.protocols import protocols
-from editgauge.results import ImageStamp, JournalEntry, Key, Run, RunWriter, ScoreRecord
+from editgauge.results import ImageStamp, JournalEntry, Run, RunWriter, ScoreKey, ScoreRecord
 from editgauge.types import ScoreSpec
 
 Make = Callable[..., JournalEntry]
@@ -242,14 +242,14 @@ def honest(home: Path, benchmark: Path, make_outcomes: Callable[..., Path]) -> P
 def written_anew(
     honest: Path,
     folder: Path,
-    change: Callable[[Key, ScoreRecord], ScoreRecord] = lambda _, record: record,
+    change: Callable[[ScoreKey, ScoreRecord], ScoreRecord] = lambda _, record: record,
     **manifest: Any,
 ) -> Path:
     """The same run with some rows or settings changed, every hash as it should be."""
     run = Run.open(honest)
-    records: dict[Key, JournalEntry] = {}
+    records: dict[ScoreKey, JournalEntry] = {}
     for row in run.scores.to_pylist():
-        key = Key(row["edit"], row["method"], row["seed"], row["protocol"])
+        key = ScoreKey(row["edit"], row["method"], row["seed"], row["protocol"])
         source, edited = (
             ImageStamp(*(row[f"{side}_{part}"] for part in ("path", "size", "changed_ns", "pixels")))
             for side in ("source", "edited")
@@ -273,7 +273,7 @@ def record(name: str, value: float | None = None, reason: Any = None, detail: st
     )  # fmt: skip
 
 
-def flattered(key: Key, score: ScoreRecord) -> ScoreRecord:
+def flattered(key: ScoreKey, score: ScoreRecord) -> ScoreRecord:
     """One score of one outcome is better than it was."""
     return replace(score, value=0.99) if (key.edit, score.name) == ("edit-002", "ssim") else score
 
@@ -320,7 +320,7 @@ def test_a_score_that_was_hidden_and_one_that_was_made_up(
 ) -> None:
     """Edit 2 has no mask: there is no score outside of it."""
 
-    def change(key: Key, row: ScoreRecord) -> ScoreRecord:
+    def change(key: ScoreKey, row: ScoreRecord) -> ScoreRecord:
         return forged if (key.edit, row.name) == (edit, name) else row
 
     (problem,) = verify(written_anew(honest, tmp_path / "forged", change), benchmark=benchmark, quiet=True).problems
@@ -329,7 +329,7 @@ def test_a_score_that_was_hidden_and_one_that_was_made_up(
 
 @pytest.mark.slow
 def test_rounding_is_no_other_score(honest: Path, benchmark: Path, tmp_path: Path) -> None:
-    def nudged(_: Key, row: ScoreRecord) -> ScoreRecord:
+    def nudged(_: ScoreKey, row: ScoreRecord) -> ScoreRecord:
         return row if row.value is None else replace(row, value=row.value * (1 + 1e-6))
 
     assert verify(written_anew(honest, tmp_path / "nudged", nudged), benchmark=benchmark, quiet=True).sound
