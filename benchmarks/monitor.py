@@ -21,8 +21,8 @@ from PIL import Image
 import editgauge
 from editgauge._util.images import Pixels, read_image
 from editgauge.benchmarks import open_benchmark
-from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
+from editgauge.methods.reference.operations import apply_recipe
 
 STEPS = 100_000
 

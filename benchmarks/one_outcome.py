@@ -27,8 +27,8 @@ from editgauge.benchmarks import open_benchmark
 from editgauge.engine._options import DEFAULT_PROTOCOLS, open_protocols_with_models
 from editgauge.engine._schedule import THREAD_VARIABLES
 from editgauge.errors import UnscorableError
-from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
+from editgauge.methods.reference.operations import apply_recipe
 from editgauge.models._service import ModelService
 from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol

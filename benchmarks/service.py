@@ -44,8 +44,8 @@ import editgauge
 from editgauge._util.images import Pixels, load_image, png_bytes, read_image
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import CannotEditError
-from editgauge.methods.reference.apply import apply_recipe
 from editgauge.methods.reference.editors import recipe_of
+from editgauge.methods.reference.operations import apply_recipe
 from editgauge.types import Edit
 
 TOKEN = "a-token-for-the-benchmark"

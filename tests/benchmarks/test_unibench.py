@@ -16,9 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from editgauge._vision.geometry import DIRECTIONS, direction_score, middle
 from editgauge.benchmarks import open_benchmark
-from editgauge.benchmarks.photos import PHOTOS
-from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
-from editgauge.benchmarks.unibench._annotations import (
+from editgauge.benchmarks._unibench_annotations import (
     EXTRA,
     FORMAT,
     Annotations,
@@ -30,6 +28,8 @@ from editgauge.benchmarks.unibench._annotations import (
     mask_of,
     run_lengths,
 )
+from editgauge.benchmarks.photos import PHOTOS
+from editgauge.benchmarks.unibench import read_annotations, shipped_annotations
 from editgauge.errors import BadInputError
 from editgauge.recipes import Move
 from tests.benchmarks.unibench_example import cat_on_suitcase
@@ -200,12 +200,12 @@ def test_the_larger_set_holds_the_sample_and_more() -> None:
     assert (len(larger.edits), len({edit.source.path for edit in larger.edits})) == (168, 51)
     assert {edit.id for edit in open_benchmark("unibench-sample").edits} < {edit.id for edit in larger.edits}
     assert sum(edit.recipe is not None for edit in larger.edits) >= 160
-    assert faults_of(described(shipped_annotations("photos.json"))) == []
+    assert faults_of(described(shipped_annotations("unibench-photos.json"))) == []
 
 
 @needs_photographs
 def test_no_color_of_the_sample_is_there_already() -> None:
-    for image in (*shipped_annotations().images, *shipped_annotations("photos.json").images):
+    for image in (*shipped_annotations().images, *shipped_annotations("unibench-photos.json").images):
         own = {instance.id: instance.color for instance in image.instances}
         for task in image.tasks:
             if isinstance(task, ChangeColor):

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from editgauge._cli import groups
 from editgauge._util.images import read_image
 from editgauge.benchmarks import open_benchmark
+from editgauge.benchmarks._unibench_annotations import Annotations, ChangeClass, ChangeColor, Generate, MoveTask
 from editgauge.benchmarks.unibench import read_annotations
-from editgauge.benchmarks.unibench._annotations import Annotations, ChangeClass, ChangeColor, Generate, MoveTask
 from editgauge.builders.review.desk import Desk
 from editgauge.builders.review.file import read_review
 from editgauge.builders.unibench import unibench

@@ -20,8 +20,7 @@ from PIL import Image
 from editgauge._util.images import ImageFile, read_image
 from editgauge.errors import BadInputError, UnknownNameError
 from editgauge.methods.layouts import LAYOUTS, layouts
-from editgauge.methods.layouts.discover import discover, expand_folders
-from editgauge.methods.outcomes import FoundOutcomes, find_outcomes
+from editgauge.methods.outcomes import FoundOutcomes, discover, expand_folders, find_outcomes
 from editgauge.types import Edit
 
 

@@ -18,10 +18,8 @@ from editgauge._util.images import ImageFile
 from editgauge._util.text import to_gerund
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.methods.prompt_choice import read_wording
-from editgauge.methods.prompts import FORMS, families, family, render, render_for
-from editgauge.methods.prompts._language import find_problems, with_a
-from editgauge.methods.prompts._templates import NAMES, find_template
+from editgauge.methods._prompt_templates import NAMES, find_problems, find_template, with_a
+from editgauge.methods.prompts import FORMS, families, family, read_wording, render, render_for
 from editgauge.methods.reference.editors import Identity
 from editgauge.types import Edit, Position, Relation
 
@@ -472,6 +470,6 @@ def test_prompts_that_are_nowhere_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["editval", "pixlens", "unibench"])
 def test_every_template_of_every_set_can_be_read(name: str) -> None:
-    folder = Path(str(resources.files("editgauge.methods.prompts"))) / "templates" / name
+    folder = Path(str(resources.files("editgauge.methods"))) / "data" / "templates" / name
 
     assert all(not find_problems(file.read_text("utf-8")) for file in folder.glob("*/*.txt"))

@@ -25,7 +25,7 @@ BUILT_IN = {
     "tedbench": "editgauge.benchmarks.tedbench:load",
     "magicbrush": "editgauge.benchmarks.magicbrush:load",
     "magicbrush-multiturn": "editgauge.benchmarks.magicbrush:load_multiturn",
-    "magicbrush-pixlens": "editgauge.benchmarks.magicbrush.pixlens:load",
+    "magicbrush-pixlens": "editgauge.benchmarks.magicbrush_pixlens:load",
     "pie_bench": "editgauge.benchmarks.pie_bench:load",
     "gedit": "editgauge.benchmarks.gedit:load",
     "gedit-v2": "editgauge.benchmarks._declared:gedit_v2",

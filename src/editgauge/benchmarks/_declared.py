@@ -68,7 +68,7 @@ class PublicLayout(BaseModel):
 @cache
 def declared_layouts() -> dict[str, PublicLayout]:
     """All declared sets by name."""
-    text = resources.files(__package__ or "").joinpath("layouts.yaml").read_text("utf-8")
+    text = (resources.files("editgauge.benchmarks") / "data" / "layouts.yaml").read_text("utf-8")
     return {name: PublicLayout.model_validate(values) for name, values in yaml.safe_load(text).items()}
 
 

@@ -19,7 +19,7 @@ DATASETS = {
     "photos": "editgauge.benchmarks.photos:PHOTOS",
 }
 RATED = {
-    "editinspector": "editgauge.benchmarks.editinspector._labels:ratings_of",
+    "editinspector": "editgauge.benchmarks.editinspector:ratings_of",
     "imagenhub": "editgauge.benchmarks.rating_tables:imagenhub_ratings",
     "magicbrush": "editgauge.benchmarks.rating_tables:magicbrush_ratings",
     "viescore": "editgauge.benchmarks.rating_tables:viescore_answers",
@@ -28,7 +28,7 @@ RATED = {
 NEEDS_METHOD = frozenset({"editinspector", "magicbrush"})
 """Benchmarks whose files do not name the method that made the rated outcomes."""
 REMARKED = {
-    "editinspector": "editgauge.benchmarks.editinspector._labels:remarks_of",
+    "editinspector": "editgauge.benchmarks.editinspector:remarks_of",
 }
 """Benchmarks that come with what people wrote about outcomes."""
 

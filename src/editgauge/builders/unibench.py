@@ -19,7 +19,7 @@ from editgauge._util.files import write_text
 from editgauge._util.images import read_image, write_png
 from editgauge._util.progress import log_info, progress
 from editgauge._util.text import format_count
-from editgauge.benchmarks.unibench._annotations import (
+from editgauge.benchmarks._unibench_annotations import (
     FORMAT,
     AnnotatedImage,
     Annotations,

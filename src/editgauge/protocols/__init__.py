@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         """Models and judges that a protocol may query while it scores."""
 
 
-Part = tuple["NDArray[Any]", ...]
+SetPart = tuple["NDArray[Any]", ...]
 
 
 class Protocol(typing.Protocol):
@@ -63,11 +63,11 @@ class Protocol(typing.Protocol):
         """
         return {}
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return what the scores of a set need from one outcome."""
         return ()
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return a score for every name in `sets`, from all outcomes of a method or of one edit type."""
         return {}
 
@@ -110,13 +110,14 @@ BUILT_IN = {
     "editval": "editgauge.protocols.editval:editval",
     "editval@appendix": "editgauge.protocols.editval:as_in_appendix",
     "editval@auto_eval": "editgauge.protocols.editval:as_auto_eval",
+    "editval@evaluate_edits": "editgauge.protocols.editval:as_evaluate_edits",
     "editval@released": "editgauge.protocols.editval:as_released",
     "local-clip": "editgauge.protocols.local_clip:local_clip",
     "people": "editgauge.protocols.people:people",
     "pixlens": "editgauge.protocols.pixlens:pixlens",
     "pixlens@released": "editgauge.protocols.pixlens:pixlens_as_released",
     "preservation": "editgauge.protocols.preservation:preservation",
-    "preservation-aligned": "editgauge.protocols.preservation_aligned:preservation_aligned",
+    "preservation-aligned": "editgauge.protocols.preservation:preservation_aligned",
     "reference": "editgauge.protocols.reference:reference",
     "structure": "editgauge.protocols.structure:structure",
     "structure@released": "editgauge.protocols.structure:structure_as_released",

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from editgauge.benchmarks.editinspector._labels import kinds_of
-from editgauge.benchmarks.editinspector.outcome_captions import caption_of
+from editgauge.benchmarks.editinspector import kinds_of
+from editgauge.benchmarks.outcome_captions import caption_of
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import Answer, LabeledImage, Question, self_consistency

@@ -12,9 +12,8 @@ import numpy as np
 from editgauge.benchmarks.attributes import Attributes
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import WEIGHTS_OF_ATTRIBUTES, Evidence, Note, Scatter, ScatterPoint
-from editgauge.metrics.embeddings import MIN_STEP, Floats, Vectors
+from editgauge.metrics.embeddings import MIN_STEP, Floats, Vectors, unit_vectors
 from editgauge.protocols import format_variant
-from editgauge.protocols._text_image import effects
 from editgauge.protocols.augclip._attributes import AttributeRequest, Length
 from editgauge.protocols.augclip._hyperplane import (
     Classifier,
@@ -242,6 +241,16 @@ def _principal_direction(centered: Floats, across: Floats) -> Floats:
     if length < MIN_STEP:
         return np.zeros_like(across)
     return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]) / length)
+
+
+def effects(source_image: Vectors, ideal: Vectors, attributes: Vectors) -> Floats:
+    """Return how much better each attribute fits the ideal edit than the source image (AugCLIP, eq. 11 and 12).
+
+    >>> effects(np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.eye(2)).tolist()
+    [-1.0, 1.0]
+    """
+    named = unit_vectors(attributes)
+    return np.asarray(named @ unit_vectors(ideal) - named @ unit_vectors(source_image))
 
 
 def _rankings(attributes: Attributes, embedded: EmbeddedOutcome, result: FittedEdit) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
-from editgauge.protocols import Part, Protocol, format_variant
+from editgauge.protocols import Protocol, SetPart, format_variant
 from editgauge.protocols._rules import attempt, attempt_all
 from editgauge.protocols.difference._caption_metrics import SETS, WORDING, set_scores, wording_scores
 from editgauge.protocols.difference._model_captions import (
@@ -161,7 +161,7 @@ class DifferenceCaptions(Protocol):
             counts[self.grader] += (people + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return the number of differences, the caption, and people's captions."""
         answer = await self._report(item, perception, self._judge)
         people = find_human_captions(item.edit, item.outcome)
@@ -171,7 +171,7 @@ class DifferenceCaptions(Protocol):
             np.array(people, dtype=np.str_),
         )
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return Avg. Diff, No Diffs and CIDEr."""
         return set_scores(parts)
 

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from editgauge._vision.changed_regions import find_changes
-from editgauge.benchmarks.editinspector.outcome_captions import EXTRA, caption_of
+from editgauge.benchmarks.outcome_captions import EXTRA, caption_of
 from editgauge.edit_types import EDIT_TYPES
 from editgauge.errors import UnscorableError
 from editgauge.judges import LabeledImage, Question

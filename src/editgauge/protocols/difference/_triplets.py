@@ -72,7 +72,7 @@ def head(name: str) -> str:
     >>> head("bottle of wine"), head("light brown curtain")
     ('bottle', 'curtain')
     """
-    return name.split(" of ")[0].split()[-1]
+    return name.partition(" of ")[0].split()[-1]
 
 
 Action = Literal["Add", "Remove", "Replace", "Change Attribute"]
