@@ -182,7 +182,7 @@ def test_a_picture_that_changed_or_went_since_is_told(
 
 
 def test_texts_of_the_run_are_inert(page: Page) -> None:
-    assert page.gallery["edits"][1]["instruction"] == NASTY
+    assert page.gallery["edits"][1]["instruction"] == printable(NASTY)
     assert len(page.root.all("script")) == 3
     assert page.root.all("i") == []
     for element in page.root.everything():

@@ -14,11 +14,11 @@ from editgauge.analysis.outcomes import scored_outcomes, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
 from editgauge.errors import BadInputError
-from editgauge.reports._outcomes import collect
+from editgauge.reports._outcomes import read_outcomes
 from editgauge.reports.context import write_page
 from editgauge.reports.images import EmbeddedAlbum
 from editgauge.reports.pages import claim_html_file
-from editgauge.results import Run
+from editgauge.results import OutcomeKey, Run
 from editgauge.types import QUESTIONS
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ MAX_EXAMPLES = 12
 MIN_CHANGE = 0.01
 """A change by a smaller share of the scale is none to look at."""
 OLD, NEW = "first", "second"
-OutcomeId = tuple[str, str, int]
-"""Edit, method, seed."""
 
 
 def diff(first: str | Path, second: str | Path, *, report: str | Path | None = None) -> RunDifference:
@@ -149,9 +147,9 @@ def _common_scores(first: Run, second: Run) -> list[ScoreKey]:
     return [key for key in headlines(cell for cell in summarize(second) if cell.edit_type == ALL) if key in in_first]
 
 
-def _pairs(first: Run, second: Run) -> dict[OutcomeId, tuple[ScoredOutcome, ScoredOutcome]]:
+def _pairs(first: Run, second: Run) -> dict[OutcomeKey, tuple[ScoredOutcome, ScoredOutcome]]:
     before, after = (
-        {(outcome.edit, outcome.method, outcome.seed): outcome for group in collect(run).values() for outcome in group}
+        {outcome.key: outcome for group in read_outcomes(run, with_notes=False).values() for outcome in group}
         for run in (first, second)
     )
     return {key: (before[key], after[key]) for key in after if key in before}
@@ -161,8 +159,8 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
     """Return the scores that moved enough, the largest change first."""
     moves = []
     for key, spec in specs.items():
-        old, new = before.scores.get(key), after.scores.get(key)
-        if isinstance(old, float) and isinstance(new, float):
+        old, new = before.value(key), after.value(key)
+        if old is not None and new is not None:
             low, high = spec.range
             span = high - low if math.isfinite(high - low) else max(abs(old), abs(new)) or 1.0
             gain = (new - old if spec.higher_is_better else old - new) / span
@@ -171,7 +169,7 @@ def _moves(before: ScoredOutcome, after: ScoredOutcome, specs: dict[ScoreKey, Sc
     return sorted(moves, key=lambda moved: -abs(moved.gain))
 
 
-def _most(moves: dict[OutcomeId, list[MovedScore]], *, better: bool) -> list[OutcomeId]:
+def _most(moves: dict[OutcomeKey, list[MovedScore]], *, better: bool) -> list[OutcomeKey]:
     """Return the outcomes with the largest sum over the primary scores."""
     sign = 1 if better else -1
     gains = {key: sign * sum(moved.gain for moved in some) for key, some in moves.items()}
@@ -180,7 +178,7 @@ def _most(moves: dict[OutcomeId, list[MovedScore]], *, better: bool) -> list[Out
 
 
 def _changed(
-    key: OutcomeId,
+    key: OutcomeKey,
     before: ScoredOutcome,
     after: ScoredOutcome,
     moves: Sequence[MovedScore],

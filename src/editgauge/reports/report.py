@@ -19,7 +19,7 @@ from editgauge.analysis.agree import agree
 from editgauge.analysis.summary import ALL, MEAN_COLUMNS, mean_row
 from editgauge.errors import BadInputError, EditGaugeError
 from editgauge.reports import report_sections
-from editgauge.reports._gallery import MOST_EMBEDDED, Gallery, worst_edits
+from editgauge.reports._gallery import MAX_EMBEDDED_OUTCOMES, Gallery, worst_edits
 from editgauge.reports.context import Context
 from editgauge.reports.images import Album, EmbeddedAlbum
 from editgauge.reports.pages import claim_html_file, frame
@@ -138,8 +138,8 @@ def _folder(context: Context, folder: Path, *, quiet: bool) -> Path:
 def _single_file(context: Context, file: Path, *, quiet: bool) -> Path:
     claim_html_file(file, "`single_file`", "report.html")
     note, selected = "This single file holds small images only.", None
-    if context.counts.outcomes > MOST_EMBEDDED:
-        selected = frozenset(worst_edits(context, MOST_EMBEDDED))
+    if context.counts.outcomes > MAX_EMBEDDED_OUTCOMES:
+        selected = frozenset(worst_edits(context, MAX_EMBEDDED_OUTCOMES))
         by = f"the worst by {context.headlines[0][1]}" if context.headlines else "the first"
         note += (
             f" It has those of {len(selected):,} of {len(context.by_edit):,} edits, {by}; the others have numbers only."
@@ -164,7 +164,7 @@ def _page(context: Context, gallery: Gallery, quiet: bool, images: str) -> bytes
         "index.html.j2",
         tabs=_tabs(_parts(context)),
         damage=text.without_folders(gallery.marks.problem),
-        data=gallery.data(quiet),
+        data=gallery.data(quiet=quiet),
         **frame(images, STYLES, SCRIPTS),
     )
     return page.encode("utf-8", "replace")

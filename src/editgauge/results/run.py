@@ -124,17 +124,20 @@ class Run:
         """The columns of `table` that analysis needs, as numpy arrays."""
         return ScoreTable.of(self.table)
 
-    def iter_outcomes(self, edits: Collection[str] | None = None) -> Iterator[tuple[OutcomeKey, list[ScoreRecord]]]:
+    def iter_outcomes(
+        self, edits: Collection[str] | None = None, *, with_notes: bool = True
+    ) -> Iterator[tuple[OutcomeKey, list[ScoreRecord]]]:
         """Yield every outcome with the scores of all protocols, in the order of `table`.
 
         Of the evidence only notes are read, which explain a score in words; `records` has all of it.
 
         Args:
             edits: only the outcomes of these edits.
+            with_notes: read notes; without them no evidence is needed.
 
         """
         notes: dict[tuple[ScoreKey, str], list[Note]] = {}
-        for key, name, text in self.iter_evidence(edits):
+        for key, name, text in self.iter_evidence(edits) if with_notes else ():
             if text.startswith(NOTE_PREFIX):
                 notes.setdefault((key, name), []).append(Note(json.loads(text)["note"]))
         specs = {(protocol, spec.name): spec for protocol, spec in self.iter_specs()}
