@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from editgauge._util.concurrency import run_async
 from editgauge.errors import EditGaugeError
-from editgauge.models._service import ModelService
-from editgauge.models.interfaces import TextReader
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import TextReader
 from editgauge.models.tesseract import Tesseract, lines_of
 from editgauge.models.weights import MissingWeightsError
 

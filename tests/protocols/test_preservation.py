@@ -15,7 +15,7 @@ from editgauge._util.images import ImageFile, Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.evidence import Box, Note, Region
 from editgauge.metrics import metrics
-from editgauge.models.interfaces import Perception
+from editgauge.models.perception import Perception
 from editgauge.protocols import protocols
 from editgauge.protocols.preservation import METRICS, preservation
 from editgauge.types import Edit, Item, Outcome, Score, Scores, Unscored

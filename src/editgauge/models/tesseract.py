@@ -22,7 +22,7 @@ from PIL import Image
 from editgauge._util.images import Pixels
 from editgauge.errors import EditGaugeError
 from editgauge.models.answers import TextLines
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights._store import measured_sha256
 
 PROGRAM = "tesseract"

@@ -17,7 +17,7 @@ from editgauge.protocols import Part
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 MAX_DISTANCE = float(10**6)
 DEFAULT_FEATURES = "inception-fid"

@@ -20,7 +20,7 @@ from editgauge.protocols._comparison import COMPARISON_ROLES, ModelComparison, m
 from editgauge.types import Item, Question, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 METRICS = ("l1", "l2", "psnr", "ssim", "histogram_correlation", "edge_distance")
 OUTSIDE_NOTE = "Outside the edit's mask."

@@ -25,7 +25,7 @@ from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 if TYPE_CHECKING:
     from editgauge._util.images import Pixels
     from editgauge._util.masks import BoolMask
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
 
 ALIGNED_NOTE = "The edited picture is aligned with its source first."
 

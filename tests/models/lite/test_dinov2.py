@@ -13,10 +13,10 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge._vision.redrawn_changes import semantic_change
 from editgauge.errors import UnscorableError
-from editgauge.models._service import ModelService
-from editgauge.models.interfaces import ImageEmbedder, PatchEmbedder
 from editgauge.models.lite._runtime import imagenet_scaled, onnx_session
 from editgauge.models.lite.dinov2 import FILE, ID, LAST_NORM, LENGTH, DinoV2Small, _cut_at, _square
+from editgauge.models.perception import ModelService
+from editgauge.models.roles import ImageEmbedder, PatchEmbedder
 from editgauge.models.weights import available, weights_of
 
 pytestmark = pytest.mark.skipif(not available("dinov2-s14"), reason="NOT TESTED: run `editgauge models pull lite`")

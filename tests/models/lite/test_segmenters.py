@@ -20,10 +20,10 @@ from editgauge._util.masks import BoolMask, bounding_box
 from editgauge.benchmarks import open_benchmark
 from editgauge.errors import MissingExtraError, UnscorableError
 from editgauge.models.answers import SegmentPrompt
-from editgauge.models.interfaces import Segmenter, SemanticSegmenter
 from editgauge.models.lite.deeplab import CLASSES, DeepLabV3
 from editgauge.models.lite.sam2 import Sam2Tiny
 from editgauge.models.lite.u2net import U2NetBoxes, U2NetForeground
+from editgauge.models.roles import Segmenter, SemanticSegmenter
 
 photographs: Any = skimage.data
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from editgauge._util import profiling
 from editgauge._util.images import Pixels, as_unit
 from editgauge.errors import EditGaugeError, MissingExtraError, summarize_error
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import entry_of, weights_of
 from editgauge.models.weights._store import sha256_of_set
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._graphs import Floats, Graph
 from editgauge.models.lite._runtime import IMAGENET_MEAN, IMAGENET_STD, FromCatalog, card_of, onnx_session
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights._pickles import arrays_of
 
 NAME = "augnet"

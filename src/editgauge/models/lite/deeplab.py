@@ -11,8 +11,8 @@ import numpy as np
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import ClassMap
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._runtime import FromCatalog, card_of, litert, litert_outputs
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 
 NAME = "deeplab-v3"

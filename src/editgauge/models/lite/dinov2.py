@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Keys, Patches, Vector
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._graphs import int8_products
 from editgauge.models.lite._runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 
 NAME = "dinov2-s14"

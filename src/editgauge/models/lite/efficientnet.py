@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import ClassScores
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._graphs import Floats, Graph
 from editgauge.models.lite._runtime import FromCatalog, card_of, litert, litert_outputs, onnx_session
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 from editgauge.models.weights._pickles import arrays_of
 

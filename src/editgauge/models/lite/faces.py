@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import EXPRESSIONS, Faces
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._runtime import FromCatalog, card_of, litert, native_output_silenced
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 
 BOXES_AND_VECTORS, LANDMARKS = "yunet-sface", "face-landmarker"

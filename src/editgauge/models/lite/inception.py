@@ -20,9 +20,9 @@ import numpy as np
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._graphs import Floats
 from editgauge.models.lite._runtime import card_of, library
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 
 NAME = "inception-fid"

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import Pixels, pixel_hash
 from editgauge.errors import UnscorableError
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._graphs import Floats, Graph
 from editgauge.models.lite._runtime import FromCatalog, card_of, onnx_session
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights._pickles import arrays_of
 
 SHIFT = np.array([-0.030, -0.088, -0.188], np.float32)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._runtime import FromCatalog, card_of, library, onnx_session
+from editgauge.models.roles import ModelCard
 
 NAME = "minilm"
 ID = "all-MiniLM-L6-v2 (int8)"

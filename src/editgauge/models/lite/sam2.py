@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.models.answers import Features, SegmentPrompt
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._runtime import FromCatalog, card_of, imagenet_scaled, onnx_session
+from editgauge.models.roles import ModelCard
 
 NAME = "sam2-tiny"
 ID = "SAM 2 hiera-tiny"

@@ -19,8 +19,8 @@ from editgauge._util.images import Pixels
 from editgauge._util.masks import BoolMask
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassMap, Features, SegmentPrompt
-from editgauge.models.interfaces import ModelCard
 from editgauge.models.lite._runtime import FromCatalog, card_of, imagenet_scaled, library, onnx_session
+from editgauge.models.roles import ModelCard
 from editgauge.models.weights import weights_of
 
 NAME = "u2netp"

@@ -18,7 +18,7 @@ from editgauge.types import Item, Score
 
 if TYPE_CHECKING:
     from editgauge.evidence import Side
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.protocols.editval._rules import EditValOptions, Rule
 
 RULES: RuleSet[Rule] = RuleSet()

@@ -17,7 +17,7 @@ from editgauge.types import Item, Score
 
 if TYPE_CHECKING:
     from editgauge.evidence import Side
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.protocols.editval._rules import EditValOptions, Rule
 
 QUERY = "a photo of a {}"

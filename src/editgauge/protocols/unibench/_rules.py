@@ -23,7 +23,7 @@ from editgauge.types import Score
 
 if TYPE_CHECKING:
     from editgauge.models.answers import Instances
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Item, Relation
 
 EXTRA = "unibench"
