@@ -64,9 +64,9 @@ from editgauge.metrics.base import counted_pixels as counted_pixels
 from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models.answers import Vector as Vector
+from editgauge.models.perception import Perception as Perception
 from editgauge.models.roles import Model as Model
 from editgauge.models.roles import ModelCard as ModelCard
-from editgauge.models.perception import Perception as Perception
 from editgauge.models.weights import MissingWeightsError as MissingWeightsError
 from editgauge.options import DataOptions as DataOptions
 from editgauge.options import JudgeOptions as JudgeOptions
