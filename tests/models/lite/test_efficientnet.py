@@ -13,7 +13,7 @@ from editgauge._util.concurrency import run_async
 from editgauge._util.images import Pixels
 from editgauge.errors import UnscorableError
 from editgauge.models.answers import ClassScores
-from editgauge.models.lite.efficientnet import EfficientNetLite2, EfficientNetLite3
+from editgauge.models.lite.classifiers import EfficientNetLite2, EfficientNetLite3
 from editgauge.models.perception import ModelService
 from editgauge.models.roles import Classifier
 from editgauge.models.vocabulary import wordnet_here

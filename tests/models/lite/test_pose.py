@@ -13,7 +13,7 @@ from editgauge._util.images import Pixels
 from editgauge.evidence import Arrow, Box
 from editgauge.models._cache import pack, unpack
 from editgauge.models.answers import JOINTS, Poses
-from editgauge.models.lite.pose import RtmPose
+from editgauge.models.lite.people import RtmPose
 from editgauge.models.perception import ModelService
 from editgauge.models.roles import PoseReader
 from editgauge.models.weights import available
