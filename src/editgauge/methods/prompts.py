@@ -175,8 +175,8 @@ def parts_of(edit: Edit, phrase: Phrase, token: str | None = None) -> dict[str, 
     subject, to, before = (normalize_text(words or "") for words in (edit.subject, edit.to, edit.from_))
     position = edit.position
     if edit.type == "position_replacement":
-        position = position or _place(to)
-        was = _place(before)
+        position = position or _relation_position(to)
+        was = _relation_position(before)
         before = phrase(was.relation, "") if was else ""
     anchor = normalize_text(
         (position and position.anchor) or (subject if EDIT_TYPES[edit.type].effect == "adds" else "")
@@ -221,7 +221,7 @@ def _tokened(token: str, phrase: str) -> str:
     return f"{first} {token} {remainder}" if remainder and has_determiner(bare) else f"{token} {bare}"
 
 
-def _place(word: str) -> Position | None:
+def _relation_position(word: str) -> Position | None:
     return next((Position(relation) for relation in get_args(Relation) if word.lower() == relation), None)
 
 
