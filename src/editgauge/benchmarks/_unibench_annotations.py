@@ -269,13 +269,11 @@ def _outline_faults(instance: Instance, image: AnnotatedImage) -> Iterator[Fault
     if not isinstance(mask, MaskRunLengths) and any(len(ring) % 2 for ring in mask):
         yield "mask: a polygon has an odd count of numbers; it needs pairs of x and y"
         return
-    render_run_lengths = mask_of(mask).render(image.width, image.height)
-    if not render_run_lengths.any():
+    pixels = mask_of(mask).render(image.width, image.height)
+    if not pixels.any():
         yield "mask: no part of it is inside the image"
-    elif any(
-        abs(one - other) > SLACK for one, other in zip(bounding_box(render_run_lengths), instance.box, strict=True)
-    ):
-        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(render_run_lengths))}"
+    elif any(abs(edge - stated) > SLACK for edge, stated in zip(bounding_box(pixels), instance.box, strict=True)):
+        yield f"box: {instance.box} is not the box of the mask, which is {list(bounding_box(pixels))}"
 
 
 def _task_faults(task: Task, image: AnnotatedImage) -> Iterator[Fault]:
@@ -310,7 +308,7 @@ def _position_faults(positions: Sequence[RelativePosition], by_id: dict[str, Ins
 
 
 def forbidden_classes(classes: Sequence[str], image: AnnotatedImage) -> list[str]:
-    """Return the classes that are in the image already: an added object could not be told from them."""
+    """Return the classes that are in the image already: an added object would be confused with them."""
     present = {_plain(instance.class_) for instance in image.instances}
     return [word for word in classes if _plain(word) in present]
 
@@ -358,25 +356,35 @@ ALLOWED: Mapping[TaskType, tuple[str, ...]] = {
 _ARTICLE = re.compile(r"\b(an?) \{(\w+)\}", re.IGNORECASE)
 
 
+def name_slots(template: str, kind: TaskType) -> str:
+    """Name the slots that a template leaves unnamed, as the paper's figure 1 does, by the type of task.
+
+    >>> name_slots("A cat sitting on a {}", "change_class"), name_slots("A {} {position} a {anchor}", "generate")
+    ('A cat sitting on a {target}', 'A {target} {position} a {anchor}')
+    """
+    names = (name for name in NEEDED[kind] if f"{{{name}}}" not in template)
+    return re.sub(r"\{\}", lambda _: f"{{{next(names, '')}}}", template)
+
+
 def template_problem(template: str, kind: TaskType) -> str | None:
-    """Why a text cannot be a caption template of a type of task, or None when it can.
+    """Return why a text cannot be a caption template of a type of task, or None when it can.
 
     >>> template_problem("A {target} on a mat", "change_class") is None
     True
-    >>> template_problem("A {} on a mat", "change_class")
+    >>> template_problem("A {} on a {}", "change_class")
     'has a slot without a name; its slots are {target}'
     """
     allowed = _slot_names(ALLOWED[kind])
     try:
-        parts = [part for part in Formatter().parse(template) if part[1] is not None]
+        parts = [part for part in Formatter().parse(name_slots(template, kind)) if part[1] is not None]
     except ValueError:
         return "has a brace that is not closed"
     slots = [str(name) for _, name, _, _ in parts]
     if "" in slots:
         return f"has a slot without a name; its slots are {allowed}"
-    describe_unknown = [name for name in slots if name not in ALLOWED[kind]]
-    if describe_unknown or any(form or conversion for _, _, form, conversion in parts):
-        return f"has the slot {{{(describe_unknown or slots)[0]}}}; its slots are {allowed}"
+    unknown = [name for name in slots if name not in ALLOWED[kind]]
+    if unknown or any(form or conversion for _, _, form, conversion in parts):
+        return f"has the slot {{{(unknown or slots)[0]}}}; its slots are {allowed}"
     missing = [name for name in NEEDED[kind] if name not in slots]
     return f"lacks {_slot_names(missing)}" if missing else None
 
@@ -653,7 +661,7 @@ def _edit(task: Drawn, name: str, source: ImageFile, recipe: Recipe | None) -> E
         to=_after(task),
         position=Position(relation, task.anchor.class_) if relation and task.anchor else None,
         source_caption=captions[0] if captions else None,
-        target_caption=filled(task.template, _words(task)),
+        target_caption=filled(name_slots(task.template, task.task.type), _words(task)),
         mask=_region(task, recipe),
         objects={instance.id: mask_of(instance.mask) for instance in task.image.instances},
         recipe=recipe,

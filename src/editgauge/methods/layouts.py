@@ -50,6 +50,7 @@ LAYOUTS = {
     "gedit": "editgauge.methods.layouts:gedit",
     "pie_bench": "editgauge.methods.layouts:pie_bench",
     "editval": "editgauge.methods.layouts:editval",
+    "pixlens": "editgauge.methods.layouts:pixlens",
     "magicbrush-inde": "editgauge.methods.layouts:magicbrush_inde",
     "magicbrush-iter": "editgauge.methods.layouts:magicbrush_iter",
     "magicbrush-output": "editgauge.methods.layouts:magicbrush_output",
@@ -115,6 +116,17 @@ def _tedbench(edit: Edit) -> Iterator[str]:
         yield f"{source}-{prompt}"
 
 
+def _pixlens(edit: Edit) -> Iterator[str]:
+    """Yield `EditVal/<image>/<prompt>` for the prompts of an edit, as the file names spell them."""
+    number = _extra(edit, "image_id")
+    prompts = edit.extras["prompts"]
+    for prompt, image in product(
+        [prompts] if isinstance(prompts, str) else prompts, dict.fromkeys((number.zfill(12), number))
+    ):
+        name = prompt.replace("?", "QQ").replace('"', "_")
+        yield from (f"EditVal/{image}/{name}", f"{image}/{name}")
+
+
 def _turns(*forms: str, first: str | None = None) -> Callable[[Edit], Iterator[str]]:
     """Paths of MagicBrush, in a folder per image or flat; the first turn may have a name of its own."""
 
@@ -165,6 +177,14 @@ editval = Layout(  # deep-ml-research/editval_code, README.md and Human Evaluati
     needs=("image_id", "to"),
     ignored=re.compile(r".*_unedited"),
     has_settings=True,
+)
+
+pixlens = Layout(  # thesstefan/pixlens, pixlens/evaluation/preprocessing_pipeline.py
+    name="pixlens",
+    title="PixLens",
+    about="EditVal/<image id>/<prompt>.png, with or without EditVal/; prompts from PixLens's own EditVal_edits.csv",
+    paths=_pixlens,
+    needs=("image_id", "prompts"),
 )
 
 # OSU-NLP-Group/MagicBrush, evaluation/README.md: a turn starts from the right picture (`_inde_`) or from the method's

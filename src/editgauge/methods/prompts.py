@@ -58,6 +58,10 @@ TEXT_FIELDS = {"instruction": "instruction", "caption": "target_caption", "sourc
 """What an edit may bring itself in place of each kind of template."""
 
 
+ANNOTATED_SETS = frozenset({"unibench"})
+"""Template sets of benchmarks whose captions are annotated: their captions serve edits that have none."""
+
+
 @dataclass(frozen=True, slots=True)
 class MethodPrompt:
     """What a method is asked about an edit."""
@@ -136,7 +140,10 @@ class _Writer:
 
     def words(self, kind: str, edit_text: str | None, token: str | None = None) -> Made:
         """Return the edit's text, or render a template if it has none or templates take precedence."""
-        use_template = self.overrides and has_template(self.template, kind, self.edit.type, self.folder)
+        annotated = kind != "instruction" and not self.folder and self.template in ANNOTATED_SETS
+        use_template = (
+            self.overrides and not annotated and has_template(self.template, kind, self.edit.type, self.folder)
+        )
         return (_given(edit_text) if not use_template else None) or self.write(kind, token)
 
     def write(self, kind: str, token: str | None = None) -> Made:
