@@ -101,6 +101,12 @@ def ask_same_difference(first: str, second: str, perception: JudgingPerception) 
     return Question(words=perception.prompt("main_difference_match").render(first=first, second=second), form=YesNo())
 
 
+def ask_common_difference(captions: Sequence[str], perception: JudgingPerception) -> Question[str]:
+    """Return the question for the main difference that all captions of one edit have in common."""
+    words = perception.prompt("common_difference").render(captions="\n\n".join(captions))
+    return Question(words=words, form=FreeText())
+
+
 def ask_caption(image: Pixels, perception: JudgingPerception) -> Question[str]:
     """Return the question for a one-sentence caption of a crop."""
     words = perception.prompt("zoom_caption").render()
