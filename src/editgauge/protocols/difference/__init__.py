@@ -189,7 +189,7 @@ class DifferenceCaptions(Protocol):
         if main is None:
             return Score(0.0, (Note("The model saw no difference."),))
         if self._released and self.grader:
-            common = await perception.ask(ask_common_difference(captions, perception), role=self.grader)
+            common = await perception.ask(ask_common_difference(captions), role=self.grader)
             people = [common.value]
         else:
             people = [first_change(caption) for caption in captions]
