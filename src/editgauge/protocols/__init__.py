@@ -98,6 +98,7 @@ BUILT_IN = {
     "artifacts@released": "editgauge.protocols.artifacts:artifacts_as_released",
     "augclip": "editgauge.protocols.augclip:augclip",
     "augclip@appendix": "editgauge.protocols.augclip:augclip_as_in_the_appendix",
+    "augclip@literal": "editgauge.protocols.augclip:augclip_literal",
     "augclip@sum": "editgauge.protocols.augclip:augclip_by_sums",
     "baselines": "editgauge.protocols.baselines:baselines",
     "clip-family": "editgauge.protocols.clip_family:clip_family",
