@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from editgauge._stats.resampling import half_sample_interval
 from editgauge.metrics.kid import kernel_distance
-from editgauge.protocols import Part
+from editgauge.protocols import SetPart
 from editgauge.protocols._comparison import score_set_distances
 from editgauge.types import Score
 
 
-def parts(sources: int, edits: int = 2, shift: float = 0.5, seed: int = 0) -> list[Part]:
+def parts(sources: int, edits: int = 2, shift: float = 0.5, seed: int = 0) -> list[SetPart]:
     random = np.random.default_rng(seed)
     before = random.normal(size=(sources, 6))
     return [(row, row + shift + random.normal(0, 0.3, size=6)) for row in before for _ in range(edits)]
@@ -31,7 +31,7 @@ def test_both_distances_have_an_interval_over_source_images() -> None:
 
 
 def test_more_source_images_make_it_narrower_more_edits_of_each_hardly() -> None:
-    def width(some: list[Part]) -> float:
+    def width(some: list[SetPart]) -> float:
         score = score_set_distances(some)["kid"]
         assert isinstance(score, Score)
         assert score.interval is not None

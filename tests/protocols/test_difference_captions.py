@@ -15,7 +15,7 @@ from editgauge._util.images import ImageFile
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
 from editgauge.judges import JudgeService, open_judge
-from editgauge.protocols import Part, Protocol
+from editgauge.protocols import Protocol, SetPart
 from editgauge.protocols.difference import as_released, difference_captions
 from editgauge.protocols.difference._model_captions import human_captions
 from editgauge.types import Edit, Item, Outcome, Score, Scores
@@ -104,8 +104,8 @@ def scored(served: Served, protocol: Protocol | None = None, **extras: Any) -> S
     return asyncio.run(score())
 
 
-def part(served: Served, **extras: Any) -> Part:
-    async def made() -> Part:
+def part(served: Served, **extras: Any) -> SetPart:
+    async def made() -> SetPart:
         async with open_judge(f"openai:{MODEL}@{served.url}") as judge:
             perception: Any = Seeing({MODEL: judge})
             return await difference_captions.with_models({"judge": MODEL}).part(item(**extras), perception)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         """Models and judges that a protocol may query while it scores."""
 
 
-Part = tuple["NDArray[Any]", ...]
+SetPart = tuple["NDArray[Any]", ...]
 
 
 class Protocol(typing.Protocol):
@@ -63,11 +63,11 @@ class Protocol(typing.Protocol):
         """
         return {}
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return what the scores of a set need from one outcome."""
         return ()
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return a score for every name in `sets`, from all outcomes of a method or of one edit type."""
         return {}
 

@@ -14,7 +14,7 @@ from editgauge.evidence import Note
 from editgauge.metrics import metrics
 from editgauge.metrics.fid import Features, frechet_distance
 from editgauge.metrics.kid import kernel_distance
-from editgauge.protocols import Part
+from editgauge.protocols import SetPart
 from editgauge.protocols._rules import attempt
 from editgauge.types import Item, Score, Scores, ScoreSpec, Unscored
 
@@ -89,13 +89,13 @@ def set_distance_specs(model: str) -> tuple[ScoreSpec, ScoreSpec]:
     )
 
 
-async def fid_part(item: Item, perception: Perception) -> Part:
+async def fid_part(item: Item, perception: Perception) -> SetPart:
     """Return the features of both images."""
     before, after = await gather(perception.fid_features(item.source), perception.fid_features(item.edited))
     return before, after
 
 
-def score_set_distances(parts: Sequence[Part], names: Sequence[str] = ("fid", "kid")) -> Scores:
+def score_set_distances(parts: Sequence[SetPart], names: Sequence[str] = ("fid", "kid")) -> Scores:
     """Return both distances with intervals over source images; a source of several edits counts once."""
     if len(parts) < 2:
         return dict.fromkeys(names, Unscored("not_applicable", "a set needs two outcomes at least"))

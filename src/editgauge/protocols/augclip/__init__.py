@@ -12,7 +12,7 @@ import numpy as np
 from editgauge.benchmarks.attributes import Attributes, of_edit
 from editgauge.errors import UnscorableError
 from editgauge.metrics.embeddings import Floats
-from editgauge.protocols import Part, Protocol, format_variant
+from editgauge.protocols import Protocol, SetPart, format_variant
 from editgauge.protocols._rules import require
 from editgauge.protocols.augclip import _attributes as rule_attributes
 from editgauge.protocols.augclip._attributes import PROMPTS, ask_attributes, written_by
@@ -112,12 +112,12 @@ class AugClip(Protocol):
             "augclip": Score(result.score, augclip_evidence(self.name, attributes, embedded, result, self._reading))
         }
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return how well the hyperplane separates the attributes, and whether the source was a target already."""
         _, _, result = await self._fit(item, perception)
         return (np.array([result.misclassified, float(result.already_there)]),)
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return the means of both."""
         if not parts:
             unscored = Unscored("not_applicable", "no outcome of this set could be scored")

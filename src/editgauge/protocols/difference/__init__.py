@@ -12,7 +12,7 @@ import numpy as np
 
 from editgauge.errors import BadInputError, UnscorableError
 from editgauge.evidence import Note
-from editgauge.protocols import Part, Protocol, format_variant
+from editgauge.protocols import Protocol, SetPart, format_variant
 from editgauge.protocols._rules import attempt, attempt_all
 from editgauge.protocols._watermark import NOTE as WATERMARK_NOTE
 from editgauge.protocols._watermark import without_watermark
@@ -166,7 +166,7 @@ class DifferenceCaptions(Protocol):
             counts[self.grader] += (main_questions + people + 1 + people * OBJECT_PAIRS) * outcomes
         return counts
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return the number of differences, the caption, and people's captions."""
         item = without_watermark(item) if self._released else item
         answer = await self._report(item, perception, self._judge)
@@ -177,7 +177,7 @@ class DifferenceCaptions(Protocol):
             np.array(people, dtype=np.str_),
         )
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return Avg. Diff, No Diffs and CIDEr."""
         return set_scores(parts)
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from editgauge.errors import BadInputError
-from editgauge.protocols import Part, Protocol, format_variant, named_after
+from editgauge.protocols import Protocol, SetPart, format_variant, named_after
 from editgauge.protocols._comparison import compare_by_role, fid_part, score_set_distances, set_distance_specs
 from editgauge.protocols._rules import STEPS_DONE, attempt, no_rule, score_steps
 from editgauge.protocols.editval import _appendix, _rules
@@ -148,11 +148,11 @@ class EditVal(Protocol):
 
         return await (score_steps(item, score_step) if self._reading.by_step else score_step(item))
 
-    async def part(self, item: Item, perception: Perception) -> Part:
+    async def part(self, item: Item, perception: Perception) -> SetPart:
         """Return the features of both images for FID and KID."""
         return await fid_part(item, perception)
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return the distances between edited images and source images."""
         return score_set_distances(parts, [spec.name for spec in self.sets])
 

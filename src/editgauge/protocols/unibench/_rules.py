@@ -19,7 +19,7 @@ from editgauge._util.text import none_detected
 from editgauge._vision.geometry import overlap
 from editgauge.errors import UnscorableError
 from editgauge.evidence import Evidence, Note, Region
-from editgauge.protocols import Part
+from editgauge.protocols import SetPart
 from editgauge.protocols._objects import crop
 from editgauge.protocols._rules import sentence
 from editgauge.types import Score, Scores, ScoreSpec, Unscored
@@ -399,19 +399,19 @@ def set_specs(*names: str) -> tuple[ScoreSpec, ...]:
     return tuple(ScoreSpec(f"total_{name}", True, (-1.0, 1.0), TOTAL_DESCRIPTION.format(name)) for name in names)
 
 
-def as_part(kind: Kind, scores: Scores) -> Part:
+def as_part(kind: Kind, scores: Scores) -> SetPart:
     """Return the task type and the available sub-scores of one outcome."""
     values = {name: score.value for name, score in scores.items() if isinstance(score, Score)}
     return np.array([KINDS.index(kind)]), np.array(list(values), np.str_), np.array(list(values.values()), np.float64)
 
 
-def set_scores(parts: Sequence[Part], required: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Scores:
+def set_scores(parts: Sequence[SetPart], required: Mapping[str, Mapping[str, tuple[str, ...]]]) -> Scores:
     """Return the totals by name; unscored if a task type lacks a kind of score."""
     means = mean_scores(parts)
     return {f"total_{name}": _total(means, required_kinds) for name, required_kinds in required.items()}
 
 
-def mean_scores(parts: Sequence[Part]) -> Means:
+def mean_scores(parts: Sequence[SetPart]) -> Means:
     """Return the mean of every kind of score, by task type."""
     values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for kind, names, numbers in parts:
