@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from editgauge._util.images import ImageArray, Pixels
-from editgauge.protocols import Part, Protocol, format_variant, parse_variant
+from editgauge.protocols import Protocol, SetPart, format_variant, parse_variant
 from editgauge.types import Edit, Item, Scores
 
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ class WatermarkMasked(Protocol):
         """Return the bound of the protocol."""
         return self._protocol.questions_at_most(edit, outcomes)
 
-    async def part(self, item: Item, perception: JudgingPerception) -> Part:
+    async def part(self, item: Item, perception: JudgingPerception) -> SetPart:
         """Return what the scores of a set need from the item without the mark."""
         return await self._protocol.part(without_watermark(item), perception)
 
-    def score_set(self, parts: Sequence[Part]) -> Scores:
+    def score_set(self, parts: Sequence[SetPart]) -> Scores:
         """Return the scores of a set."""
         return self._protocol.score_set(parts)
 
