@@ -27,8 +27,8 @@ import numpy as np
 
 from editgauge._util.images import write_png
 from editgauge.studies import Study
-from editgauge.studies.manifest import DESIGN, IMAGES, StudyManifest
 from editgauge.studies.store import Database, StudyCell, StudyItem
+from editgauge.studies.study import DESIGN, IMAGES, StudyManifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def make_study(folder: Path, items: int, database: str | None) -> Study:
     with store.write() as session:
         sizes = [len(range(cell, items, cells)) for cell in range(cells)]
         session.add_all(
-            StudyCell(id=c + 1, name=f"{c}", items=n, wanted=n * RATERS, taken=0) for c, n in enumerate(sizes)
+            StudyCell(id=c + 1, name=f"{c}", items=n, requested=n * RATERS, taken=0) for c, n in enumerate(sizes)
         )
         session.flush()
         rows = [

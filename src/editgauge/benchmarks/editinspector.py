@@ -58,6 +58,8 @@ class Inspected:
 
     id: str
     """As our MagicBrush has it."""
+    original_id: str
+    """`IMAGE_INSTRUCTION_TURN`, as the file has it."""
     image: str
     turn: int
     instruction: str
@@ -142,6 +144,9 @@ class _Cells:
         self.fine = False
         self._faults.add(self._line, text)
 
+    def verbatim(self, column: str) -> str:
+        return str(self._row[column] or "")
+
     def text(self, column: str) -> str | None:
         """Return the text of a cell with single blanks, or None."""
         return " ".join((self._row[column] or "").split()) or None
@@ -178,6 +183,7 @@ def _row(cells: _Cells, ids: Ids) -> Inspected | None:
         return None
     return Inspected(
         id=ids.give(image, turn),
+        original_id=cells.verbatim("id"),
         image=image,
         turn=turn,
         instruction=instruction,
@@ -282,6 +288,7 @@ def _beside(data: Path | None) -> Path:
 def _edit(row: Inspected, turn: Edit) -> Edit:
     extras: dict[str, Any] = {
         **turn.extras,
+        "original_id": row.original_id,
         "action": row.action,
         "rich_instruction": row.rich_instruction,
         "difference_caption": row.difference_caption,

@@ -29,14 +29,15 @@ from editgauge._util.files import DRAFT_PREFIX
 from editgauge._util.packages import cache_root
 from editgauge._util.progress import log_info
 from editgauge.errors import BadInputError, UnknownNameError
-from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, TextLines
+from editgauge.models.answers import ClassMap, ClassScores, Detections, Faces, Patches, Poses, SceneScores, TextLines
 from editgauge.options import Amount
 
-Bundle = Patches | ClassScores | TextLines | Faces | Poses
+Bundle = Patches | ClassScores | SceneScores | TextLines | Faces | Poses
 """Answers whose fields are arrays, words and tuples of words."""
 BUNDLES: dict[str, type[Bundle]] = {
     "patches": Patches,
     "class scores": ClassScores,
+    "scene scores": SceneScores,
     "text lines": TextLines,
     "faces": Faces,
     "poses": Poses,
@@ -123,7 +124,7 @@ def _split(answer: Answer) -> tuple[str, Any, dict[str, NDArray[Any]]]:
             return "detections", names, arrays
         case ClassMap():
             return "classes", list(answer.classes), {"places": answer.labels}
-        case Patches() | ClassScores() | TextLines() | Faces() | Poses():
+        case Patches() | ClassScores() | SceneScores() | TextLines() | Faces() | Poses():
             kind = next(kind for kind, bundle in BUNDLES.items() if isinstance(answer, bundle))
             values = {
                 FIELDS_ON_DISK.get(field.name, field.name): getattr(answer, field.name) for field in fields(answer)

@@ -37,6 +37,7 @@ from editgauge.models.answers import (
     Keys,
     Patches,
     Poses,
+    SceneScores,
     SegmentPrompt,
     TextLines,
     Vector,
@@ -44,6 +45,7 @@ from editgauge.models.answers import (
 from editgauge.models.interfaces import Detector, KeyEmbedder, Model, ModelCard, PatchEmbedder
 from editgauge.models.profiles import models_for
 from editgauge.models.vocabulary.imagenet import classes_of
+from editgauge.models.vocabulary.places import attributes_of, scenes_of
 
 __all__ = ["CachedModel", "ModelService", "describe"]
 
@@ -146,7 +148,7 @@ def _frozen(answer: Any) -> Answer:
             alone = answer if answer.base is None else answer.copy()  # a row must not keep its whole batch alive
             alone.setflags(write=False)
             return alone
-        case Detections() | ClassMap() | Patches() | ClassScores() | TextLines() | Faces() | Poses():
+        case Detections() | ClassMap() | Patches() | ClassScores() | SceneScores() | TextLines() | Faces() | Poses():
             for field in fields(answer):
                 if isinstance(value := getattr(answer, field.name), np.ndarray):
                     value.setflags(write=False)
@@ -298,6 +300,15 @@ class ModelService:
         """Classify the image, or the part of it in a box."""
         part = image if box is None else crop(image, box)
         return cast(ClassScores, await self._about(self._model_for("classifier"), "classify", part))
+
+    def knows_scene(self, phrase: str) -> bool:
+        """Tell whether the scene classifier has scenes or attributes for a phrase; False without one."""
+        return "scene_classifier" in self._models and bool(scenes_of(phrase) or attributes_of(phrase))
+
+    @in_native_resolution(_native.unchanged)
+    async def scenes(self, image: Pixels) -> SceneScores:
+        """Classify the surroundings in an image."""
+        return cast(SceneScores, await self._about(self._model_for("scene_classifier"), "classify_scenes", image))
 
     @in_native_resolution(_native.rescale_text)
     async def read_text(self, image: Pixels) -> TextLines:

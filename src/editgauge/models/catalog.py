@@ -38,6 +38,7 @@ MODELS: dict[str, ModelRow] = {
     "pp-ocr": ModelRow("text_reader", "lite.ppocr:PpOcr", ("lite",)),
     "lpips-alex": ModelRow("perceptual_distance", "lite.lpips:LpipsAlex", ("lite", "paper")),
     "minilm": ModelRow("text_similarity", "lite.minilm:MiniLm", ("lite", "paper", "best")),
+    "places365": ModelRow("scene_classifier", "lite.places365:Places365", ("lite-plus",)),
     "faces": ModelRow("face_reader", "lite.faces:LiteFaces", ("lite-plus",)),
     "rtmpose-s": ModelRow("pose_reader", "lite.pose:RtmPose", ("lite-plus",)),
     "inception-fid": ModelRow("fid_features", "lite.inception:InceptionFid", ("lite-plus", "paper", "best")),

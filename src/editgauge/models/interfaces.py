@@ -25,6 +25,7 @@ from editgauge.models.answers import (
     Keys,
     Patches,
     Poses,
+    SceneScores,
     SegmentPrompt,
     TextLines,
     Vector,
@@ -192,6 +193,15 @@ class Classifier(Model, Protocol):
 
 
 @runtime_checkable
+class SceneClassifier(Model, Protocol):
+    """Role `scene_classifier`: the surroundings in an image."""
+
+    def classify_scenes(self, images: Sequence[Pixels]) -> list[SceneScores]:
+        """Return scene probabilities and attribute margins of each image."""
+        ...
+
+
+@runtime_checkable
 class TextReader(Model, Protocol):
     """Role `text_reader`: the lines of text in an image (OCR)."""
 
@@ -262,6 +272,7 @@ ROLES: dict[str, type] = {
     "image_embedder": ImageEmbedder,
     "fid_features": ImageEmbedder,
     "classifier": Classifier,
+    "scene_classifier": SceneClassifier,
     "text_reader": TextReader,
     "face_reader": FaceReader,
     "pose_reader": PoseReader,
@@ -337,6 +348,14 @@ class Perception(Protocol):
 
         `ClassScores.share(phrase)` is the probability of a phrase.
         """
+        ...
+
+    def knows_scene(self, phrase: str) -> bool:
+        """Tell whether the scene classifier has scenes or attributes for a phrase; False without one."""
+        ...
+
+    async def scenes(self, image: Pixels) -> SceneScores:
+        """Classify the surroundings in an image."""
         ...
 
     async def read_text(self, image: Pixels) -> TextLines:
