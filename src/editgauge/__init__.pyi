@@ -59,7 +59,6 @@ from editgauge.engine.edit import EditResult as EditResult
 from editgauge.engine.edit import edit as edit
 from editgauge.engine.merge import merge as merge
 from editgauge.engine.parse import parse as parse
-from editgauge.engine.parse import parse as understand
 from editgauge.engine.plan import Forecast as Forecast
 from editgauge.engine.plan import plan as plan
 from editgauge.engine.prefer import PreferenceResult as PreferenceResult

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from editgauge._render import text as words
 from editgauge._render.tables import Column, EmptyCell, Label, ResultTable, TableCell, ValueCell, as_html, directed
 from editgauge.analysis.diff import RunDifference, difference
-from editgauge.analysis.gate import values_by_edit
-from editgauge.analysis.outcomes import scored_outcomes
+from editgauge.analysis.outcomes import scored_outcomes, values_by_edit
 from editgauge.analysis.significance import merge_tests
 from editgauge.analysis.summary import ALL, FEW_SOURCES, headlines, summarize
 from editgauge.errors import BadInputError
