@@ -34,7 +34,7 @@ class MeanColor:
         )
 
     def embed(self, images: Sequence[Pixels]) -> Vector:
-        """The mean colors as unit vectors."""
+        """Return mean colors as unit vectors."""
         means = np.stack([image.mean(axis=(0, 1)) + 1 for image in images])
         return np.asarray(means / np.linalg.norm(means, axis=1, keepdims=True), np.float32)
 

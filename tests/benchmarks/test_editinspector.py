@@ -76,6 +76,7 @@ def test_an_edit_has_the_pictures_of_magicbrush_and_what_people_said(tmp_path: P
     benchmark = open_benchmark("editinspector", data=write(tmp_path, *ROWS), images=magicbrush)
     first, second = benchmark.edits
     assert [edit.id for edit in benchmark.edits] == ["42-1", "42-2"]
+    assert first.extras["original_id"] == "42_add a boat_1"
     assert [edit.type for edit in benchmark.edits] == ["object_addition", "color"]
     assert first.source.path == magicbrush / "images" / "42" / "42-input.png"
     assert second.source.path == magicbrush / "images" / "42" / "42-output1.png"

@@ -36,7 +36,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     network = transformers.ViTModel(config, add_pooling_layer=False).eval()
     with torch.no_grad():
         for values in network.parameters():
-            values *= 1 if values.ndim < 2 else 5  # as initialized, a small network hardly tells pictures apart
+            values.mul_(1 if values.ndim < 2 else 5)  # as initialized, a small network hardly tells pictures apart
     network.save_pretrained(folder)
     transformers.ViTImageProcessorPil(size={"height": 64, "width": 64}).save_pretrained(folder)
     FOLDER.append(folder)

@@ -14,7 +14,7 @@ from editgauge.metrics.embeddings import cosine_similarity
 from editgauge.protocols import Protocol, named_after
 from editgauge.protocols._objects import crop
 from editgauge.protocols._rules import attempt
-from editgauge.protocols._text_image import edit_text
+from editgauge.protocols.clip_family import edit_text
 from editgauge.types import Edit, Item, Score, Scores, ScoreSpec, Unscored
 
 if TYPE_CHECKING:

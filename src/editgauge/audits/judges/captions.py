@@ -87,7 +87,7 @@ def _captions(run: Run, protocol: str) -> Captions:
 
 def _corrected(folder: Path) -> dict[tuple[str, str, int], list[str]]:
     """Return the captions that people wrote about each outcome."""
-    from editgauge.studies.answers.records import records
+    from editgauge.studies.records import records
     from editgauge.studies.study import Study
 
     texts: dict[tuple[str, str, int], list[str]] = defaultdict(list)

@@ -48,6 +48,7 @@ class Identity(Method):
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the source."""
+        del edit, seed
         return source.copy()
 
 
@@ -59,6 +60,7 @@ class Classical(Method):
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the correct outcome, deterministically."""
+        del seed
         return apply_recipe(recipe_of(edit, source), source)
 
 
@@ -233,6 +235,7 @@ class Painted(Method):
 
     def edit(self, edit: Edit, source: Pixels, seed: int) -> Pixels:
         """Return the correct outcome, deterministically."""
+        del seed
         return apply_recipe(recipe_of(edit, source), source, self._filled)
 
     def settings(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from editgauge.protocols.editgauge._tokens import (
     region_token,
     token_features,
 )
-from editgauge.protocols.preservation_aligned import in_frame
+from editgauge.protocols.preservation import in_frame
 
 if TYPE_CHECKING:
     from editgauge.models.perception import Perception
