@@ -1,4 +1,4 @@
-"""Measures every score against human ratings and writes the tables of the page `explanation/people.md`.
+r"""Measures every score against human ratings and writes the tables of the page `explanation/people.md`.
 
     python -m editgauge.audits.fit --museum FOLDER --ratings RATINGS --judges vie_scores/*.tsv --masked MASKED \\
         --magicbrush MAGICBRUSH --work WORK

@@ -149,7 +149,7 @@ def test_unreadable_evidence_leaves_the_rest_of_the_page(
     for path in (run / "evidence").iterdir():
         path.write_bytes(b"broken")
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "No evidence can be shown." in page.root.all("header", "top")[0].said()
+    assert "No evidence can be displayed." in page.root.all("header", "top")[0].said()
     assert len(page.gallery["edits"]) == 1
 
 

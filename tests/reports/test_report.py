@@ -245,7 +245,7 @@ def test_an_unfinished_run_says_so(
 ) -> None:
     run = make_run(make_record(), finish=False, planned={"mine": {"toy": 4}}, edits=4)
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "This run is not finished. 25% of what was planned is done (1 of 4)" in page.root.all("header")[0].said()
+    assert "This run is not finished. 25% of the planned scores are done (1 of 4)" in page.root.all("header")[0].said()
 
 
 def test_a_run_without_any_score_makes_a_page(
@@ -256,10 +256,10 @@ def test_a_run_without_any_score_makes_a_page(
 ) -> None:
     run = make_run(make_record(scores={"gain": "refused", "loss": "refused"}))
     page = as_page(report(run, out=tmp_path / "report", quiet=True))
-    assert "Nothing has a score." in page.section("overview").said()
+    assert "No outcome has a score." in page.section("overview").said()
     assert "no score 1 unscored: refused" in page.section("summary").said()
     empty = as_page(report(make_run(name="empty", finish=False), out=tmp_path / "empty-report", quiet=True))
-    assert "Every outcome got every score." in empty.section("unscored").said()
+    assert "Every outcome has every score" in empty.section("unscored").said()
 
 
 def test_a_report_can_be_refreshed(scored: tuple[Path, Path], tmp_path: Path) -> None:
