@@ -29,7 +29,7 @@ from editgauge.engine._schedule import THREAD_VARIABLES
 from editgauge.errors import UnscorableError
 from editgauge.methods.reference.editors import recipe_of
 from editgauge.methods.reference.operations import apply_recipe
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 from editgauge.options import ModelOptions
 from editgauge.protocols import Protocol
 from editgauge.types import Edit, Item, Outcome

@@ -208,7 +208,7 @@ import cv2, numpy as np, skimage.data
 from editgauge._util.concurrency import run_async
 from editgauge.models.answers import Prompt
 from editgauge.models.profiles import choose_models, models_of
-from editgauge.models._service import Service
+from editgauge.models.roles import Service
 
 async def ask_all(see, picture):
     found = await see.detect_all(picture)

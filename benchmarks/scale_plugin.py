@@ -11,7 +11,7 @@ import numpy as np
 
 from editgauge._util.images import Pixels
 from editgauge.models.answers import Vector
-from editgauge.models.interfaces import ModelCard
+from editgauge.models.roles import ModelCard
 from editgauge.protocols import Protocol
 from editgauge.types import Item, Score, Scores, ScoreSpec
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from editgauge._util.images import read_image
 from editgauge.benchmarks import photos
-from editgauge.models.interfaces import Detector
-from editgauge.models.lite.coco_detectors import EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
+from editgauge.models.lite.detectors import EfficientDetLite0, EfficientDetLite2, SsdMobileNetV2
+from editgauge.models.roles import Detector
 
 HERE = Path(__file__).parent
 LABELS = HERE.parent / "tests/models/labels/photos.yaml"

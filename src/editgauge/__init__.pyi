@@ -98,9 +98,9 @@ from editgauge.metrics.base import metric as metric
 from editgauge.models import _cache as cache
 from editgauge.models._cache import CacheInfo as CacheInfo
 from editgauge.models.answers import Vector as Vector
-from editgauge.models.interfaces import Model as Model
-from editgauge.models.interfaces import ModelCard as ModelCard
-from editgauge.models.interfaces import Perception as Perception
+from editgauge.models.perception import Perception as Perception
+from editgauge.models.roles import Model as Model
+from editgauge.models.roles import ModelCard as ModelCard
 from editgauge.models.weights import MissingWeightsError as MissingWeightsError
 from editgauge.models.weights._store import WeightFiles as WeightFiles
 from editgauge.models.weights._store import WeightInfo as WeightInfo

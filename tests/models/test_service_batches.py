@@ -11,7 +11,7 @@ import pytest
 
 from editgauge._util.images import Pixels
 from editgauge.models import BUILT_IN
-from editgauge.models._service import ModelService
+from editgauge.models.perception import ModelService
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -37,7 +37,7 @@ from editgauge.protocols.editgauge._tokens import (
 from editgauge.protocols.preservation import in_frame
 
 if TYPE_CHECKING:
-    from editgauge.models.interfaces import Perception
+    from editgauge.models.perception import Perception
     from editgauge.types import Edit, Item
 
 OUTLINE_MARGIN = 0.012
